@@ -1,0 +1,49 @@
+# Functions by which every target of the tree is made, so that all share one set of rules.
+
+# Sets what all of Weir's own targets have in common.
+function(weir_configure_target target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON
+    LIBRARY_OUTPUT_DIRECTORY "${WEIR_LIBRARY_OUTPUT_DIRECTORY}"
+    RUNTIME_OUTPUT_DIRECTORY "${WEIR_RUNTIME_OUTPUT_DIRECTORY}")
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  if(WEIR_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(WEIR_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${WEIR_SANITIZE})
+    if(WEIR_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PRIVATE -fno-sanitize-recover=undefined)
+    endif()
+  endif()
+endfunction()
+
+# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree.
+function(weir_add_plugin name)
+  add_library(weir_${name} MODULE ${ARGN})
+  weir_configure_target(weir_${name})
+  target_link_libraries(weir_${name} PRIVATE weir)
+  target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_options(weir_${name} PRIVATE -Wl,--no-undefined)
+  if(WEIR_SANITIZE)  # a sanitizer's runtime is the executable's; a plugin must leave its symbols open
+    target_link_options(weir_${name} PRIVATE -Wl,-z,undefs)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY WEIR_PLUGINS weir_${name})
+endfunction()
+
+# weir_add_executable(NAME sources…): a program that uses Weir. It can be started without building the plugins' targets
+# by hand: they are dependencies.
+function(weir_add_executable name)
+  add_executable(${name} ${ARGN})
+  weir_configure_target(${name})
+  target_link_libraries(${name} PRIVATE weir)
+  get_property(plugins GLOBAL PROPERTY WEIR_PLUGINS)
+  if(plugins)
+    add_dependencies(${name} ${plugins})
+  endif()
+endfunction()

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/device.hpp"
+#include "weir/export.hpp"
+
+/// Backends: a vendor's driver, opened.
+namespace weir {
+
+/// What was opened. Empty where the backend has no such thing.
+struct BackendVersions {
+  std::string driver;        ///< what the driver says it is ("13.0")
+  std::string runtime;       ///< the runtime's version, where that is another thing
+  std::string library_path;  ///< the driver library that was opened
+  std::string compiler;      ///< the run-time compiler and its version, or why there is none
+};
+
+/// One usable backend. Lives until the process ends.
+class WEIR_API Backend {
+ public:
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  /// "cuda", "hip", "host", or a third party's.
+  const std::string& name() const noexcept { return name_; }
+  const BackendVersions& versions() const noexcept { return versions_; }
+  int device_count() const noexcept { return static_cast<int>(devices_.size()); }
+  /// Throws `invalid_argument`, naming the number of devices, for an ordinal that there is not.
+  Device& device(int ordinal) const;
+
+ protected:
+  explicit Backend(std::string name) : name_(std::move(name)) {}
+  virtual ~Backend() = default;
+
+  BackendVersions& mutable_versions() noexcept { return versions_; }
+  /// Adds a device, which the backend owns and never deletes; its features and properties are fixed from here on.
+  void add_device(Device& device);
+
+ private:
+  std::string name_;
+  BackendVersions versions_;
+  std::vector<Device*> devices_;
+};
+
+}  // namespace weir

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/event.hpp"
+#include "weir/export.hpp"
+#include "weir/feature.hpp"
+#include "weir/fwd.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
+
+/// Devices: what work runs on, and the factory of streams, events, memory and modules.
+namespace weir {
+
+/// What a device is. A value that the backend cannot tell is 0 or empty.
+struct DeviceProperties {
+  std::string name;                          ///< the marketing name
+  std::string architecture;                  ///< "sm_90", "gfx90a:sramecc+:xnack-", "x86-64"
+  std::string uuid;                          ///< as the vendor prints it
+  std::string pci_bus_id;                    ///< "0000:65:00.0"
+  std::size_t total_memory = 0;              ///< bytes
+  int compute_capability_major = 0;
+  int compute_capability_minor = 0;
+  int multiprocessor_count = 0;
+  int warp_size = 0;                         ///< threads that run in lockstep: never assume 32
+  int max_threads_per_block = 0;
+  int max_threads_per_multiprocessor = 0;
+  Dim3 max_block;
+  Dim3 max_grid;
+  std::size_t shared_memory_per_block = 0;         ///< bytes a block has without asking
+  std::size_t shared_memory_per_block_optin = 0;   ///< bytes a block can have
+  std::size_t shared_memory_per_multiprocessor = 0;
+  int registers_per_block = 0;
+  std::size_t l2_cache_size = 0;             ///< bytes
+  int clock_rate_khz = 0;
+  int memory_clock_rate_khz = 0;
+  int memory_bus_width_bits = 0;
+  int async_engine_count = 0;                ///< copies that run beside kernels
+  bool integrated = false;                   ///< shares its memory with the host
+  bool ecc_enabled = false;
+  bool unified_addressing = false;
+};
+
+/// One device of one backend. Devices live until the process ends. Any thread may use them; no function depends on, or
+/// leaves changed, which device or context is current on the calling thread.
+///
+/// Errors common to all functions: `called_from_host_function`, `forked_process`, `unsupported` with the reason where a
+/// feature is named that the device lacks, `device_fault` and `backend_failure` for what the driver reports.
+class WEIR_API Device {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  Backend& backend() const noexcept { return backend_; }
+  int ordinal() const noexcept { return ordinal_; }
+  const DeviceProperties& properties() const noexcept { return properties_; }
+  /// "cuda:0"
+  const std::string& describe() const noexcept { return label_; }
+  /// The vendor's device number (CUdevice, hipDevice_t).
+  std::int64_t native_handle() const noexcept { return native_handle_; }
+
+  // --- Features ---------------------------------------------------------------------------------------------------
+
+  /// A bit test.
+  bool supports(Feature feature) const noexcept { return features_.supports(feature); }
+  /// Whether and how the device has the feature, and the reason if it is absent or emulated.
+  const FeatureState& feature(Feature feature) const noexcept { return features_.state(feature); }
+  /// Throws `unsupported` once, listing with reasons all that is missing.
+  void require(std::initializer_list<Feature> features) const;
+
+  // --- Streams ----------------------------------------------------------------------------------------------------
+
+  /// A new stream. Throws `invalid_argument`, naming the range, for a numeric priority that the device does not have.
+  StreamPtr create_stream(const StreamOptions& options = {});
+  /// The device's legacy default stream: it waits for blocking streams, and they for it.
+  StreamPtr default_stream();
+  /// The calling thread's default stream on this device. Feature `per_thread_default_stream`.
+  StreamPtr per_thread_stream();
+  /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle, and
+  /// the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives exactly as
+  /// long as the wrapper is open. The handle must be a stream of this device.
+  StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
+  PriorityRange priority_range() const;
+  /// The number that a level stands for on this device.
+  int priority_number(Priority level) const;
+
+  // --- Events -----------------------------------------------------------------------------------------------------
+
+  /// A new event. Throws `invalid_argument` for an interprocess event with timing. Feature `interprocess_events` if asked for.
+  EventPtr create_event(const EventOptions& options = {});
+  /// Another process's event. Feature `interprocess_events`.
+  EventPtr open_event(const InterprocessHandle& handle);
+
+  // --- Memory -----------------------------------------------------------------------------------------------------
+
+  /// Memory, at once. Its content is undefined. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
+  /// `capture_unsupported` where an open capture forbids it. Feature `managed_memory` for that kind.
+  AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
+  template <class T>
+  Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
+    return Buffer<T>(allocate_bytes(checked_bytes(count, sizeof(T)), kind), count);
+  }
+  MemoryInfo memory_info() const;
+  /// Copies and waits for it, in no stream's order. Throws `capture_unsupported` where an open capture forbids it.
+  void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  template <class To, class From>
+  void copy(To&& destination, From&& source) {
+    Span to(destination);
+    Span from(source);
+    using T = typename decltype(to)::element_type;
+    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
+                  "both sides of a copy must have the same element type");
+    check_lengths(to.size(), from.size());
+    copy_bytes(to.data(), from.data(), from.size_bytes());
+  }
+  /// Pins memory that exists. Feature `host_registration`.
+  Ptr<HostRegistration> register_host(void* data, std::size_t bytes);
+  template <class T>
+  Ptr<HostRegistration> register_host(std::span<T> memory) {
+    return register_host(const_cast<std::remove_const_t<T>*>(memory.data()), memory.size_bytes());
+  }
+  /// Feature `memory_pools`.
+  MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
+  MemoryPoolPtr default_memory_pool();
+  /// Sends an allocation, made at once on this device, to another process; opens one of another process. The sender must
+  /// keep it alive. Feature `interprocess_memory`.
+  InterprocessHandle interprocess_handle(const Allocation& allocation) const;
+  AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
+
+  // --- Peers ------------------------------------------------------------------------------------------------------
+
+  /// Whether kernels of this device can address `peer`'s memory once access is enabled. False for itself and for another
+  /// backend's device.
+  bool can_access_peer(const Device& peer) const;
+  /// Idempotent. Throws `unsupported` where `can_access_peer` is false.
+  void enable_peer_access(const Device& peer);
+  void disable_peer_access(const Device& peer);
+
+  // --- Modules ----------------------------------------------------------------------------------------------------
+
+  /// Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object made by `compile` on the host.
+  /// Throws `invalid_image`. Feature `modules`.
+  ModulePtr load_module(std::span<const std::byte> image);
+  /// Compiles `source`, written in what CUDA C++ and HIP C++ share, for this device's architecture, and loads it. Kernels are
+  /// `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
+  /// Feature `runtime_compilation`.
+  ModulePtr compile(std::string_view source, const CompileOptions& options = {});
+
+  /// Blocks until all work of the device is done. Throws `capture_unsupported` where an open capture forbids it.
+  void synchronize();
+
+  friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }
+
+ protected:
+  Device(Backend& backend, int ordinal, std::int64_t native_handle);
+  virtual ~Device() = default;
+
+  /// Filled in by the backend's constructor, and fixed from then on.
+  DeviceProperties& mutable_properties() noexcept { return properties_; }
+  FeatureTable& mutable_features() noexcept { return features_; }
+
+  virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
+  /// Called once for each device, and once for each thread and device.
+  virtual StreamPtr do_create_default_stream() = 0;
+  virtual StreamPtr do_create_per_thread_stream();
+  virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
+  virtual PriorityRange do_priority_range() const = 0;
+  virtual EventPtr do_create_event(const EventOptions& options) = 0;
+  virtual EventPtr do_open_event(const InterprocessHandle& handle);
+  virtual void* do_allocate(std::size_t bytes, MemoryKind kind) = 0;
+  virtual void do_deallocate(void* memory, MemoryKind kind) = 0;
+  virtual MemoryInfo do_memory_info() const = 0;
+  virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
+  /// Returns the device's address of the memory.
+  virtual void* do_register_host(void* data, std::size_t bytes);
+  virtual void do_unregister_host(void* data);
+  virtual MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options);
+  virtual MemoryPoolPtr do_default_memory_pool();
+  virtual InterprocessHandle do_interprocess_handle(const Allocation& allocation) const;
+  virtual void* do_open_memory(const InterprocessHandle& handle);
+  virtual void do_close_memory(void* memory);
+  virtual bool do_can_access_peer(const Device& peer) const = 0;
+  virtual void do_enable_peer_access(const Device& peer);
+  virtual void do_disable_peer_access(const Device& peer);
+  virtual ModulePtr do_load_module(std::span<const std::byte> image);
+  virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
+  virtual void do_synchronize() = 0;
+
+ private:
+  friend class Allocation;
+  friend class Backend;
+  friend class HostRegistration;
+  friend class Stream;
+
+  static std::size_t checked_bytes(std::size_t count, std::size_t element_size);
+  void check_lengths(std::size_t to, std::size_t from) const;
+  void enter(const char* operation) const;
+  void require(const char* operation, Feature feature) const;
+  void check_unsafe(const char* operation) const;
+  void finish();
+
+  Backend& backend_;
+  int ordinal_;
+  std::int64_t native_handle_;
+  std::string label_;
+  DeviceProperties properties_;
+  FeatureTable features_;
+  std::mutex default_stream_mutex_;
+  std::atomic<Stream*> default_stream_{nullptr};
+};
+
+}  // namespace weir

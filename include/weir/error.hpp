@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "weir/export.hpp"
+
+/// Errors: one exception type, portable codes, and what the vendor's driver said.
+namespace weir {
+
+/// What went wrong, the same on every backend. Compares with `std::error_code`.
+enum class Errc : int {
+  // The caller's doing.
+  invalid_argument = 1,      ///< an argument outside its domain
+  length_mismatch,           ///< the two sides of a typed copy differ in length
+  stream_closed,             ///< the stream was closed
+  wrong_device,              ///< an object of another device, or of another backend
+  wrong_thread,              ///< another thread's per-thread default stream
+  unsupported,               ///< a feature that this device lacks; the message has the reason
+  called_from_host_function, ///< a host function may not call back into Weir
+  forked_process,            ///< the backend was opened before fork(); the child cannot use it
+  // Capture.
+  capture_unsupported,       ///< the operation is not allowed while capturing; the capture goes on
+  capture_invalidated,       ///< the capture was invalidated by an earlier error
+  capture_merge,             ///< would join two separate captures
+  capture_unmatched,         ///< ended on a stream that did not begin the capture
+  capture_unjoined,          ///< ended while a forked stream was not joined to the origin
+  capture_isolation,         ///< would make captured work depend on work outside the capture
+  capture_implicit,          ///< would order a capture against the legacy default stream
+  captured_event,            ///< the event was last recorded in a capture, so it has no completion of its own
+  capture_wrong_thread,      ///< begun by another thread in a mode that forbids it
+  not_capturing,             ///< needs a capture, and there is none
+  already_capturing,         ///< begins a capture on a stream that is capturing
+  // Events.
+  timing_disabled,           ///< elapsed time of an event made without timing
+  not_recorded,              ///< elapsed time of an event that was never recorded
+  not_ready,                 ///< elapsed time of an event that is not complete
+  // Resources.
+  out_of_memory,             ///< host or device memory is exhausted
+  pool_exhausted,            ///< all slots of a pool are leased
+  // Modules and graphs.
+  compilation_failed,        ///< the source did not compile; the message has the compiler's log
+  compiler_not_found,        ///< there is no compiler to compile with
+  invalid_image,             ///< the module image is not one that this device can load
+  kernel_not_found,          ///< the module has no kernel of that name
+  graph_update_failed,       ///< the new graph's topology differs too much; the executable graph is unchanged
+  // Backends.
+  invalid_environment,       ///< an environment variable does not parse
+  backend_unknown,           ///< no backend of that name is known or found
+  plugin_not_found,          ///< the backend's plugin is in none of the folders searched
+  plugin_incompatible,       ///< the plugin was built for another Weir
+  driver_not_found,          ///< the vendor's driver library could not be opened
+  driver_too_old,            ///< the driver lacks a function that Weir needs
+  no_device,                 ///< the driver works and shows no device
+  driver_failed,             ///< the driver did not start
+  // The device's doing.
+  device_fault,              ///< work on the device failed; the device's state may be lost
+  backend_failure,           ///< any other error of the vendor's driver; see the native code
+};
+
+/// The category "weir" of `std::error_code`s made from `Errc`.
+WEIR_API const std::error_category& error_category() noexcept;
+WEIR_API std::error_code make_error_code(Errc) noexcept;
+/// The code's own word: `"stream_closed"`.
+WEIR_API std::string_view to_string(Errc) noexcept;
+
+/// What a vendor's driver answered. `code` is 0 where no driver was asked.
+struct NativeError {
+  std::int64_t code = 0;
+  std::string name;     ///< "CUDA_ERROR_INVALID_VALUE"
+  std::string message;  ///< the driver's sentence
+};
+
+/// The exception that every function of Weir throws. `what()` reads "operation on object: cause; remedy".
+class WEIR_API Error : public std::system_error {
+ public:
+  /// `operation`: the call as the user wrote it ("Stream::synchronize"); `object`: what it was called on, with backend,
+  /// device and handle, or empty; `detail`: cause and remedy in words; `native`: the driver's answer, if it was asked.
+  Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
+  Error(const Error&) = default;
+  ~Error() override;
+
+  Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+  const std::string& operation() const noexcept { return operation_; }
+  const std::string& object() const noexcept { return object_; }
+  const std::string& detail() const noexcept { return detail_; }
+  const NativeError& native() const noexcept { return native_; }
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string operation_, object_, detail_, what_;
+  NativeError native_;
+};
+
+}  // namespace weir
+
+template <>
+struct std::is_error_code_enum<weir::Errc> : std::true_type {};

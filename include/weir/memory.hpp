@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/ptr.hpp"
+#include "weir/span.hpp"
+
+/// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
+namespace weir {
+
+enum class MemoryKind : std::uint8_t {
+  device,   ///< the device's own memory; the host may not touch it
+  pinned,   ///< page-locked host memory, which the device copies from and to asynchronously and can address
+  managed,  ///< addressed alike by host and device, migrated by the driver
+};
+WEIR_API std::string_view to_string(MemoryKind) noexcept;
+
+/// A block of memory, freed with its last owner.
+///
+/// Memory that was allocated at once is freed at once, save inside a host function or while a capture is open, where the
+/// free is put off. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
+/// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. Memory that was
+/// allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
+class WEIR_API Allocation final : public RefCounted {
+ public:
+  /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
+  void* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_; }
+  MemoryKind kind() const noexcept { return kind_; }
+  Device& device() const noexcept { return *device_; }
+  /// The stream whose order governs this memory; null for memory allocated at once.
+  Stream* stream() const noexcept { return stream_; }
+  /// Whether the host may read and write the memory directly.
+  bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
+
+ private:
+  friend class Device;
+  friend class Stream;
+  friend class AllocationPool;
+  Allocation() = default;
+  ~Allocation() override = default;
+  void dispose() noexcept override;
+  Disposal disposal() const noexcept override;
+
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+  Device* device_ = nullptr;
+  Stream* stream_ = nullptr;          // owned reference where not null
+  std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
+  MemoryKind kind_ = MemoryKind::device;
+  Allocation* next_free_ = nullptr;
+};
+
+using AllocationPtr = Ptr<Allocation>;
+
+/// `size()` elements of `T` in an allocation. Copies of a `Buffer` share the memory.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
+
+ public:
+  using element_type = T;
+
+  Buffer() = default;
+  /// The first `count` elements of `allocation`, which must be large enough.
+  Buffer(AllocationPtr allocation, std::size_t count) : allocation_(std::move(allocation)), size_(count) {}
+
+  /// An address in the memory's own space: to be dereferenced by the host only where `host_accessible()`.
+  T* data() const noexcept { return allocation_ ? static_cast<T*>(allocation_->data()) : nullptr; }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+  bool empty() const noexcept { return size_ == 0; }
+  bool host_accessible() const noexcept { return allocation_ && allocation_->host_accessible(); }
+  const AllocationPtr& allocation() const noexcept { return allocation_; }
+
+  /// Elements `[offset, offset + count)`, without ownership.
+  /// Throws `invalid_argument` if they are not all within the buffer.
+  Span<T> subspan(std::size_t offset, std::size_t count) const {
+    detail_check(offset, count);
+    return {data() + offset, count};
+  }
+  /// The elements as the host sees them. Throws `invalid_argument` for device memory.
+  std::span<T> host() const;
+
+  void reset() noexcept {
+    allocation_.reset();
+    size_ = 0;
+  }
+
+ private:
+  void detail_check(std::size_t offset, std::size_t count) const;
+  AllocationPtr allocation_;
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+[[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
+[[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
+}  // namespace detail
+
+template <class T>
+void Buffer<T>::detail_check(std::size_t offset, std::size_t count) const {
+  if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
+}
+template <class T>
+std::span<T> Buffer<T>::host() const {
+  if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
+  return {data(), size_};
+}
+
+/// Free and total memory of a device in bytes.
+struct MemoryInfo {
+  std::size_t free = 0;
+  std::size_t total = 0;
+};
+
+/// How a pool is made.
+struct MemoryPoolOptions {
+  std::size_t max_size = 0;            ///< bytes the pool may hold at most; 0: the device's limit
+  std::size_t release_threshold = 0;   ///< bytes kept when the pool synchronizes; more goes back to the system
+};
+
+/// A pool of stream-ordered memory, after cudaMemPool_t. Feature `memory_pools`.
+class WEIR_API MemoryPool : public RefCounted {
+ public:
+  Device& device() const noexcept { return device_; }
+  /// Bytes handed out now.
+  std::size_t used_bytes() const;
+  /// Bytes taken from the system now.
+  std::size_t reserved_bytes() const;
+  /// Gives unused memory back to the system until at most `keep` bytes are reserved.
+  void trim_to(std::size_t keep);
+  void set_release_threshold(std::size_t bytes);
+  void* native_handle() const noexcept { return handle_; }
+
+ protected:
+  MemoryPool(Device& device, void* handle) : device_(device), handle_(handle) {}
+  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  virtual std::size_t do_used_bytes() const = 0;
+  virtual std::size_t do_reserved_bytes() const = 0;
+  virtual void do_trim_to(std::size_t keep) = 0;
+  virtual void do_set_release_threshold(std::size_t bytes) = 0;
+
+ private:
+  Device& device_;
+  void* handle_;
+};
+
+/// Host memory that was pinned where it lay; unpinned with the last owner. The memory itself stays the caller's and must
+/// outlive the registration. Feature `host_registration`.
+class WEIR_API HostRegistration final : public RefCounted {
+ public:
+  void* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_; }
+  /// The address under which the device sees the memory.
+  void* device_pointer() const noexcept { return device_pointer_; }
+
+ private:
+  friend class Device;
+  HostRegistration(Device& device, void* data, std::size_t size, void* device_pointer)
+      : device_(device), data_(data), size_(size), device_pointer_(device_pointer) {}
+  ~HostRegistration() override;
+  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Device& device_;
+  void* data_;
+  std::size_t size_;
+  void* device_pointer_;
+};
+
+/// A handle by which another process opens an allocation or an event. Plain bytes, to be sent by any means.
+struct InterprocessHandle {
+  std::array<std::byte, 64> bytes{};
+};
+
+}  // namespace weir

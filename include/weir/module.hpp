@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/memory.hpp"
+#include "weir/ptr.hpp"
+
+/// Modules and kernels: device code, loaded from an image or compiled at run time.
+namespace weir {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// The shape of a launch.
+struct LaunchConfig {
+  Dim3 grid;                            ///< blocks
+  Dim3 block;                           ///< threads in a block
+  std::uint32_t shared_memory_bytes = 0;///< dynamic shared memory of each block
+  bool cooperative = false;             ///< all blocks can wait for each other. Feature `cooperative_launch`
+};
+
+/// A one-dimensional launch of at least `count` threads in blocks of `block`; one block if `count` is 0.
+/// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
+WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
+
+/// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
+struct CompileOptions {
+  std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
+  std::vector<std::pair<std::string, std::string>> defines;     ///< macros and their values
+  std::vector<std::string> include_directories;                 ///< absolute
+  int cxx_standard = 17;                                        ///< 14, 17 or 20
+  bool fast_math = false;                                       ///< trade exactness of floating point for speed
+  bool debug = false;                                           ///< debug information, no optimization
+  std::vector<std::string> extra;                               ///< options of NVRTC, HIPRTC or the host's compiler
+};
+
+/// A kernel's limits and needs, as far as the backend knows them.
+struct KernelProperties {
+  std::uint32_t max_threads_per_block = 0;
+  std::uint32_t registers_per_thread = 0;
+  std::size_t static_shared_memory_bytes = 0;
+  std::size_t local_memory_bytes = 0;
+};
+
+/// Device code that is loaded on one device; unloaded with the last owner, which kernels are.
+class WEIR_API Module : public RefCounted {
+ public:
+  Device& device() const noexcept { return device_; }
+  void* native_handle() const noexcept { return handle_; }
+
+  /// The kernel of that (unmangled, `extern "C"`) name. Throws `kernel_not_found`, listing the names there are where the
+  /// backend knows them. Cheap enough to call once; keep the result for hot loops.
+  KernelPtr kernel(std::string_view name);
+  /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
+  Span<std::byte> global(std::string_view name);
+
+ protected:
+  Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  virtual KernelPtr do_kernel(std::string_view name) = 0;
+  virtual Span<std::byte> do_global(std::string_view name) = 0;
+
+ private:
+  Device& device_;
+  void* handle_;
+};
+
+/// A function that a stream launches on a grid of threads. Keeps its module alive. Safe to launch from many threads.
+class WEIR_API Kernel : public RefCounted {
+ public:
+  Device& device() const noexcept { return module_->device(); }
+  const ModulePtr& module() const noexcept { return module_; }
+  const std::string& name() const noexcept { return name_; }
+  void* native_handle() const noexcept { return handle_; }
+  /// The size of each parameter in bytes, or nothing where the driver cannot tell. Launches are checked against it.
+  const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
+  KernelProperties properties() const { return do_properties(); }
+  /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
+  int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
+    return do_max_active_blocks(block_threads, shared_memory_bytes);
+  }
+
+ protected:
+  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes)
+      : module_(std::move(module)), name_(std::move(name)), handle_(handle), parameter_sizes_(std::move(parameter_sizes)) {}
+  virtual KernelProperties do_properties() const = 0;
+  virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
+
+ private:
+  ModulePtr module_;
+  std::string name_;
+  void* handle_;
+  std::optional<std::vector<std::size_t>> parameter_sizes_;
+};
+
+namespace detail {
+/// What a kernel receives for an argument: buffers and spans pass the address of their first element.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+constexpr T kernel_argument(const T& value) noexcept {
+  return value;
+}
+template <class T>
+T* kernel_argument(const Buffer<T>& buffer) noexcept {
+  return buffer.data();
+}
+template <class T>
+T* kernel_argument(const Span<T>& span) noexcept {
+  return span.data();
+}
+inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
+}  // namespace detail
+
+}  // namespace weir

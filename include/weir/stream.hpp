@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include "weir/capture.hpp"
+#include "weir/event.hpp"
+#include "weir/export.hpp"
+#include "weir/feature.hpp"
+#include "weir/fwd.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/module.hpp"
+#include "weir/ptr.hpp"
+#include "weir/span.hpp"
+#include "weir/stream_attributes.hpp"
+#include "weir/stream_memory.hpp"
+#include "weir/unique_function.hpp"
+
+/// Streams: queues of work on a device, each in its own order.
+namespace weir {
+
+/// Levels of priority, mapped onto what the device has. A device with one level takes every name.
+enum class Priority : std::uint8_t { low, normal, high };
+
+/// A device's priorities as its vendor numbers them: a lower number is more urgent. CUDA: {0, -n}; HIP: {1, -1}.
+struct PriorityRange {
+  int least = 0;
+  int greatest = 0;
+  friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
+};
+
+struct StreamOptions {
+  /// Whether the stream and the legacy default stream wait for each other's work.
+  bool blocking = false;
+  /// A level, or a number in the device's range.
+  std::variant<Priority, int> priority = Priority::normal;
+};
+
+enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
+
+/// What becomes of a foreign handle with the last owner of the stream that wraps it.
+enum class Ownership : std::uint8_t {
+  borrow,  ///< nothing
+  adopt,   ///< it is destroyed
+};
+
+/// A callback with the stream and its state; see `Stream::add_callback`.
+using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
+
+/// A queue of work on one device. Made by `Device::create_stream`, `default_stream`, `per_thread_stream`, `wrap_stream`.
+///
+/// Work of one stream runs in order; work of two streams in any order, unless events, `wait` or the legacy default stream
+/// order it. Every function that enqueues returns before the work is done. Addresses are used when the work runs: what they
+/// point to must live until then.
+///
+/// Any number of threads may use a stream at once; the order between their calls is then open. Closing needs exclusive use.
+///
+/// Errors common to all functions, thrown before the driver is asked: `stream_closed`; `called_from_host_function`;
+/// `forked_process`; `wrong_thread` for a per-thread default stream of another thread; `unsupported` with the reason where a
+/// function names a feature that the device lacks. Other errors of the driver are thrown as `device_fault` (work on the
+/// device failed) or `backend_failure`.
+class WEIR_API Stream : public RefCounted {
+ public:
+  // --- Identity ---------------------------------------------------------------------------------------------------
+
+  Device& device() const noexcept { return *device_; }
+  StreamKind kind() const noexcept { return kind_; }
+  /// The vendor's stream (cudaStream_t, hipStream_t; on the host backend its queue). Stays owned by this object. From this
+  /// call on the stream counts as shared with foreign code: whether it captures is asked of the driver before each check.
+  void* native_handle();
+  /// The vendor's context (CUcontext). Feature `native_context`.
+  void* native_context() const;
+  /// Unique for the life of the process; the driver's own where feature `stream_id` is native.
+  std::uint64_t id() const;
+  /// Whether the stream and the legacy default stream ignore each other.
+  bool is_non_blocking() const;
+  /// The stream's priority as the vendor numbers it.
+  int priority() const;
+  bool is_closed() const noexcept { return (flags_.load(std::memory_order_acquire) & flag_closed) != 0; }
+  /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
+  std::string describe() const;
+
+  /// Equal: the same backend, device and native handle; per-thread default streams are equal within one thread only; a
+  /// closed stream equals itself alone. Compare streams, not pointers to them.
+  friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.compare(b) == 0; }
+  /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
+  friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return a.compare(b); }
+  std::size_t hash() const noexcept;
+  WEIR_API friend std::ostream& operator<<(std::ostream&, const Stream&);
+
+  // --- Ending -----------------------------------------------------------------------------------------------------
+
+  /// Lets go of the stream: an owned or adopted one is destroyed once its work is done, a borrowed one is left alone. A
+  /// capture that it began is ended and dropped. Does not wait for the work. Idempotent.
+  /// Throws `invalid_argument` on a default stream, which cannot be closed.
+  void close();
+  /// Like `close`, but gives the native handle out of Weir's hands: the caller owns it (cuda::stream::release).
+  /// Throws `invalid_argument` unless the stream is owned or adopted.
+  void* release_handle();
+
+  // --- Ordering ---------------------------------------------------------------------------------------------------
+
+  /// Blocks the calling thread until all work enqueued so far is done, then throws what a host function threw, if one did.
+  /// Throws `capture_unsupported` where a capture forbids it; the capture goes on.
+  void synchronize();
+  /// Whether all work enqueued so far is done. False means not ready and nothing else: errors throw. The same capture rule.
+  bool is_complete() const;
+
+  /// Records a new event, which is returned, after all work enqueued so far.
+  EventPtr record(const EventOptions& options = {});
+  /// Records `event`, which must be of this stream's device (`wrong_device`).
+  void record(Event& event);
+  /// Records `event` as a node of the graph being captured, so that work outside the graph, or another graph, can wait for
+  /// it at each launch, and time can be measured inside a graph. Throws `not_capturing`. Feature `external_events`.
+  void record_external(Event& event);
+
+  /// Later work of this stream runs after what `event` was recorded behind. Does not block the host. The event may be of
+  /// another device of the same backend. Throws `unsupported` for another backend's event; `capture_isolation` and
+  /// `capture_merge` where the wait would break a capture, which goes on.
+  void wait(const Event& event);
+  /// Waits for `event` as a node of the graph being captured. Throws `not_capturing`. Feature `external_events`.
+  void wait_external(const Event& event);
+  /// Later work of this stream runs after all work enqueued so far on `other`; nothing if it is this stream. Allocates
+  /// nothing after the first call. Throws like `wait(Event)`.
+  void wait(Stream& other);
+
+  // --- Host work --------------------------------------------------------------------------------------------------
+
+  /// Calls `function` on a thread of the driver's, in the stream's order; later work waits until it has returned. It may be
+  /// any move-only callable; if it cannot be enqueued it is destroyed. It may not call Weir (`called_from_host_function`),
+  /// nor wait for work of this device. What it throws is logged, kept, and thrown by the stream's next `synchronize`; later
+  /// work still runs. When captured, it belongs to the graph and runs at every launch. Feature `host_functions`.
+  void launch_host_function(HostFunction function);
+  /// Calls `callback(*this, status)` like a host function, and also when the stream has failed, with the error as status.
+  /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
+  void add_callback(StreamCallback callback);
+
+  // --- Capture ----------------------------------------------------------------------------------------------------
+
+  /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
+  /// told after they waited for an event, or a stream, of the capture. Throws `already_capturing`; `capture_unsupported` on
+  /// the legacy default stream. With `external`, joins a capture that other code began: `not_capturing` if there is none.
+  void begin_capture(const CaptureOptions& options = {});
+  void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
+  /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
+  /// joined to this one (`capture_unjoined`). Throws `not_capturing`, `capture_unmatched` (this stream did not begin it),
+  /// `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
+  GraphPtr end_capture();
+  /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the end.
+  template <class F>
+  GraphPtr capture(CaptureMode mode, F&& function) {
+    begin_capture(mode);
+    CaptureGuard guard{*this};
+    std::forward<F>(function)(*this);
+    return guard.end();
+  }
+  template <class F>
+  GraphPtr capture(F&& function) {
+    return capture(CaptureMode::thread_local_, std::forward<F>(function));
+  }
+  CaptureStatus capture_status() const;
+  bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  CaptureInfo capture_info() const;
+
+  /// Goes on capturing into `graph`, behind its leaves; `end_capture` returns that graph. With `end_capture` as the pause,
+  /// this pauses and resumes a capture. Feature `capture_into_graph`.
+  void resume_capture(const GraphPtr& graph, CaptureMode mode = CaptureMode::thread_local_);
+  /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`. Feature `graph_child_nodes`.
+  void add_child_graph(const Graph& graph);
+  /// Adds a node that runs what `body` captures if the 32-bit value at `condition`, in memory the device can read, is not
+  /// zero when the node is reached. `body` is called once, with a stream that captures the node's body.
+  /// Throws `not_capturing`. Feature `graph_conditional_nodes`.
+  void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
+  /// Likewise, and runs the body again for as long as the value is not zero.
+  void capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
+
+  // --- Copies and fills -------------------------------------------------------------------------------------------
+
+  /// Copies all elements of `source` to `destination`; the direction is found from the addresses. Both are given as a
+  /// `Buffer`, a `Span`, a `std::span`, a container or an array, of the same element type. Asynchronous only between
+  /// device and pinned or managed memory: pageable memory may be staged before the call returns, or block it.
+  /// Throws `length_mismatch`. Zero elements: does nothing.
+  template <class To, class From>
+  void copy(To&& destination, From&& source) {
+    Span to(destination);
+    Span from(source);
+    using T = typename decltype(to)::element_type;
+    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
+    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
+                  "both sides of a copy must have the same element type");
+    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
+    check_lengths("Stream::copy", to.size(), from.size());
+    copy_bytes(to.data(), from.data(), from.size_bytes());
+  }
+  /// Copies `bytes` bytes.
+  void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  /// Copies `height` rows of `width_bytes` bytes; consecutive rows start `destination_pitch` and `source_pitch` bytes apart,
+  /// neither less than `width_bytes` (`invalid_argument`).
+  void copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+               std::size_t width_bytes, std::size_t height);
+  /// Copies between two devices of this backend, directly where they can, through the host where not.
+  void copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
+                 std::size_t bytes);
+
+  /// Sets every element to `value`; elements of 1, 2 or 4 bytes.
+  template <class To, class T>
+  void fill(To&& destination, const T& value) {
+    Span to(destination);
+    using E = typename decltype(to)::element_type;
+    static_assert(std::is_convertible_v<const T&, E>, "the value must convert to the element type");
+    static_assert(sizeof(E) == 1 || sizeof(E) == 2 || sizeof(E) == 4, "fills write elements of 1, 2 or 4 bytes");
+    fill_elements(to.data(), to_bits(static_cast<E>(value)), sizeof(E), to.size());
+  }
+  /// Sets `count` elements of `element_size` bytes (1, 2 or 4) to the low bits of `value`.
+  void fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count);
+  /// Likewise for `height` rows of `width` elements that start `pitch` bytes apart.
+  void fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+               std::size_t height);
+
+  // --- Memory on the stream ---------------------------------------------------------------------------------------
+
+  /// Memory for work enqueued from here on; freed on this stream, behind all work enqueued by then, with its last owner.
+  /// `pool`: of this device; null for the device's own. Feature `async_allocation`; while capturing `graph_memory_nodes`.
+  AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
+  template <class T>
+  Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
+    return Buffer<T>(allocate_bytes_async(checked_bytes(count, sizeof(T)), pool), count);
+  }
+  /// Says which stream may touch managed memory from here on. Feature `managed_attach`.
+  void attach(const Allocation& managed, AttachMode mode);
+  /// Moves managed memory to this stream's device, or to the host. Feature `managed_prefetch`.
+  void prefetch(const void* managed, std::size_t bytes, bool to_host = false);
+
+  /// Writes a value when all work before is done. `address`: the device's, aligned to the value's size.
+  /// Features `write_value_32`, `write_value_64`; while capturing `memory_operations_in_capture`.
+  void write_value(std::uint32_t* address, std::uint32_t value) { memory_operation(MemoryOperation::write(address, value)); }
+  void write_value(std::uint64_t* address, std::uint64_t value) { memory_operation(MemoryOperation::write(address, value)); }
+  /// Later work runs once the value at `address` meets the condition; the host, another stream, another device or another
+  /// thread may see to that. The host does not block, and no other stream is held up.
+  /// Features `wait_value_32`, `wait_value_64`, and one for each condition that a vendor treats differently.
+  void wait_value(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
+                  RemoteWrites remote = RemoteWrites::as_they_are) {
+    memory_operation(MemoryOperation::wait(address, value, condition, remote));
+  }
+  void wait_value(const std::uint64_t* address, std::uint64_t value, WaitCondition condition = WaitCondition::geq,
+                  RemoteWrites remote = RemoteWrites::as_they_are) {
+    memory_operation(MemoryOperation::wait(address, value, condition, remote));
+  }
+  /// Many memory operations in one submission, in their order and with nothing of another thread's in between.
+  /// Feature `batch_memory_operations`, and those of the operations. Empty: does nothing.
+  void batch(std::span<const MemoryOperation> operations);
+
+  // --- Kernels ----------------------------------------------------------------------------------------------------
+
+  /// Runs `kernel` on a grid. Arguments are passed by value: trivially copyable values as they are, `Buffer`s and `Span`s as
+  /// the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
+  /// number or the sizes of the arguments are not the kernel's (checked where the driver can tell).
+  /// Features `cooperative_launch`, `block_cooperation` where the configuration asks for them.
+  template <class... Args>
+  void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
+    std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
+    std::apply(
+        [&](auto&... v) {
+          void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
+          const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
+          launch_raw(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
+                     std::span<const std::size_t>(sizes, sizeof...(v)));
+        },
+        values);
+  }
+  template <class... Args>
+  void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
+    launch(*kernel, config, args...);
+  }
+  /// The same with the addresses and sizes of the arguments, which are copied before the call returns.
+  void launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                  std::span<const std::size_t> sizes);
+
+  // --- Attributes -------------------------------------------------------------------------------------------------
+
+  /// Features `synchronization_policy` and `access_policy_window`.
+  SynchronizationPolicy synchronization_policy() const;
+  void set_synchronization_policy(SynchronizationPolicy policy);
+  AccessPolicyWindow access_policy_window() const;
+  void set_access_policy_window(const AccessPolicyWindow& window);
+  /// Takes over the attributes that can be set from `other`, of the same device; never priority or blocking behaviour.
+  void copy_attributes(const Stream& other);
+
+ protected:
+  /// `handle`: the native stream; `keep_alive`: what must live as long as a wrapped stream, or null.
+  Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
+  ~Stream() override;
+  /// Closes the stream if that was not done, without throwing, and deletes it.
+  void dispose() noexcept override;
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+
+  void* handle() const noexcept { return handle_; }
+
+  // Every check is done when these are called: the stream is open and of this thread, other objects are of a device that
+  // fits, the feature is there, lengths and shapes are possible, and no capture is in danger. What they throw is thrown on.
+
+  /// Destroys the native stream (`destroy`: owned or adopted) once its work is done. Called once. A capture that the stream
+  /// is in is ended and dropped first.
+  virtual void do_close(bool destroy) = 0;
+  virtual void* do_native_context() const;
+  virtual std::uint64_t do_id() const = 0;
+  virtual bool do_is_non_blocking() const = 0;
+  virtual int do_priority() const = 0;
+
+  virtual void do_synchronize() = 0;
+  virtual bool do_is_complete() const = 0;
+  /// What a host function of this stream's finished work threw since the last call, or null.
+  virtual std::exception_ptr do_take_host_error() noexcept = 0;
+  virtual EventPtr do_record_new(const EventOptions& options);
+  virtual void do_record(Event& event, bool external) = 0;
+  virtual void do_wait(const Event& event, bool external) = 0;
+  virtual void do_wait_stream(Stream& other) = 0;
+
+  virtual void do_launch_host_function(HostFunction&& function);
+  virtual void do_add_callback(StreamCallback&& callback);
+
+  virtual void do_begin_capture(CaptureMode mode);
+  virtual GraphPtr do_end_capture();
+  /// Status and id; `with_graph` asks for the graph, too. Legal, and without effect, in every state.
+  virtual CaptureInfo do_capture_info(bool with_graph) const;
+  virtual void do_resume_capture(const GraphPtr& graph, CaptureMode mode);
+  virtual void do_add_child_graph(const Graph& graph);
+  virtual void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
+
+  virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
+  virtual void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                          std::size_t width_bytes, std::size_t height) = 0;
+  virtual void do_copy_peer(void* destination, const Device& destination_device, const void* source,
+                            const Device& source_device, std::size_t bytes);
+  virtual void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) = 0;
+  virtual void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
+                          std::size_t width, std::size_t height) = 0;
+
+  virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool);
+  virtual void do_deallocate_async(void* memory);
+  virtual void do_attach(const Allocation& managed, AttachMode mode);
+  virtual void do_prefetch(const void* managed, std::size_t bytes, bool to_host);
+  virtual void do_memory_operation(const MemoryOperation& operation);
+  virtual void do_batch(std::span<const MemoryOperation> operations);
+
+  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                         std::span<const std::size_t> sizes);
+
+  virtual SynchronizationPolicy do_synchronization_policy() const;
+  virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
+  virtual AccessPolicyWindow do_access_policy_window() const;
+  virtual void do_set_access_policy_window(const AccessPolicyWindow& window);
+  virtual void do_copy_attributes(const Stream& other);
+
+ private:
+  friend class Allocation;
+  friend class Device;
+  friend class GraphExec;
+
+  // Ends the capture when the captured function throws; the function's exception is the one that matters.
+  struct CaptureGuard {
+    Stream& stream;
+    bool ended = false;
+    GraphPtr end() {
+      ended = true;
+      return stream.end_capture();
+    }
+    ~CaptureGuard() {
+      if (!ended) stream.drop_capture();
+    }
+  };
+
+  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_foreign = 4, flag_joined = 8;
+
+  template <class E>
+  static std::uint32_t to_bits(const E& value) noexcept {
+    std::uint32_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(E));
+    return bits;
+  }
+  static std::size_t checked_bytes(std::size_t count, std::size_t element_size);
+  void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
+
+  std::strong_ordering compare(const Stream& other) const noexcept;
+  void enter(const char* operation) const;
+  [[noreturn]] void refuse(const char* operation) const;
+  void require(const char* operation, Feature feature) const;
+  bool captures_matter() const noexcept;
+  void check_host_wait(const char* operation) const;
+  void check_wait(const char* operation, const CaptureInfo& mine, const CaptureInfo& theirs) const;
+  void check_event(const char* operation, const Event& event, bool record) const;
+  void check_memory_operation(const char* operation, const MemoryOperation& operation_) const;
+  void memory_operation(const MemoryOperation& operation);
+  void record_state(Event& event, const char* operation, bool external);
+  void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
+  CaptureInfo active_capture(const char* operation) const;
+  void drop_capture() noexcept;
+  void* close_handle(const char* operation, bool destroy);
+
+  Device* device_;
+  void* handle_;
+  std::shared_ptr<const void> keep_alive_;
+  std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
+  mutable std::atomic<std::uint32_t> flags_{0};
+  StreamKind kind_;
+};
+
+}  // namespace weir
+
+template <>
+struct std::hash<weir::Stream> {
+  std::size_t operator()(const weir::Stream& s) const noexcept { return s.hash(); }
+};

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// Memory operations on a stream: values written and waited for in the stream's order (cuStreamWriteValue32 and kin).
+namespace weir {
+
+/// When a wait is over, given the value in memory `m` and the value waited for `v`.
+enum class WaitCondition : std::uint8_t {
+  geq,      ///< m - v, taken as signed, is not negative: a cyclic comparison, so that counters may wrap
+  eq,       ///< m == v
+  bit_and,  ///< (m & v) != 0
+  bit_nor,  ///< ~(m | v) != 0
+};
+
+/// Whether a wait, when it is over, first makes remote writes that came before the value visible (CU_STREAM_WAIT_VALUE_FLUSH).
+enum class RemoteWrites : std::uint8_t { as_they_are, flush };
+
+/// One operation of a batch. The addresses are the device's; they must be aligned to the size of the value.
+struct MemoryOperation {
+  enum class Kind : std::uint8_t { write_32, write_64, wait_32, wait_64, flush_remote_writes };
+
+  Kind kind;
+  WaitCondition condition = WaitCondition::geq;
+  RemoteWrites remote_writes = RemoteWrites::as_they_are;
+  void* address = nullptr;
+  std::uint64_t value = 0;
+
+  static MemoryOperation write(std::uint32_t* address, std::uint32_t value) noexcept {
+    return {Kind::write_32, {}, {}, address, value};
+  }
+  static MemoryOperation write(std::uint64_t* address, std::uint64_t value) noexcept {
+    return {Kind::write_64, {}, {}, address, value};
+  }
+  static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
+                              RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
+    return {Kind::wait_32, condition, remote, const_cast<std::uint32_t*>(address), value};
+  }
+  static MemoryOperation wait(const std::uint64_t* address, std::uint64_t value, WaitCondition condition = WaitCondition::geq,
+                              RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
+    return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
+  }
+  static MemoryOperation flush_remote_writes() noexcept { return {Kind::flush_remote_writes, {}, {}, nullptr, 0}; }
+
+  bool is_wait() const noexcept { return kind == Kind::wait_32 || kind == Kind::wait_64; }
+  bool is_write() const noexcept { return kind == Kind::write_32 || kind == Kind::write_64; }
+  bool is_64() const noexcept { return kind == Kind::write_64 || kind == Kind::wait_64; }
+};
+
+}  // namespace weir

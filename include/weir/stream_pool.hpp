@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/stream.hpp"
+
+/// A pool of streams, for code that needs one now and then: streams are costly to make, and on some drivers few.
+namespace weir {
+
+enum class PoolSharing : std::uint8_t {
+  exclusive,    ///< a stream is leased to one at a time
+  round_robin,  ///< all leases take turns over `max_streams` streams; two of them may be of the same stream
+};
+
+struct StreamPoolOptions {
+  std::size_t max_streams = 32;  ///< at least 1
+  PoolSharing sharing = PoolSharing::exclusive;
+  StreamOptions stream;
+};
+
+class StreamPool;
+
+/// A stream on loan; goes back with the lease. Movable.
+class WEIR_API StreamLease {
+ public:
+  StreamLease(StreamLease&& other) noexcept;
+  StreamLease& operator=(StreamLease&& other) noexcept;
+  ~StreamLease();
+
+  Stream& operator*() const noexcept { return *stream_; }
+  Stream* operator->() const noexcept { return stream_; }
+  Stream& stream() const noexcept { return *stream_; }
+
+ private:
+  friend class StreamPool;
+  struct Slot;
+  StreamLease(void* pool, void* slot, Stream* stream) noexcept : pool_(pool), slot_(slot), stream_(stream) {}
+  void give_back() noexcept;
+  void* pool_;    // an owned reference to the pool's shared part
+  void* slot_;
+  Stream* stream_;
+};
+
+/// Makes its streams when they are first needed. A lease may outlive the pool. Any thread may lease and give back. A stream
+/// that comes back with work goes on with it: the next lease's work runs behind. A stream that comes back capturing is
+/// skipped until its capture has ended.
+class WEIR_API StreamPool {
+ public:
+  /// Throws `invalid_argument` for no streams at all.
+  explicit StreamPool(Device& device, const StreamPoolOptions& options = {});
+  ~StreamPool();
+  StreamPool(StreamPool&&) noexcept;
+  StreamPool& operator=(StreamPool&&) noexcept;
+
+  Device& device() const noexcept;
+  /// Throws `pool_exhausted` if every stream is leased or capturing.
+  StreamLease lease();
+  /// Nothing if every stream is leased or capturing.
+  std::optional<StreamLease> try_lease();
+  /// How many streams were made so far.
+  std::size_t size() const;
+
+ private:
+  struct Shared;
+  Shared* shared_;
+  friend class StreamLease;
+};
+
+}  // namespace weir

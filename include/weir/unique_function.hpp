@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+/// A move-only callable, so that a host function may own what it uses. Small ones are kept in place: enqueueing a lambda
+/// with up to six pointers of captures allocates nothing.
+namespace weir {
+
+template <class Signature>
+class UniqueFunction;
+
+template <class R, class... Args>
+class UniqueFunction<R(Args...)> {
+ public:
+  /// Bytes of captures that are kept in place.
+  static constexpr std::size_t inline_size = 48;
+
+  UniqueFunction() noexcept = default;
+  UniqueFunction(std::nullptr_t) noexcept {}
+  template <class F, class D = std::decay_t<F>,
+            class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
+  UniqueFunction(F&& function) {
+    if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
+      if (function == nullptr) return;
+    }
+    if constexpr (fits<D>) {
+      ::new (storage_) D(std::forward<F>(function));
+      table_ = &in_place<D>;
+    } else {
+      *reinterpret_cast<D**>(storage_) = new D(std::forward<F>(function));
+      table_ = &on_heap<D>;
+    }
+  }
+  UniqueFunction(UniqueFunction&& other) noexcept { take(other); }
+  UniqueFunction& operator=(UniqueFunction&& other) noexcept {
+    if (this != &other) {
+      reset();
+      take(other);
+    }
+    return *this;
+  }
+  ~UniqueFunction() { reset(); }
+
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+  /// Calls the function, which must not be empty.
+  R operator()(Args... args) { return table_->call(storage_, std::forward<Args>(args)...); }
+  /// Destroys the function; empty afterwards.
+  void reset() noexcept {
+    if (table_) std::exchange(table_, nullptr)->destroy(storage_);
+  }
+
+ private:
+  struct Table {
+    R (*call)(void*, Args&&...);
+    void (*move)(void* to, void* from) noexcept;
+    void (*destroy)(void*) noexcept;
+  };
+  template <class D>
+  static constexpr bool fits = sizeof(D) <= inline_size && alignof(D) <= alignof(std::max_align_t) &&
+                               std::is_nothrow_move_constructible_v<D>;
+  template <class D>
+  static constexpr Table in_place = {
+      [](void* s, Args&&... args) -> R { return (*static_cast<D*>(s))(std::forward<Args>(args)...); },
+      [](void* to, void* from) noexcept {
+        ::new (to) D(std::move(*static_cast<D*>(from)));
+        static_cast<D*>(from)->~D();
+      },
+      [](void* s) noexcept { static_cast<D*>(s)->~D(); }};
+  template <class D>
+  static constexpr Table on_heap = {
+      [](void* s, Args&&... args) -> R { return (**static_cast<D**>(s))(std::forward<Args>(args)...); },
+      [](void* to, void* from) noexcept { *static_cast<D**>(to) = *static_cast<D**>(from); },
+      [](void* s) noexcept { delete *static_cast<D**>(s); }};
+
+  void take(UniqueFunction& other) noexcept {
+    if (other.table_) {
+      other.table_->move(storage_, other.storage_);
+      table_ = std::exchange(other.table_, nullptr);
+    }
+  }
+
+  alignas(std::max_align_t) std::byte storage_[inline_size];
+  const Table* table_ = nullptr;
+};
+
+/// What `Stream::launch_host_function` takes.
+using HostFunction = UniqueFunction<void()>;
+
+}  // namespace weir
