@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/module.hpp"
+
+/// A kernel compiled for the CPU, as the stream engine runs it.
+namespace weir::host {
+
+/// What a launch hands to compiled code. Shared with the code's prelude: plain data, in this order.
+struct BlockRange {
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint64_t first_block;  ///< linear number, x fastest
+  std::uint64_t last_block;   ///< one past the last
+};
+
+/// Runs all threads of the blocks of a range. `arguments`: the address of each parameter's value.
+using RunBlocks = void (*)(const BlockRange& range, const void* const* arguments);
+
+class HostKernel final : public Kernel {
+ public:
+  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes);
+
+  RunBlocks run_blocks() const noexcept { return run_; }
+
+ protected:
+  KernelProperties do_properties() const override;
+  int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override;
+
+ private:
+  RunBlocks run_;
+};
+
+/// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
+ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
+/// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
+ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
+/// The compiler that would be used and its version, or why there is none: for BackendVersions::compiler.
+/// `found` tells whether there is one.
+std::string describe_compiler(bool& found);
+
+}  // namespace weir::host
