@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <string_view>
 
 /// What has become of the process: whether it is the fork of one that had drivers open.
 namespace weir::detail {
@@ -13,8 +12,5 @@ extern std::atomic<bool> process_forked;
 
 /// One relaxed load: for the entry of every call that could reach a driver.
 inline bool forked() noexcept { return process_forked.load(std::memory_order_relaxed); }
-
-/// Throws `forked_process`, saying why the child cannot go on and what to do instead.
-[[noreturn]] void throw_forked(std::string_view operation, std::string_view object);
 
 }  // namespace weir::detail

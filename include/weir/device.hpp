@@ -208,7 +208,7 @@ class WEIR_API Device {
   void check_lengths(std::size_t to, std::size_t from) const;
   void enter(const char* operation) const;
   void require(const char* operation, Feature feature) const;
-  void check_unsafe(const char* operation) const;
+  AllocationPtr make_allocation(void* data, std::size_t bytes, MemoryKind kind, bool foreign);
   void finish();
 
   Backend& backend_;

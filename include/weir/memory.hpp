@@ -58,6 +58,7 @@ class WEIR_API Allocation final : public RefCounted {
   Stream* stream_ = nullptr;          // owned reference where not null
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
+  bool foreign_ = false;              // another process's, opened here
   Allocation* next_free_ = nullptr;
 };
 

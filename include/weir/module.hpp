@@ -23,6 +23,9 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
+/// "8x4x1"
+WEIR_API std::string to_string(const Dim3&);
+
 /// The shape of a launch.
 struct LaunchConfig {
   Dim3 grid;                            ///< blocks

@@ -326,7 +326,6 @@ class WEIR_API Stream : public RefCounted {
   virtual bool do_is_complete() const = 0;
   /// What a host function of this stream's finished work threw since the last call, or null.
   virtual std::exception_ptr do_take_host_error() noexcept = 0;
-  virtual EventPtr do_record_new(const EventOptions& options);
   virtual void do_record(Event& event, bool external) = 0;
   virtual void do_wait(const Event& event, bool external) = 0;
   virtual void do_wait_stream(Stream& other) = 0;
@@ -385,7 +384,7 @@ class WEIR_API Stream : public RefCounted {
     }
   };
 
-  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_foreign = 4, flag_joined = 8;
+  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4, flag_foreign = 8, flag_joined = 16;
 
   template <class E>
   static std::uint32_t to_bits(const E& value) noexcept {
@@ -397,27 +396,38 @@ class WEIR_API Stream : public RefCounted {
   void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
 
   std::strong_ordering compare(const Stream& other) const noexcept;
+  bool destroys_handle() const noexcept;
   void enter(const char* operation) const;
-  [[noreturn]] void refuse(const char* operation) const;
+  void enter_slowly(const char* operation) const;
   void require(const char* operation, Feature feature) const;
   bool captures_matter() const noexcept;
-  void check_host_wait(const char* operation) const;
-  void check_wait(const char* operation, const CaptureInfo& mine, const CaptureInfo& theirs) const;
-  void check_event(const char* operation, const Event& event, bool record) const;
-  void check_memory_operation(const char* operation, const MemoryOperation& operation_) const;
-  void memory_operation(const MemoryOperation& operation);
-  void record_state(Event& event, const char* operation, bool external);
-  void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
+  CaptureInfo usable_capture(const char* operation) const;
   CaptureInfo active_capture(const char* operation) const;
+  void check_host_wait(const char* operation) const;
+  void check_memory_in_capture(const char* operation) const;
+  void check_recordable(const char* operation, const Event& event) const;
+  void check_same_backend(const char* operation, const Device& other) const;
+  void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
+  void check_closable(const char* operation) const;
+  void check_address(const char* operation, const MemoryOperation& memory_operation) const;
+  void memory_operation(const MemoryOperation& operation);
+  void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
+                       std::size_t element_size, std::size_t width, std::size_t height);
+  void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
+  void capture_began(const char* operation, CaptureMode mode);
+  void check_can_begin(const char* operation) const;
   void drop_capture() noexcept;
-  void* close_handle(const char* operation, bool destroy);
+  void begin_closing() noexcept;
+  void deallocate_async(Allocation& allocation) noexcept;
 
   Device* device_;
   void* handle_;
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
-  mutable std::atomic<std::uint32_t> flags_{0};
+  std::atomic<std::uint32_t> flags_{0};
+  std::atomic<std::uint32_t> live_allocations_{0};  // stream-ordered memory that will be freed here
   StreamKind kind_;
+  bool closing_postponed_ = false;
 };
 
 }  // namespace weir

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
 /// A pool of streams, for code that needs one now and then: streams are costly to make, and on some drivers few.
@@ -23,7 +23,9 @@ struct StreamPoolOptions {
   StreamOptions stream;
 };
 
-class StreamPool;
+namespace detail {
+class StreamPoolState;
+}
 
 /// A stream on loan; goes back with the lease. Movable.
 class WEIR_API StreamLease {
@@ -38,12 +40,12 @@ class WEIR_API StreamLease {
 
  private:
   friend class StreamPool;
-  struct Slot;
-  StreamLease(void* pool, void* slot, Stream* stream) noexcept : pool_(pool), slot_(slot), stream_(stream) {}
+  StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, Stream* stream) noexcept;
   void give_back() noexcept;
-  void* pool_;    // an owned reference to the pool's shared part
-  void* slot_;
-  Stream* stream_;
+
+  Ptr<detail::StreamPoolState> pool_;  // null once moved from
+  std::size_t slot_ = 0;
+  Stream* stream_ = nullptr;
 };
 
 /// Makes its streams when they are first needed. A lease may outlive the pool. Any thread may lease and give back. A stream
@@ -53,10 +55,6 @@ class WEIR_API StreamPool {
  public:
   /// Throws `invalid_argument` for no streams at all.
   explicit StreamPool(Device& device, const StreamPoolOptions& options = {});
-  ~StreamPool();
-  StreamPool(StreamPool&&) noexcept;
-  StreamPool& operator=(StreamPool&&) noexcept;
-
   Device& device() const noexcept;
   /// Throws `pool_exhausted` if every stream is leased or capturing.
   StreamLease lease();
@@ -66,9 +64,7 @@ class WEIR_API StreamPool {
   std::size_t size() const;
 
  private:
-  struct Shared;
-  Shared* shared_;
-  friend class StreamLease;
+  Ptr<detail::StreamPoolState> state_;
 };
 
 }  // namespace weir

@@ -20,9 +20,6 @@ class WEIR_API StreamScope {
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
-
- private:
-  const Device& device_;
 };
 
 /// The calling thread's current stream on `device`: the innermost scope's, or the device's default stream.

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "core/captures.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/memory.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+std::string_view to_string(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::device: return "device";
+    case MemoryKind::pinned: return "pinned";
+    case MemoryKind::managed: return "managed";
+  }
+  return "unknown";
+}
+
+/// Spent `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed.
+class AllocationPool {
+ public:
+  static AllocationPool& instance() noexcept {
+    static auto* const pool = new AllocationPool;
+    return *pool;
+  }
+
+  AllocationPtr take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (Allocation* const object = free_) {
+        free_ = object->next_free_;
+        return AllocationPtr(object);
+      }
+    }
+    return AllocationPtr(new Allocation);
+  }
+
+  void give_back(Allocation* object) noexcept {
+    std::lock_guard lock(mutex_);
+    object->next_free_ = free_;
+    free_ = object;
+  }
+
+ private:
+  std::mutex mutex_;
+  Allocation* free_ = nullptr;
+};
+
+// --- Freeing ----------------------------------------------------------------------------------------------------------
+
+Disposal Allocation::disposal() const noexcept {
+  if (data_ == nullptr) return Disposal::anywhere;
+  // Memory allocated in a capture becomes a node, or nothing: neither endangers the capture.
+  return capture_id_ != 0 ? Disposal::driver : Disposal::driver_unsafe;
+}
+
+void Allocation::dispose() noexcept {
+  if (data_ != nullptr) {
+    if (stream_ != nullptr) {
+      stream_->deallocate_async(*this);
+    } else {
+      try {
+        if (foreign_) {
+          device_->do_close_memory(data_);
+        } else {
+          device_->do_deallocate(data_, kind_);
+        }
+      } catch (const std::exception& e) {
+        support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
+      }
+    }
+  }
+  if (stream_ != nullptr) stream_->release();
+  data_ = nullptr;
+  stream_ = nullptr;
+  size_ = 0;
+  capture_id_ = 0;
+  foreign_ = false;
+  AllocationPool::instance().give_back(this);
+}
+
+void Stream::deallocate_async(Allocation& allocation) noexcept {
+  try {
+    bool free = true;
+    if (allocation.capture_id_ != 0) {
+      // Within its capture the free is a node. After it the memory is the graph's, and goes with it.
+      const CaptureInfo info = do_capture_info(false);
+      free = info.status == CaptureStatus::active && info.id == allocation.capture_id_;
+    }
+    if (free) do_deallocate_async(allocation.data_);
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
+  }
+  live_allocations_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// --- Allocating -------------------------------------------------------------------------------------------------------
+
+AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) {
+  const char* const operation = "Stream::allocate_async";
+  enter(operation);
+  require(operation, Feature::async_allocation);
+  if (pool != nullptr && &pool->device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
+  }
+  CaptureInfo capture;
+  if (captures_matter()) {
+    capture = usable_capture(operation);
+    if (capture.status == CaptureStatus::active) require(operation, Feature::graph_memory_nodes);
+  }
+  AllocationPtr allocation = AllocationPool::instance().take();
+  allocation->device_ = device_;
+  allocation->kind_ = MemoryKind::device;
+  if (bytes == 0) return allocation;
+  allocation->data_ = do_allocate_async(bytes, pool);
+  allocation->size_ = bytes;
+  allocation->capture_id_ = capture.id;
+  allocation->stream_ = this;
+  retain();
+  live_allocations_.fetch_add(1, std::memory_order_relaxed);
+  return allocation;
+}
+
+AllocationPtr Device::make_allocation(void* data, std::size_t bytes, MemoryKind kind, bool foreign) {
+  AllocationPtr allocation = AllocationPool::instance().take();
+  allocation->device_ = this;
+  allocation->data_ = data;
+  allocation->size_ = bytes;
+  allocation->kind_ = kind;
+  allocation->foreign_ = foreign;
+  return allocation;
+}
+
+AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
+  const char* const operation = "Device::allocate";
+  enter(operation);
+  if (kind == MemoryKind::managed) require(operation, Feature::managed_memory);
+  if (bytes == 0) return make_allocation(nullptr, 0, kind, false);
+  detail::check_unsafe_call(operation, describe());
+  AllocationPtr allocation = make_allocation(nullptr, 0, kind, false);
+  allocation->data_ = do_allocate(bytes, kind);
+  allocation->size_ = bytes;
+  return allocation;
+}
+
+AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::size_t bytes) {
+  const char* const operation = "Device::open_allocation";
+  enter(operation);
+  require(operation, Feature::interprocess_memory);
+  detail::check_unsafe_call(operation, describe());
+  AllocationPtr allocation = make_allocation(nullptr, 0, MemoryKind::device, true);
+  allocation->data_ = do_open_memory(handle);
+  allocation->size_ = bytes;
+  return allocation;
+}
+
+InterprocessHandle Device::interprocess_handle(const Allocation& allocation) const {
+  const char* const operation = "Device::interprocess_handle";
+  enter(operation);
+  require(operation, Feature::interprocess_memory);
+  if (&allocation.device() != this) {
+    throw Error(Errc::wrong_device, operation, describe(), "the memory is of " + allocation.device().describe());
+  }
+  if (allocation.kind() != MemoryKind::device || allocation.stream() != nullptr || allocation.data() == nullptr) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "only device memory that was allocated at once can be shared; use Device::allocate");
+  }
+  return do_interprocess_handle(allocation);
+}
+
+// --- Checks of the templates ------------------------------------------------------------------------------------------
+
+namespace detail {
+
+void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size) {
+  throw Error(Errc::invalid_argument, "Buffer::subspan", "",
+              std::to_string(count) + " elements from element " + std::to_string(offset) + " are not within a buffer of " +
+                  std::to_string(size));
+}
+
+void throw_not_host_accessible(const Allocation* allocation) {
+  throw Error(Errc::invalid_argument, "Buffer::host", allocation != nullptr ? allocation->device().describe() : "",
+              "the host cannot address device memory; copy it, or allocate MemoryKind::pinned or managed");
+}
+
+}  // namespace detail
+
+// --- Registration -----------------------------------------------------------------------------------------------------
+
+HostRegistration::~HostRegistration() {
+  try {
+    device_.do_unregister_host(data_);
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, std::string("host memory stays pinned: ") + e.what());
+  }
+}
+
+Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
+  const char* const operation = "Device::register_host";
+  enter(operation);
+  require(operation, Feature::host_registration);
+  if (data == nullptr || bytes == 0) throw Error(Errc::invalid_argument, operation, describe(), "there is nothing to pin");
+  detail::check_unsafe_call(operation, describe());
+  void* const device_pointer = do_register_host(data, bytes);
+  return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
+}
+
+// --- Pools ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void enter_pool(const char* operation) {
+  if (detail::barred()) detail::throw_barred(operation);
+}
+
+}  // namespace
+
+std::size_t MemoryPool::used_bytes() const {
+  enter_pool("MemoryPool::used_bytes");
+  return do_used_bytes();
+}
+std::size_t MemoryPool::reserved_bytes() const {
+  enter_pool("MemoryPool::reserved_bytes");
+  return do_reserved_bytes();
+}
+void MemoryPool::trim_to(std::size_t keep) {
+  enter_pool("MemoryPool::trim_to");
+  detail::check_unsafe_call("MemoryPool::trim_to", device_.describe());
+  do_trim_to(keep);
+}
+void MemoryPool::set_release_threshold(std::size_t bytes) {
+  enter_pool("MemoryPool::set_release_threshold");
+  do_set_release_threshold(bytes);
+}
+
+}  // namespace weir

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/captures.hpp"
+
+#include <algorithm>
+
+#include "core/disposal.hpp"
+#include "core/thread_state.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+
+std::string_view to_string(CaptureMode mode) noexcept {
+  switch (mode) {
+    case CaptureMode::global: return "global";
+    case CaptureMode::thread_local_: return "thread_local";
+    case CaptureMode::relaxed: return "relaxed";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(CaptureStatus status) noexcept {
+  switch (status) {
+    case CaptureStatus::none: return "none";
+    case CaptureStatus::active: return "active";
+    case CaptureStatus::invalidated: return "invalidated";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
+std::atomic<std::uint32_t> open_captures{0};
+
+Captures& Captures::instance() noexcept {
+  static auto* const captures = new Captures;
+  return *captures;
+}
+
+void Captures::opened(const OpenCapture& capture) {
+  std::lock_guard lock(mutex_);
+  open_.push_back(capture);
+  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+}
+
+void Captures::closed(const OpenCapture& capture) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    const auto same = [&](const OpenCapture& c) {
+      return c.device == capture.device && c.origin == capture.origin &&
+             c.origin_thread_stream == capture.origin_thread_stream;
+    };
+    open_.erase(std::remove_if(open_.begin(), open_.end(), same), open_.end());
+    open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+    if (!open_.empty()) return;
+  }
+  DisposalQueue::instance().captures_ended();
+}
+
+std::optional<OpenCapture> Captures::find_origin(const Device& device, void* origin,
+                                                 std::uint64_t origin_thread_stream) const {
+  std::lock_guard lock(mutex_);
+  for (const OpenCapture& c : open_) {
+    if (c.device == &device && c.origin == origin && c.origin_thread_stream == origin_thread_stream) return c;
+  }
+  return std::nullopt;
+}
+
+bool Captures::is_open(const Backend& backend, std::uint64_t id) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const OpenCapture& c) { return &c.device->backend() == &backend && c.id == id; });
+}
+
+std::optional<OpenCapture> Captures::forbidding_unsafe_calls() const {
+  const std::uint64_t me = this_thread();
+  std::lock_guard lock(mutex_);
+  for (const OpenCapture& c : open_) {
+    if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
+  }
+  return std::nullopt;
+}
+
+bool Captures::any_blocking(const Device& device) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.blocking && c.device == &device; });
+}
+
+bool Captures::any_on(const Device& device) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.device == &device; });
+}
+
+void check_unsafe_call(const char* operation, const std::string& object) {
+  if (open_captures.load(std::memory_order_acquire) == 0) return;
+  if (const auto capture = Captures::instance().forbidding_unsafe_calls()) {
+    throw Error(Errc::capture_unsupported, operation, object,
+                "a capture in mode '" + std::string(to_string(capture->mode)) + "' is open on " + capture->device->describe() +
+                    ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
+                    "in mode 'relaxed'");
+  }
+}
+
+}  // namespace detail
+}  // namespace weir

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "weir/backend.hpp"
+#include "weir/capture.hpp"
+
+/// The captures that were begun through Weir and are open, so that what would kill one can be refused before the driver.
+namespace weir::detail {
+
+struct OpenCapture {
+  const Device* device = nullptr;
+  void* origin = nullptr;      ///< native handle of the stream that began it
+  std::uint64_t origin_thread_stream = 0;  ///< its thread, for a per-thread default stream
+  std::uint64_t id = 0;
+  std::uint64_t thread = 0;    ///< the thread that began it
+  CaptureMode mode = CaptureMode::thread_local_;
+  bool blocking = false;       ///< whether the legacy default stream is ordered against the origin
+};
+
+/// How many are open. While it is 0, which is nearly always, no stream pays for the guards.
+extern std::atomic<std::uint32_t> open_captures;
+
+class Captures {
+ public:
+  static Captures& instance() noexcept;
+
+  void opened(const OpenCapture& capture);
+  /// Ends what was put off while captures were open, if this was the last.
+  void closed(const OpenCapture& capture) noexcept;
+  std::optional<OpenCapture> find_origin(const Device& device, void* origin, std::uint64_t origin_thread_stream) const;
+  bool is_open(const Backend& backend, std::uint64_t id) const;
+  /// A capture that forbids the calling thread to make unsafe calls.
+  std::optional<OpenCapture> forbidding_unsafe_calls() const;
+  /// A capture on `device` that began on a blocking stream.
+  bool any_blocking(const Device& device) const;
+  /// A capture that began on `device`.
+  bool any_on(const Device& device) const;
+
+ private:
+  Captures() = default;
+  mutable std::mutex mutex_;
+  std::vector<OpenCapture> open_;
+};
+
+/// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls.
+void check_unsafe_call(const char* operation, const std::string& object);
+
+}  // namespace weir::detail

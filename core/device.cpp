@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/device.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/captures.hpp"
+#include "core/feature_override.hpp"
+#include "core/thread_state.hpp"
+#include "core/unsupported.hpp"
+#include "weir/backend.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+
+Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
+    : backend_(backend),
+      ordinal_(ordinal),
+      native_handle_(native_handle),
+      label_(backend.name() + ":" + std::to_string(ordinal)) {}
+
+void Device::finish() {
+  for (const Feature feature : all_features()) {
+    if (detail::disabled_features()[static_cast<std::size_t>(feature)] && features_.supports(feature)) {
+      features_.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
+    }
+  }
+}
+
+// --- Checks -----------------------------------------------------------------------------------------------------------
+
+void Device::enter(const char* operation) const {
+  if (detail::barred()) [[unlikely]] detail::throw_barred(operation);
+}
+
+void Device::require(const char* operation, Feature feature) const {
+  if (!supports(feature)) {
+    throw Error(Errc::unsupported, operation, label_,
+                "feature '" + std::string(to_string(feature)) + "' is absent: " + this->feature(feature).reason);
+  }
+}
+
+void Device::require(std::initializer_list<Feature> features) const {
+  std::string missing;
+  for (const Feature feature : features) {
+    if (supports(feature)) continue;
+    missing += missing.empty() ? "" : "; ";
+    missing += "'" + std::string(to_string(feature)) + "' is absent: " + this->feature(feature).reason;
+  }
+  if (!missing.empty()) throw Error(Errc::unsupported, "Device::require", label_, missing);
+}
+
+std::size_t Device::checked_bytes(std::size_t count, std::size_t element_size) {
+  if (count > std::numeric_limits<std::size_t>::max() / element_size) {
+    throw Error(Errc::out_of_memory, "Device::allocate", "", std::to_string(count) + " elements exceed the address space");
+  }
+  return count * element_size;
+}
+
+void Device::check_lengths(std::size_t to, std::size_t from) const {
+  if (to != from) {
+    throw Error(Errc::length_mismatch, "Device::copy", label_,
+                "the destination has " + std::to_string(to) + " elements and the source " + std::to_string(from) +
+                    "; copy a subspan of the longer one");
+  }
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+PriorityRange Device::priority_range() const { return do_priority_range(); }
+
+int Device::priority_number(Priority level) const {
+  const auto [least, greatest] = do_priority_range();
+  switch (level) {
+    case Priority::low: return least;
+    case Priority::high: return greatest;
+    case Priority::normal: break;
+  }
+  return std::clamp(0, greatest, least);
+}
+
+StreamPtr Device::create_stream(const StreamOptions& options) {
+  enter("Device::create_stream");
+  int priority = 0;
+  if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
+    priority = priority_number(*level);
+  } else {
+    priority = std::get<int>(options.priority);
+    const auto [least, greatest] = do_priority_range();
+    if (priority > least || priority < greatest) {
+      throw Error(Errc::invalid_argument, "Device::create_stream", label_,
+                  "priority " + std::to_string(priority) + " is out of range; this device has " + std::to_string(least) +
+                      " (least) to " + std::to_string(greatest) + " (greatest)");
+    }
+  }
+  return do_create_stream(options.blocking, priority);
+}
+
+StreamPtr Device::default_stream() {
+  enter("Device::default_stream");
+  if (Stream* const stream = default_stream_.load(std::memory_order_acquire)) return StreamPtr(stream);
+  std::lock_guard lock(default_stream_mutex_);
+  if (default_stream_.load(std::memory_order_relaxed) == nullptr) {
+    default_stream_.store(do_create_default_stream().detach(), std::memory_order_release);
+  }
+  return StreamPtr(default_stream_.load(std::memory_order_relaxed));
+}
+
+StreamPtr Device::per_thread_stream() {
+  enter("Device::per_thread_stream");
+  require("Device::per_thread_stream", Feature::per_thread_default_stream);
+  thread_local std::vector<StreamPtr> streams;
+  for (const StreamPtr& stream : streams) {
+    if (&stream->device() == this) return stream;
+  }
+  streams.push_back(do_create_per_thread_stream());
+  return streams.back();
+}
+
+StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
+  enter("Device::wrap_stream");
+  if (handle == nullptr && ownership == Ownership::adopt) {
+    throw Error(Errc::invalid_argument, "Device::wrap_stream", label_,
+                "the null handle is the legacy default stream, which cannot be owned; borrow it");
+  }
+  return do_wrap_stream(handle, ownership, std::move(keep_alive));
+}
+
+// --- Events -----------------------------------------------------------------------------------------------------------
+
+EventPtr Device::create_event(const EventOptions& options) {
+  enter("Device::create_event");
+  if (options.interprocess || options.timing || options.blocking_sync) {
+    if (options.interprocess) {
+      require("Device::create_event", Feature::interprocess_events);
+      if (options.timing) {
+        throw Error(Errc::invalid_argument, "Device::create_event", label_,
+                    "an event cannot both keep time and be shared between processes");
+      }
+    }
+    if (options.timing) require("Device::create_event", Feature::event_timing);
+    if (options.blocking_sync) require("Device::create_event", Feature::blocking_sync_events);
+  }
+  return do_create_event(options);
+}
+
+EventPtr Device::open_event(const InterprocessHandle& handle) {
+  enter("Device::open_event");
+  require("Device::open_event", Feature::interprocess_events);
+  return do_open_event(handle);
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+MemoryInfo Device::memory_info() const {
+  enter("Device::memory_info");
+  return do_memory_info();
+}
+
+void Device::copy_bytes(void* destination, const void* source, std::size_t bytes) {
+  enter("Device::copy");
+  if (bytes == 0) return;
+  if (destination == nullptr || source == nullptr) {
+    throw Error(Errc::invalid_argument, "Device::copy", label_,
+                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
+  }
+  detail::check_unsafe_call("Device::copy", label_);
+  do_copy(destination, source, bytes);
+}
+
+MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
+  enter("Device::create_memory_pool");
+  require("Device::create_memory_pool", Feature::memory_pools);
+  detail::check_unsafe_call("Device::create_memory_pool", label_);
+  return do_create_memory_pool(options);
+}
+
+MemoryPoolPtr Device::default_memory_pool() {
+  enter("Device::default_memory_pool");
+  require("Device::default_memory_pool", Feature::memory_pools);
+  return do_default_memory_pool();
+}
+
+// --- Peers ------------------------------------------------------------------------------------------------------------
+
+bool Device::can_access_peer(const Device& peer) const {
+  enter("Device::can_access_peer");
+  if (&peer == this || &peer.backend_ != &backend_ || !supports(Feature::peer_access)) return false;
+  return do_can_access_peer(peer);
+}
+
+void Device::enable_peer_access(const Device& peer) {
+  const char* const operation = "Device::enable_peer_access";
+  enter(operation);
+  require(operation, Feature::peer_access);
+  if (!can_access_peer(peer)) {
+    throw Error(Errc::unsupported, operation, label_,
+                "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
+  }
+  detail::check_unsafe_call(operation, label_);
+  do_enable_peer_access(peer);
+}
+
+void Device::disable_peer_access(const Device& peer) {
+  const char* const operation = "Device::disable_peer_access";
+  enter(operation);
+  require(operation, Feature::peer_access);
+  if (!can_access_peer(peer)) return;
+  detail::check_unsafe_call(operation, label_);
+  do_disable_peer_access(peer);
+}
+
+// --- Modules ----------------------------------------------------------------------------------------------------------
+
+ModulePtr Device::load_module(std::span<const std::byte> image) {
+  const char* const operation = "Device::load_module";
+  enter(operation);
+  require(operation, Feature::modules);
+  if (image.empty()) throw Error(Errc::invalid_image, operation, label_, "the image is empty");
+  detail::check_unsafe_call(operation, label_);
+  return do_load_module(image);
+}
+
+ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
+  const char* const operation = "Device::compile";
+  enter(operation);
+  require(operation, Feature::runtime_compilation);
+  if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
+    throw Error(Errc::invalid_argument, operation, label_,
+                "C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
+  }
+  detail::check_unsafe_call(operation, label_);
+  return do_compile(source, options);
+}
+
+void Device::synchronize() {
+  enter("Device::synchronize");
+  detail::check_unsafe_call("Device::synchronize", label_);
+  if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this)) {
+    throw Error(Errc::capture_unsupported, "Device::synchronize", label_,
+                "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
+  }
+  do_synchronize();
+}
+
+// --- Optional operations, for backends that do not have them -----------------------------------------------------------
+
+using detail::not_overridden;
+
+StreamPtr Device::do_create_per_thread_stream() {
+  not_overridden("Device::per_thread_stream", label_, Feature::per_thread_default_stream);
+}
+EventPtr Device::do_open_event(const InterprocessHandle&) {
+  not_overridden("Device::open_event", label_, Feature::interprocess_events);
+}
+void* Device::do_register_host(void*, std::size_t) {
+  not_overridden("Device::register_host", label_, Feature::host_registration);
+}
+void Device::do_unregister_host(void*) {}
+MemoryPoolPtr Device::do_create_memory_pool(const MemoryPoolOptions&) {
+  not_overridden("Device::create_memory_pool", label_, Feature::memory_pools);
+}
+MemoryPoolPtr Device::do_default_memory_pool() {
+  not_overridden("Device::default_memory_pool", label_, Feature::memory_pools);
+}
+InterprocessHandle Device::do_interprocess_handle(const Allocation&) const {
+  not_overridden("Device::interprocess_handle", label_, Feature::interprocess_memory);
+}
+void* Device::do_open_memory(const InterprocessHandle&) {
+  not_overridden("Device::open_allocation", label_, Feature::interprocess_memory);
+}
+void Device::do_close_memory(void*) {}
+void Device::do_enable_peer_access(const Device&) {
+  not_overridden("Device::enable_peer_access", label_, Feature::peer_access);
+}
+void Device::do_disable_peer_access(const Device&) {
+  not_overridden("Device::disable_peer_access", label_, Feature::peer_access);
+}
+ModulePtr Device::do_load_module(std::span<const std::byte>) {
+  not_overridden("Device::load_module", label_, Feature::modules);
+}
+ModulePtr Device::do_compile(std::string_view, const CompileOptions&) {
+  not_overridden("Device::compile", label_, Feature::runtime_compilation);
+}
+
+// --- Backend ----------------------------------------------------------------------------------------------------------
+
+Device& Backend::device(int ordinal) const {
+  if (ordinal < 0 || ordinal >= device_count()) {
+    throw Error(Errc::invalid_argument, "Backend::device", name_,
+                "there is no device " + std::to_string(ordinal) + "; this backend has " + std::to_string(device_count()) +
+                    ", counted from 0");
+  }
+  return *devices_[static_cast<std::size_t>(ordinal)];
+}
+
+void Backend::add_device(Device& device) {
+  device.finish();
+  devices_.push_back(&device);
+}
+
+}  // namespace weir

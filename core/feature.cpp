@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/feature.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <utility>
+
+#include "core/environment.hpp"
+#include "core/feature_override.hpp"
+#include "core/near_match.hpp"
+
+namespace weir {
+namespace {
+
+constexpr std::array<Feature, feature_count> features = {
+#define WEIR_FEATURE_VALUE(name, text) Feature::name,
+    WEIR_FEATURES(WEIR_FEATURE_VALUE)
+#undef WEIR_FEATURE_VALUE
+};
+constexpr std::array<std::string_view, feature_count> names = {
+#define WEIR_FEATURE_NAME(name, text) #name,
+    WEIR_FEATURES(WEIR_FEATURE_NAME)
+#undef WEIR_FEATURE_NAME
+};
+constexpr std::array<std::string_view, feature_count> descriptions = {
+#define WEIR_FEATURE_TEXT(name, text) text,
+    WEIR_FEATURES(WEIR_FEATURE_TEXT)
+#undef WEIR_FEATURE_TEXT
+};
+
+constexpr std::string_view not_in_backend = "this backend does not have it";
+
+}  // namespace
+
+std::span<const Feature> all_features() noexcept { return features; }
+
+std::string_view to_string(Feature feature) noexcept {
+  const auto index = static_cast<std::size_t>(feature);
+  return index < feature_count ? names[index] : "unknown";
+}
+
+std::string_view description(Feature feature) noexcept {
+  const auto index = static_cast<std::size_t>(feature);
+  return index < feature_count ? descriptions[index] : "";
+}
+
+std::optional<Feature> parse_feature(std::string_view name) noexcept {
+  for (const Feature feature : features) {
+    if (to_string(feature) == name) return feature;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Support support) noexcept {
+  switch (support) {
+    case Support::absent: return "absent";
+    case Support::emulated: return "emulated";
+    case Support::native: return "native";
+  }
+  return "unknown";
+}
+
+FeatureTable::FeatureTable() {
+  for (FeatureState& state : states_) state.reason = not_in_backend;
+}
+
+void FeatureTable::set(Feature feature, Support support, std::string reason) {
+  const auto index = static_cast<std::size_t>(feature);
+  // Users are promised a reason for everything that is not native, also where a backend's author gave none.
+  if (support == Support::native) {
+    reason.clear();
+  } else if (reason.empty()) {
+    reason = support == Support::absent ? not_in_backend : "this backend does it by other means";
+  }
+  present_[index] = support != Support::absent;
+  states_[index] = {support, std::move(reason)};
+}
+
+namespace detail {
+
+std::bitset<feature_count> parse_disabled_features(std::string_view value) {
+  constexpr const char* variable = "WEIR_DISABLE_FEATURES";
+  std::bitset<feature_count> disabled;
+  for (const std::string_view element : split_list(variable, value, ',', "list features separated by single commas")) {
+    const std::optional<Feature> feature = parse_feature(element);
+    if (!feature) {
+      const std::string_view meant = nearest_name(element, names);
+      throw_invalid_environment(
+          variable, value,
+          meant.empty() ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(names, ", "))
+                        : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them",
+                                      element, meant));
+    }
+    disabled.set(static_cast<std::size_t>(*feature));
+  }
+  return disabled;
+}
+
+const std::bitset<feature_count>& disabled_features() {
+  static const std::bitset<feature_count> disabled = [] {
+    const std::optional<std::string> value = support::environment("WEIR_DISABLE_FEATURES");
+    return value ? parse_disabled_features(*value) : std::bitset<feature_count>{};
+  }();
+  return disabled;
+}
+
+}  // namespace detail
+}  // namespace weir

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/graph.hpp"
+
+#include <algorithm>
+
+#include "core/thread_state.hpp"
+#include "core/unsupported.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+std::string_view to_string(NodeKind kind) noexcept {
+  switch (kind) {
+    case NodeKind::kernel: return "kernel";
+    case NodeKind::copy: return "copy";
+    case NodeKind::fill: return "fill";
+    case NodeKind::host_function: return "host_function";
+    case NodeKind::child_graph: return "child_graph";
+    case NodeKind::empty: return "empty";
+    case NodeKind::event_record: return "event_record";
+    case NodeKind::event_wait: return "event_wait";
+    case NodeKind::memory_operations: return "memory_operations";
+    case NodeKind::allocate: return "allocate";
+    case NodeKind::free: return "free";
+    case NodeKind::conditional: return "conditional";
+    case NodeKind::other: return "other";
+  }
+  return "unknown";
+}
+
+// --- Topology ---------------------------------------------------------------------------------------------------------
+
+std::size_t Topology::count(NodeKind kind) const noexcept {
+  return static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), kind));
+}
+
+bool Topology::reaches(std::uint32_t from, std::uint32_t to) const {
+  std::vector<bool> seen(nodes.size(), false);
+  std::vector<std::uint32_t> open{from};
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    for (const auto& [a, b] : edges) {
+      if (a != node || seen[b]) continue;
+      if (b == to) return true;
+      seen[b] = true;
+      open.push_back(b);
+    }
+  }
+  return false;
+}
+
+namespace {
+
+std::vector<std::uint32_t> without_edge(const Topology& topology, bool incoming) {
+  std::vector<bool> has(topology.nodes.size(), false);
+  for (const auto& [from, to] : topology.edges) has[incoming ? to : from] = true;
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t i = 0; i < has.size(); ++i) {
+    if (!has[i]) result.push_back(i);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> Topology::roots() const { return without_edge(*this, true); }
+std::vector<std::uint32_t> Topology::leaves() const { return without_edge(*this, false); }
+
+// --- Graph ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void enter(const char* operation) {
+  if (detail::barred()) [[unlikely]] detail::throw_barred(operation);
+}
+
+template <class T>
+void require(const char* operation, const T& object, Feature feature) {
+  const Device& device = object.device();
+  if (!device.supports(feature)) {
+    throw Error(Errc::unsupported, operation, object.describe(),
+                "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason);
+  }
+}
+
+void check_stream(const char* operation, const GraphExec& exec, const Stream& stream) {
+  if (&stream.device() != &exec.device()) [[unlikely]] {
+    throw Error(Errc::wrong_device, operation, exec.describe(),
+                "the stream is of " + stream.device().describe() + "; a graph runs on the device it was captured on");
+  }
+}
+
+}  // namespace
+
+std::string Graph::describe() const { return device_.describe() + " graph"; }
+
+std::size_t Graph::node_count() const {
+  enter("Graph::node_count");
+  return do_node_count();
+}
+
+Topology Graph::topology() const {
+  enter("Graph::topology");
+  return do_topology();
+}
+
+std::string Graph::debug_dot() const {
+  enter("Graph::debug_dot");
+  require("Graph::debug_dot", *this, Feature::graph_debug_dot);
+  return do_debug_dot();
+}
+
+GraphPtr Graph::clone() const {
+  enter("Graph::clone");
+  require("Graph::clone", *this, Feature::graph_clone);
+  return do_clone();
+}
+
+GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
+  enter("Graph::instantiate");
+  return do_instantiate(options);
+}
+
+std::string Graph::do_debug_dot() const { detail::not_overridden("Graph::debug_dot", describe(), Feature::graph_debug_dot); }
+GraphPtr Graph::do_clone() const { detail::not_overridden("Graph::clone", describe(), Feature::graph_clone); }
+
+// --- Executable graph -------------------------------------------------------------------------------------------------
+
+std::string GraphExec::describe() const { return device_.describe() + " executable graph"; }
+
+void GraphExec::launch(Stream& stream) {
+  const char* const operation = "GraphExec::launch";
+  stream.enter(operation);
+  check_stream(operation, *this, stream);
+  if (stream.captures_matter() && stream.usable_capture(operation).status == CaptureStatus::active) {
+    stream.require(operation, Feature::graph_child_nodes);
+  }
+  do_launch(stream);
+}
+
+void GraphExec::upload(Stream& stream) {
+  const char* const operation = "GraphExec::upload";
+  stream.enter(operation);
+  check_stream(operation, *this, stream);
+  stream.require(operation, Feature::graph_upload);
+  if (stream.captures_matter() && stream.usable_capture(operation).status == CaptureStatus::active) {
+    throw Error(Errc::capture_unsupported, operation, describe(), "an upload cannot be captured; the capture goes on");
+  }
+  do_upload(stream);
+}
+
+void GraphExec::update(const Graph& graph) {
+  const char* const operation = "GraphExec::update";
+  enter(operation);
+  require(operation, *this, Feature::graph_update);
+  if (&graph.device() != &device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
+  }
+  do_update(graph);
+}
+
+void GraphExec::do_upload(Stream&) { detail::not_overridden("GraphExec::upload", describe(), Feature::graph_upload); }
+void GraphExec::do_update(const Graph&) { detail::not_overridden("GraphExec::update", describe(), Feature::graph_update); }
+
+}  // namespace weir

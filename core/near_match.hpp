@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a mistyped name was probably meant to be, for the remedy of an error.
+namespace weir::detail {
+
+/// Insertions, deletions and substitutions between two words, taking upper and lower case as the same.
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+/// The nearest of `names`, or an empty view if none is near: less than a third of the letters may differ, one at least.
+template <class Names>
+std::string_view nearest_name(std::string_view word, const Names& names) {
+  std::string_view nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (std::string_view name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance < least) {
+      least = distance;
+      nearest = name;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace weir::detail

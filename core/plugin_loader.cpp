@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin_loader.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "core/environment.hpp"
+#include "weir/error.hpp"
+
+namespace weir::detail {
+namespace {
+
+constexpr const char* variable = "WEIR_PLUGIN_PATH";
+constexpr char magic[8] = {'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'};
+
+std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// The file that is mapped at an address, as the kernel knows it: an absolute path.
+std::string mapped_file(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t first = 0, last = 0;
+    const char* const end = line.data() + line.size();
+    const auto dash = std::from_chars(line.data(), end, first, 16);
+    if (dash.ec != std::errc() || dash.ptr == end) continue;
+    const auto space = std::from_chars(dash.ptr + 1, end, last, 16);
+    if (space.ec != std::errc() || wanted < first || wanted >= last) continue;
+    const std::size_t path = line.find('/');
+    return path == std::string::npos ? "" : line.substr(path);
+  }
+  return {};
+}
+
+// Empty if it cannot be told.
+std::string library_folder() {
+  const auto* const address = reinterpret_cast<const void*>(&library_folder);
+  std::string path;
+  if (Dl_info info; ::dladdr(address, &info) != 0 && info.dli_fname != nullptr) path = info.dli_fname;
+  // A library found by a relative LD_LIBRARY_PATH has a relative name, and the current folder may have changed since.
+  if (!path.starts_with('/')) path = mapped_file(address);
+  if (path.empty()) return {};
+  char resolved[PATH_MAX];
+  return parent(::realpath(path.c_str(), resolved) != nullptr ? resolved : path);
+}
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void refuse(std::string_view name, const std::string& path, std::string_view cause) {
+  throw Error(Errc::plugin_incompatible, "Registry::open", fmt::format("backend {}", name),
+              fmt::format("the plugin {} cannot be used: {}", path, cause));
+}
+
+std::string_view printable(const char* text) { return text != nullptr ? text : "(none)"; }
+
+}  // namespace
+
+std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin_path) {
+  std::vector<std::string> folders;
+  const auto add = [&](std::string folder) {
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
+  };
+  if (plugin_path) {
+    for (const std::string_view folder : split_list(variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
+      if (!folder.starts_with('/')) {
+        throw_invalid_environment(variable, *plugin_path,
+                                  fmt::format("'{}' is not an absolute path; plugins are never looked for relative to the "
+                                              "current folder, so give paths that start with '/'",
+                                              folder));
+      }
+      add(std::string(folder));
+    }
+  }
+  if (const std::string own = library_folder(); !own.empty()) {
+    add(own);
+    add(own + "/weir");
+  }
+  add(WEIR_PLUGIN_INSTALL_PATH);
+  return folders;
+}
+
+std::string find_plugin(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts) {
+  for (const std::string& folder : folders) {
+    std::string path = fmt::format("{}/libweir_{}.so", folder, name);
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0) return path;
+    const int error = errno;
+    const bool no_folder = error == ENOENT && ::stat(folder.c_str(), &status) != 0 && errno == ENOENT;
+    attempts.push_back({std::move(path), no_folder ? "no such folder" : error_text(error)});
+  }
+  return {};
+}
+
+const weir_plugin_descriptor& open_plugin(std::string_view name, const std::string& path,
+                                          std::vector<LoadAttempt>& attempts) {
+  // NOW: a plugin that lacks a symbol fails here, not in the middle of work. LOCAL: two vendors' drivers must not see each
+  // other's symbols. NODELETE: objects with virtual functions of the plugin may live as long as the process.
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) {
+    const char* const message = ::dlerror();
+    attempts.push_back({path, message != nullptr ? message : "the loader gave no reason"});
+    refuse(name, path,
+           fmt::format("the loader says \"{}\"; install what it lacks, or build the plugin for this machine",
+                       attempts.back().outcome));
+  }
+  using Entry = const weir_plugin_descriptor* (*)();
+  const auto entry = reinterpret_cast<Entry>(::dlsym(library, "weir_plugin"));
+  if (entry == nullptr) {
+    attempts.push_back({path, "exports no function weir_plugin"});
+    refuse(name, path, "it exports no function weir_plugin; write one with WEIR_PLUGIN from weir/plugin.hpp");
+  }
+  const weir_plugin_descriptor* const descriptor = entry();
+  if (std::string fault = handshake_fault(descriptor, name); !fault.empty()) {
+    attempts.push_back({path, fault});
+    refuse(name, path, fault);
+  }
+  attempts.push_back({path, "opened"});
+  return *descriptor;
+}
+
+std::string handshake_fault(const weir_plugin_descriptor* descriptor, std::string_view name) {
+  const char* const rebuild = "build the plugin with the headers and the compiler of this Weir";
+  if (descriptor == nullptr) return "its weir_plugin returned no descriptor; write it with WEIR_PLUGIN from weir/plugin.hpp";
+  if (std::memcmp(descriptor->magic, magic, sizeof(magic)) != 0) {
+    std::string found(descriptor->magic, sizeof(magic));
+    std::replace_if(found.begin(), found.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    return fmt::format("its descriptor begins with \"{}\", Weir's with \"{}\"; it is not a plugin for Weir", found,
+                       std::string_view(magic, sizeof(magic)));
+  }
+  if (descriptor->size != sizeof(weir_plugin_descriptor)) {
+    return fmt::format("its descriptor has {} bytes, Weir {}'s has {}; {}", descriptor->size, version(),
+                       sizeof(weir_plugin_descriptor), rebuild);
+  }
+  if (descriptor->interface_revision != interface_revision) {
+    return fmt::format("it was built for interface revision {}, Weir {} has revision {}; {}", descriptor->interface_revision,
+                       version(), interface_revision, rebuild);
+  }
+  if (descriptor->abi_fingerprint == nullptr || std::strcmp(descriptor->abi_fingerprint, WEIR_ABI_FINGERPRINT) != 0) {
+    return fmt::format("it was built as {}, this Weir as {}; {}", printable(descriptor->abi_fingerprint),
+                       WEIR_ABI_FINGERPRINT, rebuild);
+  }
+  if (descriptor->name == nullptr || name != descriptor->name) {
+    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend", printable(descriptor->name),
+                       name);
+  }
+  if (descriptor->version == nullptr || descriptor->create == nullptr) {
+    return fmt::format("its descriptor has no {}; fill it in with WEIR_PLUGIN from weir/plugin.hpp",
+                       descriptor->version == nullptr ? "version" : "factory");
+  }
+  return {};
+}
+
+}  // namespace weir::detail

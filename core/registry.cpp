@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <map>
+#include <mutex>
+
+#include "core/environment.hpp"
+#include "core/error_text.hpp"
+#include "core/feature_override.hpp"
+#include "core/near_match.hpp"
+#include "core/plugin_loader.hpp"
+#include "core/process.hpp"
+#include "core/selection.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend_support.hpp"
+
+namespace weir {
+
+std::atomic<bool> detail::process_forked{false};
+
+namespace {
+
+using support::LogLevel;
+
+constexpr std::array<std::string_view, 3> known = {"cuda", "hip", "host"};
+
+bool is_known(std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); }
+
+// --- Forks ------------------------------------------------------------------------------------------------------------
+
+// True from the first moment of the registry's making.
+std::atomic<bool> registry_opened{false};
+
+void after_fork_in_child() {
+  if (registry_opened.load(std::memory_order_relaxed)) detail::process_forked.store(true, std::memory_order_relaxed);
+}
+
+// When the library is loaded, so that no fork can fall between opening the registry and watching for forks. It can fail for
+// want of memory only, in which case a program that does not fork is not to be kept from running.
+[[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
+
+void enter(const char* operation) {
+  if (detail::barred()) detail::throw_barred(operation);
+}
+
+// --- Outcomes ---------------------------------------------------------------------------------------------------------
+
+// All that is known of one backend. Made when its name is first asked for, and never destroyed.
+struct Entry {
+  explicit Entry(std::string_view name) { info.name = name; }
+
+  std::mutex mutex;                    // held while the backend is being opened
+  std::atomic<bool> settled{false};    // the rest is fixed once this is true
+  BackendInfo info;
+  std::optional<Error> error;          // what `open` throws; empty where the backend is usable
+};
+
+BackendState state_of(Errc code) {
+  switch (code) {
+    case Errc::backend_unknown:
+    case Errc::plugin_not_found: return BackendState::plugin_not_found;
+    case Errc::plugin_incompatible: return BackendState::plugin_incompatible;
+    case Errc::driver_not_found: return BackendState::driver_not_found;
+    case Errc::driver_too_old: return BackendState::driver_too_old;
+    case Errc::no_device: return BackendState::no_device;
+    default: return BackendState::driver_failed;
+  }
+}
+
+// Whether a backend that `auto` or a list passes over for this should be heard of: the machine seems meant to have it.
+bool is_surprising(BackendState state) {
+  return state == BackendState::plugin_incompatible || state == BackendState::driver_too_old ||
+         state == BackendState::driver_failed;
+}
+
+// What was tried, save what `cause` says already.
+std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cause) {
+  std::string text;
+  for (const LoadAttempt& attempt : attempts) {
+    if (cause.find(attempt.path) != std::string_view::npos && cause.find(attempt.outcome) != std::string_view::npos) continue;
+    text += fmt::format("{}{} ({})", text.empty() ? "; tried " : ", ", attempt.path, attempt.outcome);
+  }
+  return text;
+}
+
+[[noreturn]] void throw_without_plugin(std::string_view name) {
+  struct Recipe {
+    std::string_view name, option, needs;
+  };
+  constexpr Recipe recipes[] = {
+      {"cuda", "WEIR_BACKEND_CUDA", "the headers of CUDA Toolkit 12 or later"},
+      {"hip", "WEIR_BACKEND_HIP", "the headers of HIP 5.2 or later (Debian: libamdhip64-dev)"},
+      {"host", "WEIR_BACKEND_HOST", "oneTBB (Debian: libtbb-dev)"},
+  };
+  for (const Recipe& recipe : recipes) {
+    if (recipe.name != name) continue;
+    throw Error(Errc::plugin_not_found, "", "",
+                fmt::format("its plugin libweir_{}.so was not found; build Weir with -D{}=ON and {}, or give the plugin's "
+                            "folder in WEIR_PLUGIN_PATH",
+                            name, recipe.option, recipe.needs));
+  }
+  const std::string_view meant = detail::nearest_name(name, known);
+  throw Error(Errc::backend_unknown, "", "",
+              fmt::format("there is no backend '{}': the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
+                          fmt::join(known, ", "), name,
+                          meant.empty() ? "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"
+                                        : fmt::format("did you mean '{}'?", meant)));
+}
+
+// Calls the plugin's factory. Throws one of the outcomes that the registry tells apart.
+Backend& start(const weir_plugin_descriptor& descriptor, std::string_view name, std::vector<LoadAttempt>& attempts) {
+  constexpr const char* report = "report this to the plugin's author";
+  Backend* backend = nullptr;
+  try {
+    PluginContext context(attempts);
+    backend = descriptor.create(context);
+  } catch (const Error& error) {
+    constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
+                                 Errc::invalid_environment};
+    const bool is_expected = std::find(std::begin(expected), std::end(expected), error.errc()) != std::end(expected);
+    const std::string subject = error.object().empty() ? error.operation() : error.operation() + " on " + error.object();
+    throw Error(is_expected ? error.errc() : Errc::driver_failed, "", "",
+                subject.empty() ? error.detail() : subject + ": " + error.detail(), error.native());
+  } catch (const std::exception& exception) {
+    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw \"{}\"; {}", exception.what(), report));
+  } catch (...) {
+    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw what is no std::exception; {}", report));
+  }
+  if (backend == nullptr) {
+    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory returned no backend; {}", report));
+  }
+  if (backend->name() != name) {
+    throw Error(Errc::plugin_incompatible, "", "",
+                fmt::format("the plugin says '{}', the backend that it made '{}'; {}", name, backend->name(), report));
+  }
+  if (backend->device_count() == 0) {
+    throw Error(Errc::no_device, "", "", "the driver works and shows no device; see what hides them from this process");
+  }
+  return *backend;
+}
+
+void load(BackendInfo& info, std::span<const std::string> folders) {
+  std::string path;
+  if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
+  if (path.empty()) throw_without_plugin(info.name);
+  const weir_plugin_descriptor& descriptor = detail::open_plugin(info.name, path, info.attempts);
+  info.plugin_path = path;
+  info.plugin_version = descriptor.version;
+  info.backend = &start(descriptor, info.name, info.attempts);
+  info.state = BackendState::usable;
+}
+
+// Backends that the calling thread is opening, innermost first: a factory may open another backend.
+struct Opening {
+  explicit Opening(const Entry& e) : entry(e), outer(innermost) { innermost = this; }
+  ~Opening() { innermost = outer; }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+
+  static bool includes(const Entry& entry) {
+    for (const Opening* o = innermost; o != nullptr; o = o->outer) {
+      if (&o->entry == &entry) return true;
+    }
+    return false;
+  }
+
+  const Entry& entry;
+  const Opening* outer;
+  static thread_local const Opening* innermost;
+};
+thread_local const Opening* Opening::innermost = nullptr;
+
+}  // namespace
+
+// --- The registry -----------------------------------------------------------------------------------------------------
+
+struct Registry::Implementation {
+  const std::optional<std::string> choice = support::environment("WEIR_BACKEND");
+  const detail::Selection selection = detail::parse_selection(choice, known);
+  const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
+  const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
+
+  std::mutex mutex;  // guards the map, not the entries; never held while a plugin or a driver runs
+  std::map<std::string, Entry, std::less<>> entries;
+  std::atomic<Backend*> default_backend{nullptr};
+  std::atomic<Device*> default_device{nullptr};
+
+  Entry& entry(std::string_view name) {
+    std::lock_guard lock(mutex);
+    const auto found = entries.find(name);
+    return found != entries.end() ? found->second : entries.try_emplace(std::string(name), name).first->second;
+  }
+
+  // The entry of that name, its outcome known.
+  Entry& settle(std::string_view name) {
+    Entry& e = entry(name);
+    if (e.settled.load(std::memory_order_acquire)) return e;
+    if (Opening::includes(e)) {
+      throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name),
+                  "its own factory asks for it while it is being opened; report this to the plugin's author");
+    }
+    std::lock_guard lock(e.mutex);
+    if (e.settled.load(std::memory_order_relaxed)) return e;
+    const Opening opening(e);
+    BackendInfo& info = e.info;
+    try {
+      load(info, folders);
+    } catch (const Error& error) {
+      info.state = state_of(error.errc());
+      info.reason = error.detail() + detail::native_suffix(error.native());
+      e.error.emplace(error.errc(), "Registry::open", fmt::format("backend {}", name),
+                      error.detail() + tried(info.attempts, error.detail()), error.native());
+    }
+    for (const LoadAttempt& attempt : info.attempts) {
+      support::log(LogLevel::debug, fmt::format("backend {}: {}: {}", name, attempt.path, attempt.outcome));
+    }
+    support::log(LogLevel::debug, fmt::format("backend {}: {}", name, info.backend != nullptr ? "usable" : info.reason));
+    e.settled.store(true, std::memory_order_release);
+    return e;
+  }
+
+  Backend& open(std::string_view name) {
+    Entry& e = settle(name);
+    if (e.error) throw *e.error;
+    return *e.info.backend;
+  }
+
+  // What WEIR_BACKEND says, for messages.
+  std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
+
+  Backend& choose() {
+    // A name that nothing stands behind is a mistake, also where an earlier one is usable.
+    for (const std::string& name : selection.names) {
+      std::vector<LoadAttempt> attempts;
+      if (!is_known(name) && detail::find_plugin(name, folders, attempts).empty()) open(name);
+    }
+    std::vector<const Entry*> passed_over;
+    for (const std::string& name : selection.names) {
+      const Entry& e = settle(name);
+      if (e.info.backend != nullptr) {
+        chosen(*e.info.backend, passed_over);
+        return *e.info.backend;
+      }
+      if (e.error->errc() == Errc::invalid_environment) throw *e.error;
+      passed_over.push_back(&e);
+    }
+    const Error& last = *passed_over.back()->error;
+    if (passed_over.size() == 1) {
+      throw Error(last.errc(), "Registry::default_backend", choice_text(), last.detail(), last.native());
+    }
+    std::string reasons = "no backend is usable";
+    for (const Entry* e : passed_over) {
+      reasons += fmt::format("\n  {}: {}{}", e->info.name, e->error->detail(), detail::native_suffix(e->error->native()));
+    }
+    throw Error(last.errc(), "Registry::default_backend", choice_text(), reasons);
+  }
+
+  // Threads that choose at the same time choose the same, since outcomes are fixed; the first one tells.
+  void chosen(Backend& backend, const std::vector<const Entry*>& passed_over) {
+    Backend* none = nullptr;
+    if (!default_backend.compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) return;
+    for (const Entry* e : passed_over) {
+      support::log(is_surprising(e->info.state) ? LogLevel::warn : LogLevel::info,
+                   fmt::format("backend {} passed over ({}): {}", e->info.name, choice_text(), e->info.reason));
+    }
+    support::log(LogLevel::info, fmt::format("default backend: {} ({})", backend.name(), choice_text()));
+  }
+};
+
+Registry::Registry() : implementation_(new Implementation) {}
+
+Registry& Registry::instance() {
+  enter("Registry::instance");
+  // Never destroyed: static objects may hold streams until after main.
+  static Registry* const registry = [] {
+    registry_opened.store(true, std::memory_order_relaxed);
+    try {
+      // Every variable is read here, so that a mistake in one of them shows at once and in any program.
+      detail::log_level_from_environment();
+      detail::disabled_features();
+      return new Registry;
+    } catch (...) {
+      registry_opened.store(false, std::memory_order_relaxed);
+      throw;
+    }
+  }();
+  return *registry;
+}
+
+std::span<const std::string_view> Registry::known_names() noexcept { return known; }
+
+Backend& Registry::open(std::string_view name) {
+  enter("Registry::open");
+  return implementation_->open(name);
+}
+
+const BackendInfo& Registry::probe(std::string_view name) {
+  enter("Registry::probe");
+  return implementation_->settle(name).info;
+}
+
+std::vector<BackendInfo> Registry::probe_all() {
+  enter("Registry::probe_all");
+  std::vector<BackendInfo> all;
+  for (const std::string_view name : known) all.push_back(implementation_->settle(name).info);
+  std::lock_guard lock(implementation_->mutex);
+  for (const auto& [name, e] : implementation_->entries) {
+    if (is_known(name) || !e.settled.load(std::memory_order_acquire)) continue;
+    if (!e.error || e.error->errc() != Errc::backend_unknown) all.push_back(e.info);
+  }
+  return all;
+}
+
+Backend& Registry::default_backend() {
+  enter("Registry::default_backend");
+  Backend* const backend = implementation_->default_backend.load(std::memory_order_acquire);
+  return backend != nullptr ? *backend : implementation_->choose();
+}
+
+Device& Registry::default_device() {
+  if (Device* const device = implementation_->default_device.load(std::memory_order_acquire); device != nullptr) {
+    enter("Registry::default_device");
+    return *device;
+  }
+  const Backend& backend = default_backend();
+  const int ordinal = implementation_->default_ordinal;
+  if (ordinal >= backend.device_count()) {
+    detail::throw_invalid_environment("WEIR_DEVICE", std::to_string(ordinal),
+                                      fmt::format("backend {} has {} device{}; give a number from 0 to {}", backend.name(),
+                                                  backend.device_count(), backend.device_count() == 1 ? "" : "s",
+                                                  backend.device_count() - 1));
+  }
+  Device& device = backend.device(ordinal);
+  implementation_->default_device.store(&device, std::memory_order_release);
+  return device;
+}
+
+std::string_view to_string(BackendState state) noexcept {
+  switch (state) {
+    case BackendState::usable: return "usable";
+    case BackendState::plugin_not_found: return "plugin_not_found";
+    case BackendState::plugin_incompatible: return "plugin_incompatible";
+    case BackendState::driver_not_found: return "driver_not_found";
+    case BackendState::driver_too_old: return "driver_too_old";
+    case BackendState::no_device: return "no_device";
+    case BackendState::driver_failed: return "driver_failed";
+  }
+  return "unknown";
+}
+
+Device& default_device() { return Registry::instance().default_device(); }
+
+Device& device(std::string_view name) {
+  const detail::DeviceName wanted = detail::parse_device_name(name);
+  return Registry::instance().open(wanted.backend).device(wanted.ordinal);
+}
+
+}  // namespace weir

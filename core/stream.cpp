@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/stream.hpp"
+
+#include <ostream>
+#include <utility>
+
+#include "core/captures.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+namespace {
+
+std::uintptr_t address(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
+
+std::string hex(const void* p) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::uintptr_t value = address(p);
+  std::string text;
+  do {
+    text.insert(text.begin(), digits[value & 15]);
+    value >>= 4;
+  } while (value != 0);
+  return "0x" + text;
+}
+
+}  // namespace
+
+Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive)
+    : device_(&device), handle_(handle), keep_alive_(std::move(keep_alive)), kind_(kind) {
+  std::uint32_t flags = 0;
+  if (kind == StreamKind::per_thread_default) {
+    thread_ = detail::this_thread();
+    flags |= flag_per_thread;
+  }
+  if (kind == StreamKind::legacy_default) flags |= flag_legacy;
+  if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= flag_foreign;
+  flags_.store(flags, std::memory_order_relaxed);
+}
+
+Stream::~Stream() = default;
+
+void Stream::dispose() noexcept {
+  try {
+    if (!is_closed()) {
+      begin_closing();
+      do_close(destroys_handle());
+    } else if (closing_postponed_) {
+      do_close(destroys_handle());
+    }
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, std::string("while a stream was destroyed: ") + e.what());
+  }
+  delete this;
+}
+
+bool Stream::destroys_handle() const noexcept { return kind_ == StreamKind::owned || kind_ == StreamKind::adopted; }
+
+// --- Checks -----------------------------------------------------------------------------------------------------------
+
+void Stream::enter(const char* operation) const {
+  constexpr std::uint32_t looked_at = flag_closed | flag_per_thread | flag_legacy;
+  if ((flags_.load(std::memory_order_relaxed) & looked_at) != 0 || detail::barred()) [[unlikely]] {
+    enter_slowly(operation);
+  }
+}
+
+void Stream::enter_slowly(const char* operation) const {
+  if (detail::barred()) detail::throw_barred(operation);
+  const std::uint32_t flags = flags_.load(std::memory_order_acquire);
+  if ((flags & flag_closed) != 0) {
+    throw Error(Errc::stream_closed, operation, describe(), "the stream was closed; create or wrap another");
+  }
+  if ((flags & flag_per_thread) != 0 && thread_ != detail::this_thread()) {
+    throw Error(Errc::wrong_thread, operation, describe(),
+                "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
+                "Device::per_thread_stream on this thread, or share a stream made by create_stream");
+  }
+  if ((flags & flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
+      detail::Captures::instance().any_blocking(*device_)) {
+    throw Error(Errc::capture_implicit, operation, describe(),
+                "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against "
+                "it; use a stream made by create_stream");
+  }
+}
+
+void Stream::require(const char* operation, Feature feature) const {
+  if (!device_->supports(feature)) [[unlikely]] {
+    throw Error(Errc::unsupported, operation, describe(),
+                "feature '" + std::string(to_string(feature)) + "' is absent: " + device_->feature(feature).reason);
+  }
+}
+
+bool Stream::captures_matter() const noexcept {
+  return detail::open_captures.load(std::memory_order_acquire) != 0 ||
+         (flags_.load(std::memory_order_relaxed) & flag_foreign) != 0;
+}
+
+CaptureInfo Stream::usable_capture(const char* operation) const {
+  if (!captures_matter()) return {};
+  CaptureInfo info = do_capture_info(false);
+  if (info.status == CaptureStatus::invalidated) {
+    throw Error(Errc::capture_invalidated, operation, describe(),
+                "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
+  }
+  return info;
+}
+
+CaptureInfo Stream::active_capture(const char* operation) const {
+  CaptureInfo info = do_capture_info(false);
+  if (info.status == CaptureStatus::invalidated) return usable_capture(operation);
+  if (info.status != CaptureStatus::active) {
+    throw Error(Errc::not_capturing, operation, describe(), "this adds a node to a capture, and the stream is not capturing");
+  }
+  return info;
+}
+
+void Stream::check_host_wait(const char* operation) const {
+  if (!captures_matter()) return;
+  if (usable_capture(operation).status == CaptureStatus::active) {
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
+  }
+}
+
+void Stream::check_memory_in_capture(const char* operation) const {
+  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
+    require(operation, Feature::memory_operations_in_capture);
+  }
+}
+
+void Stream::check_lengths(const char* operation, std::size_t to, std::size_t from) const {
+  if (to != from) {
+    throw Error(Errc::length_mismatch, operation, describe(),
+                "the destination has " + std::to_string(to) + " elements and the source " + std::to_string(from) +
+                    "; copy a subspan of the longer one");
+  }
+}
+
+std::size_t Stream::checked_bytes(std::size_t count, std::size_t element_size) {
+  return Device::checked_bytes(count, element_size);
+}
+
+// --- Identity ---------------------------------------------------------------------------------------------------------
+
+void* Stream::native_handle() {
+  enter("Stream::native_handle");
+  flags_.fetch_or(flag_foreign, std::memory_order_relaxed);
+  return handle_;
+}
+
+void* Stream::native_context() const {
+  enter("Stream::native_context");
+  require("Stream::native_context", Feature::native_context);
+  return do_native_context();
+}
+
+std::uint64_t Stream::id() const {
+  enter("Stream::id");
+  return do_id();
+}
+
+bool Stream::is_non_blocking() const {
+  enter("Stream::is_non_blocking");
+  return do_is_non_blocking();
+}
+
+int Stream::priority() const {
+  enter("Stream::priority");
+  return do_priority();
+}
+
+std::string Stream::describe() const {
+  std::string text = device_->describe();
+  switch (kind_) {
+    case StreamKind::legacy_default: text += " default stream"; break;
+    case StreamKind::per_thread_default: text += " per-thread default stream"; break;
+    case StreamKind::borrowed: text += " borrowed stream " + hex(handle_); break;
+    case StreamKind::adopted:
+    case StreamKind::owned: text += " stream " + hex(handle_); break;
+  }
+  if (is_closed()) return text + " (closed)";
+  if (captures_matter() && !detail::barred()) {
+    try {
+      const CaptureStatus status = do_capture_info(false).status;
+      if (status == CaptureStatus::active) text += " (capturing)";
+      if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
+    } catch (const std::exception&) {
+      // A description is part of every error message; it must not replace the error by one of its own.
+    }
+  }
+  return text;
+}
+
+std::strong_ordering Stream::compare(const Stream& other) const noexcept {
+  if (this == &other) return std::strong_ordering::equal;
+  const auto key = [](const Stream& s) {
+    return std::tuple(address(s.device_), address(s.handle_), s.thread_, s.is_closed() ? address(&s) : 0);
+  };
+  return key(*this) <=> key(other);
+}
+
+std::size_t Stream::hash() const noexcept {
+  const std::uint64_t mixed = address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (thread_ << 32U);
+  return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
+}
+
+std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out << stream.describe(); }
+
+// --- Ending -----------------------------------------------------------------------------------------------------------
+
+void Stream::begin_closing() noexcept {
+  if (const auto capture = detail::open_captures.load(std::memory_order_acquire) != 0
+                               ? detail::Captures::instance().find_origin(*device_, handle_, thread_)
+                               : std::nullopt;
+      capture && kind_ != StreamKind::borrowed) {
+    drop_capture();
+  }
+  flags_.fetch_or(flag_closed, std::memory_order_release);
+  keep_alive_.reset();
+}
+
+void Stream::check_closable(const char* operation) const {
+  if (detail::barred()) detail::throw_barred(operation);
+  if (kind_ == StreamKind::legacy_default || kind_ == StreamKind::per_thread_default) {
+    throw Error(Errc::invalid_argument, operation, describe(), "a default stream cannot be closed; let go of it instead");
+  }
+}
+
+void Stream::close() {
+  if (is_closed()) return;
+  check_closable("Stream::close");
+  begin_closing();
+  // Memory that is to be freed on this stream needs its handle: then the last allocation's departure closes it.
+  if (live_allocations_.load(std::memory_order_acquire) != 0) {
+    closing_postponed_ = true;
+    return;
+  }
+  do_close(destroys_handle());
+}
+
+void* Stream::release_handle() {
+  const char* const operation = "Stream::release_handle";
+  enter(operation);
+  check_closable(operation);
+  if (!destroys_handle()) {
+    throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
+  }
+  if (live_allocations_.load(std::memory_order_acquire) != 0) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "memory allocated on the stream is to be freed on it; drop the memory first");
+  }
+  void* const handle = handle_;
+  begin_closing();
+  do_close(false);
+  return handle;
+}
+
+// --- Ordering ---------------------------------------------------------------------------------------------------------
+
+void Stream::synchronize() {
+  enter("Stream::synchronize");
+  check_host_wait("Stream::synchronize");
+  do_synchronize();
+  if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
+}
+
+bool Stream::is_complete() const {
+  enter("Stream::is_complete");
+  check_host_wait("Stream::is_complete");
+  return do_is_complete();
+}
+
+EventPtr Stream::record(const EventOptions& options) {
+  enter("Stream::record");
+  EventPtr event = device_->create_event(options);
+  record(*event);
+  return event;
+}
+
+void Stream::record(Event& event) {
+  enter("Stream::record");
+  check_recordable("Stream::record", event);
+  const CaptureInfo info = usable_capture("Stream::record");
+  do_record(event, false);
+  if (info.status == CaptureStatus::active) {
+    const bool foreign = !detail::Captures::instance().is_open(device_->backend(), info.id);
+    event.record_state_.store(Event::captured_base + info.id * 2 + (foreign ? 1 : 0), std::memory_order_release);
+  } else {
+    event.record_state_.store(Event::recorded, std::memory_order_release);
+  }
+}
+
+void Stream::record_external(Event& event) {
+  const char* const operation = "Stream::record_external";
+  enter(operation);
+  require(operation, Feature::external_events);
+  check_recordable(operation, event);
+  (void)active_capture(operation);
+  do_record(event, true);
+  // The launches of the graph record it, so the host may ask for it like for any other.
+  event.record_state_.store(Event::recorded, std::memory_order_release);
+}
+
+void Stream::check_recordable(const char* operation, const Event& event) const {
+  if (&event.device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(),
+                "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
+  }
+}
+
+void Stream::check_same_backend(const char* operation, const Device& other) const {
+  if (&other.backend() != &device_->backend()) [[unlikely]] {
+    throw Error(Errc::unsupported, operation, describe(),
+                "it would wait for work on " + other.describe() +
+                    ", and no driver can wait for another vendor's device; synchronize on the host in between");
+  }
+}
+
+void Stream::check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const {
+  if (mine.status == CaptureStatus::active) {
+    if (theirs == 0) {
+      throw Error(Errc::capture_isolation, operation, describe(),
+                  "the stream is capturing and would wait for work outside the capture, which is done only once; wait before "
+                  "the capture begins, or use wait_external; the capture goes on");
+    }
+    if (theirs != mine.id && theirs_open) {
+      throw Error(Errc::capture_merge, operation, describe(),
+                  "both sides are capturing, and not into the same graph; end one capture first; both captures go on");
+    }
+  }
+  if (theirs != 0 && !theirs_open) {
+    throw Error(Errc::captured_event, operation, describe(),
+                "the event was recorded in a capture that has ended, so it stands for no point of any stream; record it again");
+  }
+  if (theirs != 0 && mine.status == CaptureStatus::none && kind_ == StreamKind::legacy_default) {
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                "the legacy default stream cannot join a capture; use a stream made by create_stream");
+  }
+}
+
+void Stream::wait(const Event& event) {
+  const char* const operation = "Stream::wait";
+  enter(operation);
+  check_same_backend(operation, event.device());
+  const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
+  if (state >= Event::captured_base || captures_matter()) {
+    const CaptureInfo mine = usable_capture(operation);
+    if (state >= Event::captured_base) {
+      const std::uint64_t capture = (state - Event::captured_base) / 2;
+      const bool foreign = (state - Event::captured_base) % 2 != 0;
+      check_join(operation, mine, capture, foreign || detail::Captures::instance().is_open(device_->backend(), capture));
+    } else if (state == Event::recorded) {
+      check_join(operation, mine, 0, false);
+    }
+  }
+  do_wait(event, false);
+}
+
+void Stream::wait_external(const Event& event) {
+  const char* const operation = "Stream::wait_external";
+  enter(operation);
+  require(operation, Feature::external_events);
+  check_same_backend(operation, event.device());
+  (void)active_capture(operation);
+  do_wait(event, true);
+}
+
+void Stream::wait(Stream& other) {
+  const char* const operation = "Stream::wait";
+  enter(operation);
+  other.enter(operation);
+  check_same_backend(operation, *other.device_);
+  if (compare(other) == 0) return;
+  if (captures_matter() || other.captures_matter()) {
+    const CaptureInfo mine = usable_capture(operation);
+    const CaptureInfo theirs = other.usable_capture(operation);
+    check_join(operation, mine, theirs.id, true);
+  }
+  do_wait_stream(other);
+}
+
+// --- Host work --------------------------------------------------------------------------------------------------------
+
+void Stream::launch_host_function(HostFunction function) {
+  const char* const operation = "Stream::launch_host_function";
+  enter(operation);
+  require(operation, Feature::host_functions);
+  if (!function) throw Error(Errc::invalid_argument, operation, describe(), "the function is empty");
+  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
+    require(operation, Feature::host_functions_in_capture);
+  }
+  do_launch_host_function(std::move(function));
+}
+
+void Stream::add_callback(StreamCallback callback) {
+  const char* const operation = "Stream::add_callback";
+  enter(operation);
+  require(operation, Feature::stream_callbacks);
+  if (!callback) throw Error(Errc::invalid_argument, operation, describe(), "the callback is empty");
+  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                "callbacks cannot be captured; use launch_host_function; the capture goes on");
+  }
+  do_add_callback(std::move(callback));
+}
+
+// --- Attributes -------------------------------------------------------------------------------------------------------
+
+SynchronizationPolicy Stream::synchronization_policy() const {
+  enter("Stream::synchronization_policy");
+  require("Stream::synchronization_policy", Feature::synchronization_policy);
+  return do_synchronization_policy();
+}
+
+void Stream::set_synchronization_policy(SynchronizationPolicy policy) {
+  enter("Stream::set_synchronization_policy");
+  require("Stream::set_synchronization_policy", Feature::synchronization_policy);
+  do_set_synchronization_policy(policy);
+}
+
+AccessPolicyWindow Stream::access_policy_window() const {
+  enter("Stream::access_policy_window");
+  require("Stream::access_policy_window", Feature::access_policy_window);
+  return do_access_policy_window();
+}
+
+void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
+  const char* const operation = "Stream::set_access_policy_window";
+  enter(operation);
+  require(operation, Feature::access_policy_window);
+  if (!(window.hit_ratio >= 0.0F && window.hit_ratio <= 1.0F)) {
+    throw Error(Errc::invalid_argument, operation, describe(), "hit_ratio must be between 0 and 1");
+  }
+  do_set_access_policy_window(window);
+}
+
+void Stream::copy_attributes(const Stream& other) {
+  const char* const operation = "Stream::copy_attributes";
+  enter(operation);
+  other.enter(operation);
+  if (other.device_ != device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the other stream is of " + other.device_->describe());
+  }
+  require(operation, Feature::synchronization_policy);
+  if (compare(other) != 0) do_copy_attributes(other);
+}
+
+}  // namespace weir

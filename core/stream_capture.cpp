@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/captures.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+void Stream::check_can_begin(const char* operation) const {
+  if (kind_ == StreamKind::legacy_default) {
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
+                "create_stream");
+  }
+  const CaptureStatus status = do_capture_info(false).status;
+  if (status == CaptureStatus::active) {
+    throw Error(Errc::already_capturing, operation, describe(), "the stream is capturing already; that capture goes on");
+  }
+  if (status == CaptureStatus::invalidated) (void)usable_capture(operation);
+}
+
+void Stream::capture_began(const char* operation, CaptureMode mode) {
+  try {
+    const CaptureInfo info = do_capture_info(false);
+    detail::Captures::instance().opened({.device = device_,
+                                         .origin = handle_,
+                                         .origin_thread_stream = thread_,
+                                         .id = info.id,
+                                         .thread = detail::this_thread(),
+                                         .mode = mode,
+                                         .blocking = !do_is_non_blocking()});
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, std::string(operation) + ": the capture is dropped: " + e.what());
+    try {
+      (void)do_end_capture();
+    } catch (const std::exception&) {
+      // The error that matters is the one that is being thrown.
+    }
+    throw;
+  }
+}
+
+void Stream::begin_capture(const CaptureOptions& options) {
+  const char* const operation = "Stream::begin_capture";
+  enter(operation);
+  require(operation, Feature::graph_capture);
+  if (options.external) {
+    if (active_capture(operation).status == CaptureStatus::active) {
+      flags_.fetch_or(flag_joined | flag_foreign, std::memory_order_relaxed);
+    }
+    return;
+  }
+  check_can_begin(operation);
+  do_begin_capture(options.mode);
+  capture_began(operation, options.mode);
+}
+
+void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
+  const char* const operation = "Stream::resume_capture";
+  enter(operation);
+  require(operation, Feature::capture_into_graph);
+  if (!graph) throw Error(Errc::invalid_argument, operation, describe(), "the graph is null");
+  if (&graph->device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());
+  }
+  check_can_begin(operation);
+  do_resume_capture(graph, mode);
+  capture_began(operation, mode);
+}
+
+GraphPtr Stream::end_capture() {
+  const char* const operation = "Stream::end_capture";
+  enter(operation);
+  if ((flags_.load(std::memory_order_relaxed) & flag_joined) != 0) {
+    flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_);
+  const CaptureStatus status = do_capture_info(false).status;
+  if (!capture) {
+    if (status == CaptureStatus::none) {
+      throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
+    }
+    if ((flags_.load(std::memory_order_relaxed) & flag_foreign) == 0) {
+      throw Error(Errc::capture_unmatched, operation, describe(),
+                  "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
+                  "for this one; the capture goes on");
+    }
+    return do_end_capture();
+  }
+  if (status != CaptureStatus::none && capture->mode != CaptureMode::relaxed && capture->thread != detail::this_thread()) {
+    throw Error(Errc::capture_wrong_thread, operation, describe(),
+                "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
+                    "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
+  }
+  struct Close {
+    const detail::OpenCapture& capture;
+    ~Close() { detail::Captures::instance().closed(capture); }
+  } close{*capture};
+  if (status == CaptureStatus::none) {
+    throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code");
+  }
+  return do_end_capture();
+}
+
+void Stream::drop_capture() noexcept {
+  try {
+    if (const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_)) {
+      struct Close {
+        const detail::OpenCapture& capture;
+        ~Close() { detail::Captures::instance().closed(capture); }
+      } close{*capture};
+      if (do_capture_info(false).status != CaptureStatus::none) (void)do_end_capture();
+    }
+    flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
+  }
+}
+
+CaptureStatus Stream::capture_status() const {
+  enter("Stream::capture_status");
+  return captures_matter() ? do_capture_info(false).status : CaptureStatus::none;
+}
+
+CaptureInfo Stream::capture_info() const {
+  enter("Stream::capture_info");
+  return captures_matter() ? do_capture_info(true) : CaptureInfo{};
+}
+
+void Stream::add_child_graph(const Graph& graph) {
+  const char* const operation = "Stream::add_child_graph";
+  enter(operation);
+  require(operation, Feature::graph_child_nodes);
+  if (&graph.device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
+  }
+  (void)active_capture(operation);
+  do_add_child_graph(graph);
+}
+
+void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
+  conditional("Stream::capture_if", condition, false, std::move(body));
+}
+
+void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
+  conditional("Stream::capture_while", condition, true, std::move(body));
+}
+
+void Stream::conditional(const char* operation, const std::uint32_t* condition, bool loop,
+                         UniqueFunction<void(Stream&)>&& body) {
+  enter(operation);
+  require(operation, Feature::graph_conditional_nodes);
+  if (condition == nullptr) throw Error(Errc::invalid_argument, operation, describe(), "the condition's address is null");
+  if (!body) throw Error(Errc::invalid_argument, operation, describe(), "the body is empty");
+  (void)active_capture(operation);
+  do_capture_conditional(condition, loop, std::move(body));
+}
+
+}  // namespace weir

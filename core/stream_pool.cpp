@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/stream_pool.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+namespace detail {
+
+/// What a pool and its leases share, so that a lease may outlive the pool.
+class StreamPoolState final : public RefCounted {
+ public:
+  StreamPoolState(Device& device, const StreamPoolOptions& options) : device_(device), options_(options) {
+    free_.reserve(options.max_streams);
+    streams_.reserve(options.max_streams);
+  }
+
+  Device& device() const noexcept { return device_; }
+  const StreamPoolOptions& options() const noexcept { return options_; }
+  std::size_t size() const {
+    std::lock_guard lock(mutex_);
+    return streams_.size();
+  }
+
+  /// A slot and its stream; null where none is to be had.
+  std::pair<std::size_t, Stream*> take() {
+    std::lock_guard lock(mutex_);
+    return options_.sharing == PoolSharing::round_robin ? take_turn() : take_free();
+  }
+
+  void give_back(std::size_t slot) noexcept {
+    if (options_.sharing == PoolSharing::round_robin) return;
+    std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+  }
+
+ private:
+  std::pair<std::size_t, Stream*> grow() {
+    streams_.push_back(device_.create_stream(options_.stream));
+    return {streams_.size() - 1, streams_.back().get()};
+  }
+
+  std::pair<std::size_t, Stream*> take_free() {
+    // The one given back last is the likeliest to be in the caches.
+    for (std::size_t i = free_.size(); i-- > 0;) {
+      const std::size_t slot = free_[i];
+      Stream* const stream = usable(slot);
+      if (stream == nullptr) continue;
+      free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+      return {slot, stream};
+    }
+    if (streams_.size() < options_.max_streams) return grow();
+    return {0, nullptr};
+  }
+
+  std::pair<std::size_t, Stream*> take_turn() {
+    for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
+      const std::size_t slot = next_;
+      next_ = (next_ + 1) % options_.max_streams;
+      if (slot == streams_.size()) return grow();
+      if (Stream* const stream = usable(slot)) return {slot, stream};
+    }
+    return {0, nullptr};
+  }
+
+  /// The slot's stream; null while it captures. One that its last user closed is made anew.
+  Stream* usable(std::size_t slot) {
+    if (streams_[slot]->is_closed()) streams_[slot] = device_.create_stream(options_.stream);
+    return streams_[slot]->is_capturing() ? nullptr : streams_[slot].get();
+  }
+
+  Device& device_;
+  const StreamPoolOptions options_;
+  mutable std::mutex mutex_;
+  std::vector<StreamPtr> streams_;
+  std::vector<std::size_t> free_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace detail
+
+// --- Lease ------------------------------------------------------------------------------------------------------------
+
+StreamLease::StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, Stream* stream) noexcept
+    : pool_(std::move(pool)), slot_(slot), stream_(stream) {}
+
+StreamLease::StreamLease(StreamLease&& other) noexcept
+    : pool_(std::move(other.pool_)), slot_(other.slot_), stream_(std::exchange(other.stream_, nullptr)) {}
+
+StreamLease& StreamLease::operator=(StreamLease&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    pool_ = std::move(other.pool_);
+    slot_ = other.slot_;
+    stream_ = std::exchange(other.stream_, nullptr);
+  }
+  return *this;
+}
+
+StreamLease::~StreamLease() { give_back(); }
+
+void StreamLease::give_back() noexcept {
+  if (pool_) pool_->give_back(slot_);
+  pool_.reset();
+  stream_ = nullptr;
+}
+
+// --- Pool -------------------------------------------------------------------------------------------------------------
+
+StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
+  if (options.max_streams == 0) throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool of no streams");
+  state_ = make<detail::StreamPoolState>(device, options);
+}
+
+Device& StreamPool::device() const noexcept { return state_->device(); }
+std::size_t StreamPool::size() const { return state_->size(); }
+
+std::optional<StreamLease> StreamPool::try_lease() {
+  const auto [slot, stream] = state_->take();
+  if (stream == nullptr) return std::nullopt;
+  return StreamLease(state_, slot, stream);
+}
+
+StreamLease StreamPool::lease() {
+  if (auto lease = try_lease()) return *std::move(lease);
+  throw Error(Errc::pool_exhausted, "StreamPool::lease", device().describe(),
+              "all " + std::to_string(state_->options().max_streams) +
+                  " streams are leased or capturing; give one back, raise max_streams, or ask for PoolSharing::round_robin");
+}
+
+}  // namespace weir

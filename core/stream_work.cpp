@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "core/captures.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+namespace {
+
+bool aligned(const void* address, std::size_t alignment) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
+}
+
+}  // namespace
+
+// --- Copies and fills -------------------------------------------------------------------------------------------------
+
+void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes) {
+  enter("Stream::copy");
+  if (bytes == 0) return;
+  if (destination == nullptr || source == nullptr) {
+    throw Error(Errc::invalid_argument, "Stream::copy", describe(),
+                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
+  }
+  do_copy(destination, source, bytes);
+}
+
+void Stream::copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                     std::size_t width_bytes, std::size_t height) {
+  const char* const operation = "Stream::copy_2d";
+  enter(operation);
+  if (width_bytes == 0 || height == 0) return;
+  if (destination == nullptr || source == nullptr) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
+  }
+  if (height > 1 && (destination_pitch < width_bytes || source_pitch < width_bytes)) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "rows of " + std::to_string(width_bytes) + " bytes overlap at pitches of " + std::to_string(destination_pitch) +
+                    " (destination) and " + std::to_string(source_pitch) + " (source)");
+  }
+  do_copy_2d(destination, destination_pitch, source, source_pitch, width_bytes, height);
+}
+
+void Stream::copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
+                       std::size_t bytes) {
+  const char* const operation = "Stream::copy_peer";
+  enter(operation);
+  for (const Device* device : {&destination_device, &source_device}) {
+    if (&device->backend() != &device_->backend()) {
+      throw Error(Errc::wrong_device, operation, describe(),
+                  device->describe() + " is of another backend; copy through host memory");
+    }
+  }
+  if (bytes == 0) return;
+  if (destination == nullptr || source == nullptr) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
+  }
+  do_copy_peer(destination, destination_device, source, source_device, bytes);
+}
+
+void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
+  fill_2d_checked("Stream::fill", destination, element_size * count, value, element_size, count, 1);
+}
+
+void Stream::fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                     std::size_t height) {
+  fill_2d_checked("Stream::fill_2d", destination, pitch, value, element_size, width, height);
+}
+
+void Stream::fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
+                             std::size_t element_size, std::size_t width, std::size_t height) {
+  enter(operation);
+  if (element_size != 1 && element_size != 2 && element_size != 4) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
+  }
+  if (width == 0 || height == 0) return;
+  if (destination == nullptr) throw Error(Errc::invalid_argument, operation, describe(), "the destination is null");
+  if (!aligned(destination, element_size) || (height > 1 && pitch % element_size != 0)) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "the destination and its pitch must be aligned to the element, " + std::to_string(element_size) + " bytes");
+  }
+  if (height > 1 && pitch < width * element_size) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "rows of " + std::to_string(width * element_size) + " bytes overlap at a pitch of " + std::to_string(pitch));
+  }
+  if (height == 1) {
+    do_fill(destination, value, element_size, width);
+  } else {
+    do_fill_2d(destination, pitch, value, element_size, width, height);
+  }
+}
+
+// --- Memory operations ------------------------------------------------------------------------------------------------
+
+void Stream::check_address(const char* operation, const MemoryOperation& op) const {
+  if (op.kind == MemoryOperation::Kind::flush_remote_writes) {
+    require(operation, Feature::wait_value_flush);
+    return;
+  }
+  if (op.is_wait()) {
+    require(operation, op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32);
+    if (op.condition == WaitCondition::geq) require(operation, Feature::wait_value_geq);
+    if (op.condition == WaitCondition::bit_nor) require(operation, Feature::wait_value_nor);
+    if (op.remote_writes == RemoteWrites::flush) require(operation, Feature::wait_value_flush);
+  } else {
+    require(operation, op.is_64() ? Feature::write_value_64 : Feature::write_value_32);
+  }
+  if (op.address == nullptr || !aligned(op.address, op.is_64() ? 8 : 4)) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                op.address == nullptr ? "the address is null"
+                                      : "the address is not aligned to the value, " + std::string(op.is_64() ? "8" : "4") + " bytes");
+  }
+}
+
+void Stream::memory_operation(const MemoryOperation& op) {
+  const char* const operation = op.is_wait() ? "Stream::wait_value" : "Stream::write_value";
+  enter(operation);
+  check_address(operation, op);
+  check_memory_in_capture(operation);
+  do_memory_operation(op);
+}
+
+void Stream::batch(std::span<const MemoryOperation> operations) {
+  const char* const operation = "Stream::batch";
+  enter(operation);
+  require(operation, Feature::batch_memory_operations);
+  for (const MemoryOperation& op : operations) check_address(operation, op);
+  if (operations.empty()) return;
+  check_memory_in_capture(operation);
+  do_batch(operations);
+}
+
+void Stream::attach(const Allocation& managed, AttachMode mode) {
+  const char* const operation = "Stream::attach";
+  enter(operation);
+  require(operation, Feature::managed_attach);
+  if (managed.kind() != MemoryKind::managed) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "only managed memory is attached, and this is " + std::string(to_string(managed.kind())) + " memory");
+  }
+  if (managed.size_bytes() != 0) do_attach(managed, mode);
+}
+
+void Stream::prefetch(const void* managed, std::size_t bytes, bool to_host) {
+  enter("Stream::prefetch");
+  require("Stream::prefetch", Feature::managed_prefetch);
+  if (bytes != 0) do_prefetch(managed, bytes, to_host);
+}
+
+// --- Kernels ----------------------------------------------------------------------------------------------------------
+
+void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                        std::span<const std::size_t> sizes) {
+  const char* const operation = "Stream::launch";
+  enter(operation);
+  if (&kernel.device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(),
+                "kernel '" + kernel.name() + "' is loaded on " + kernel.device().describe() + "; load the module on this device");
+  }
+  const auto refuse = [&](const std::string& cause) {
+    throw Error(Errc::invalid_argument, operation, describe(), "kernel '" + kernel.name() + "': " + cause);
+  };
+  const DeviceProperties& limits = device_->properties();
+  const auto within = [](const Dim3& d, const Dim3& max) {
+    return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
+  };
+  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
+  if (!within(config.block, limits.max_block) || threads > static_cast<std::uint64_t>(limits.max_threads_per_block)) [[unlikely]] {
+    refuse("blocks of " + to_string(config.block) + " threads; the device takes up to " + to_string(limits.max_block) + " and " +
+           std::to_string(limits.max_threads_per_block) + " in all");
+  }
+  if (!within(config.grid, limits.max_grid)) [[unlikely]] {
+    refuse("a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+  }
+  if (config.shared_memory_bytes != 0) {
+    require(operation, Feature::block_cooperation);
+    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
+      refuse(std::to_string(config.shared_memory_bytes) + " bytes of shared memory; a block has at most " +
+             std::to_string(limits.shared_memory_per_block_optin));
+    }
+  }
+  if (config.cooperative) require(operation, Feature::cooperative_launch);
+  if (const auto& expected = kernel.parameter_sizes()) {
+    if (expected->size() != sizes.size()) {
+      refuse("takes " + std::to_string(expected->size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if ((*expected)[i] != sizes[i]) {
+        refuse("argument " + std::to_string(i) + " takes " + std::to_string((*expected)[i]) + " bytes, and one of " +
+               std::to_string(sizes[i]) + " was given; pass the parameter's own type");
+      }
+    }
+  }
+  do_launch(kernel, config, arguments, sizes);
+}
+
+}  // namespace weir
