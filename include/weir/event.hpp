@@ -30,8 +30,12 @@ class WEIR_API Event : public RefCounted {
  public:
   Device& device() const noexcept { return device_; }
   const EventOptions& options() const noexcept { return options_; }
-  /// The vendor's event (cudaEvent_t, hipEvent_t). Stays owned by this object.
-  void* native_handle() const noexcept { return handle_; }
+  /// The vendor's event (cudaEvent_t, hipEvent_t). Stays owned by this object. From this call on the event counts as shared
+  /// with foreign code, which may record it without Weir's knowledge.
+  void* native_handle() const noexcept {
+    shared_.store(true, std::memory_order_relaxed);
+    return handle_;
+  }
   /// Whether it was ever recorded (through Weir).
   bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
 
@@ -61,6 +65,9 @@ class WEIR_API Event : public RefCounted {
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
   virtual InterprocessHandle do_interprocess_handle() const;
 
+  void* handle() const noexcept { return handle_; }
+  /// Whether foreign code was given the handle, so that `is_recorded` may not know all.
+  bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
   /// For backends whose events come from a pool: as good as new.
   void reset_state() noexcept { record_state_.store(unrecorded, std::memory_order_relaxed); }
   void set_native_handle(void* handle) noexcept { handle_ = handle; }
@@ -75,6 +82,7 @@ class WEIR_API Event : public RefCounted {
   void* handle_;
   EventOptions options_;
   std::atomic<std::uint64_t> record_state_{unrecorded};
+  mutable std::atomic<bool> shared_{false};
 };
 
 }  // namespace weir
