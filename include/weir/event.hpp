@@ -69,7 +69,10 @@ class WEIR_API Event : public RefCounted {
   /// Whether foreign code was given the handle, so that `is_recorded` may not know all.
   bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
   /// For backends whose events come from a pool: as good as new.
-  void reset_state() noexcept { record_state_.store(unrecorded, std::memory_order_relaxed); }
+  void reset_state() noexcept {
+    record_state_.store(unrecorded, std::memory_order_relaxed);
+    shared_.store(false, std::memory_order_relaxed);
+  }
   void set_native_handle(void* handle) noexcept { handle_ = handle; }
 
  private:
