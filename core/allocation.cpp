@@ -112,7 +112,11 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   CaptureInfo capture;
   if (captures_matter()) {
     capture = usable_capture(operation);
-    if (capture.status == CaptureStatus::active) require(operation, Feature::graph_memory_nodes);
+    if (capture.status == CaptureStatus::active) {
+      require(operation, Feature::graph_memory_nodes);
+    } else {
+      detail::check_unsafe_call(operation, describe());
+    }
   }
   AllocationPtr allocation = AllocationPool::instance().take();
   allocation->device_ = device_;

@@ -146,9 +146,7 @@ void GraphExec::upload(Stream& stream) {
   stream.enter(operation);
   check_stream(operation, *this, stream);
   stream.require(operation, Feature::graph_upload);
-  if (stream.captures_matter() && stream.usable_capture(operation).status == CaptureStatus::active) {
-    throw Error(Errc::capture_unsupported, operation, describe(), "an upload cannot be captured; the capture goes on");
-  }
+  stream.refuse_in_capture(operation);
   do_upload(stream);
 }
 

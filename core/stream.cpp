@@ -124,6 +124,13 @@ void Stream::check_host_wait(const char* operation) const {
     throw Error(Errc::capture_unsupported, operation, describe(),
                 "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
   }
+  detail::check_unsafe_call(operation, describe());
+}
+
+void Stream::refuse_in_capture(const char* operation) const {
+  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
+    throw Error(Errc::capture_unsupported, operation, describe(), "this cannot be captured; the capture goes on");
+  }
 }
 
 void Stream::check_memory_in_capture(const char* operation) const {
@@ -401,10 +408,7 @@ void Stream::add_callback(StreamCallback callback) {
   enter(operation);
   require(operation, Feature::stream_callbacks);
   if (!callback) throw Error(Errc::invalid_argument, operation, describe(), "the callback is empty");
-  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
-    throw Error(Errc::capture_unsupported, operation, describe(),
-                "callbacks cannot be captured; use launch_host_function; the capture goes on");
-  }
+  refuse_in_capture(operation);
   do_add_callback(std::move(callback));
 }
 

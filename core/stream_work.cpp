@@ -145,12 +145,14 @@ void Stream::attach(const Allocation& managed, AttachMode mode) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 "only managed memory is attached, and this is " + std::string(to_string(managed.kind())) + " memory");
   }
+  refuse_in_capture(operation);
   if (managed.size_bytes() != 0) do_attach(managed, mode);
 }
 
 void Stream::prefetch(const void* managed, std::size_t bytes, bool to_host) {
   enter("Stream::prefetch");
   require("Stream::prefetch", Feature::managed_prefetch);
+  refuse_in_capture("Stream::prefetch");
   if (bytes != 0) do_prefetch(managed, bytes, to_host);
 }
 

@@ -34,6 +34,13 @@ class WEIR_API RefCounted {
   void release() const noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) last_release();
   }
+  /// Becomes an owner unless the last one is gone already: for lists that do not own what they list.
+  bool try_retain() const noexcept {
+    std::uint32_t count = references_.load(std::memory_order_relaxed);
+    while (count != 0 && !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
+    }
+    return count != 0;
+  }
   /// The number of owners at some moment during the call: for tests and for asking "is it mine alone?".
   std::uint32_t use_count() const noexcept { return references_.load(std::memory_order_acquire); }
 

@@ -116,7 +116,8 @@ class WEIR_API Stream : public RefCounted {
   // --- Ordering ---------------------------------------------------------------------------------------------------
 
   /// Blocks the calling thread until all work enqueued so far is done, then throws what a host function threw, if one did.
-  /// Throws `capture_unsupported` where a capture forbids it; the capture goes on.
+  /// Throws `capture_unsupported` if this stream captures, or another one does in a mode that forbids the calling thread to
+  /// wait for any; the capture goes on.
   void synchronize();
   /// Whether all work enqueued so far is done. False means not ready and nothing else: errors throw. The same capture rule.
   bool is_complete() const;
@@ -241,9 +242,11 @@ class WEIR_API Stream : public RefCounted {
   Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
     return Buffer<T>(allocate_bytes_async(checked_bytes(count, sizeof(T)), pool), count);
   }
-  /// Says which stream may touch managed memory from here on. Feature `managed_attach`.
+  /// Says which stream may touch managed memory from here on. Throws `capture_unsupported` while capturing.
+  /// Feature `managed_attach`.
   void attach(const Allocation& managed, AttachMode mode);
-  /// Moves managed memory to this stream's device, or to the host. Feature `managed_prefetch`.
+  /// Moves managed memory to this stream's device, or to the host. Throws `capture_unsupported` while capturing.
+  /// Feature `managed_prefetch`.
   void prefetch(const void* managed, std::size_t bytes, bool to_host = false);
 
   /// Writes a value when all work before is done. `address`: the device's, aligned to the value's size.
@@ -405,6 +408,7 @@ class WEIR_API Stream : public RefCounted {
   CaptureInfo active_capture(const char* operation) const;
   void check_host_wait(const char* operation) const;
   void check_memory_in_capture(const char* operation) const;
+  void refuse_in_capture(const char* operation) const;
   void check_recordable(const char* operation, const Event& event) const;
   void check_same_backend(const char* operation, const Device& other) const;
   void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;

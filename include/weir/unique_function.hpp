@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -62,9 +63,18 @@ class UniqueFunction<R(Args...)> {
   template <class D>
   static constexpr bool fits = sizeof(D) <= inline_size && alignof(D) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<D>;
+  // A result that the signature does not want is dropped.
+  template <class D>
+  static R invoke(D& function, Args&&... args) {
+    if constexpr (std::is_void_v<R>) {
+      static_cast<void>(std::invoke(function, std::forward<Args>(args)...));
+    } else {
+      return std::invoke(function, std::forward<Args>(args)...);
+    }
+  }
   template <class D>
   static constexpr Table in_place = {
-      [](void* s, Args&&... args) -> R { return (*static_cast<D*>(s))(std::forward<Args>(args)...); },
+      [](void* s, Args&&... args) -> R { return invoke(*static_cast<D*>(s), std::forward<Args>(args)...); },
       [](void* to, void* from) noexcept {
         ::new (to) D(std::move(*static_cast<D*>(from)));
         static_cast<D*>(from)->~D();
@@ -72,7 +82,7 @@ class UniqueFunction<R(Args...)> {
       [](void* s) noexcept { static_cast<D*>(s)->~D(); }};
   template <class D>
   static constexpr Table on_heap = {
-      [](void* s, Args&&... args) -> R { return (**static_cast<D**>(s))(std::forward<Args>(args)...); },
+      [](void* s, Args&&... args) -> R { return invoke(**static_cast<D**>(s), std::forward<Args>(args)...); },
       [](void* to, void* from) noexcept { *static_cast<D**>(to) = *static_cast<D**>(from); },
       [](void* s) noexcept { delete *static_cast<D**>(s); }};
 

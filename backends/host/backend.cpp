@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/backend.hpp"
+
+#include <tbb/version.h>
+
+#include "backends/host/device.hpp"
+#include "backends/host/kernel.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/plugin.hpp"
+#include "weir/version.hpp"
+
+namespace weir::host {
+namespace {
+
+class HostBackend final : public Backend {
+ public:
+  HostBackend() : Backend("host") {
+    const long devices = support::environment_number("WEIR_HOST_DEVICES", 1, 1, 64);
+    bool has_compiler = false;
+    const std::string compiler = describe_compiler(has_compiler);
+    mutable_versions().runtime = std::string("oneTBB ") + TBB_runtime_version() + ", " +
+                                 std::to_string(Scheduler::instance().threads()) + " threads";
+    mutable_versions().compiler = compiler;
+    for (int ordinal = 0; ordinal < devices; ++ordinal) {
+      add_device(*new HostDevice(*this, ordinal, has_compiler, compiler));
+    }
+  }
+};
+
+Backend* create(PluginContext&) { return new HostBackend; }
+
+}  // namespace
+}  // namespace weir::host
+
+WEIR_PLUGIN("host", WEIR_VERSION_STRING, weir::host::create)

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/capture.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "backends/host/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+std::uint64_t new_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::uint32_t> result;
+  std::set_union(into.begin(), into.end(), nodes.begin(), nodes.end(), std::back_inserter(result));
+  into = std::move(result);
+}
+
+}  // namespace
+
+std::mutex& Capture::mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(origin), graph_(std::move(graph)) {
+  queues_.push_back(Ptr<Queue>(&origin));
+}
+
+// --- Beginning and ending ---------------------------------------------------------------------------------------------
+
+void Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
+  std::lock_guard lock(mutex());
+  if (origin.capture_) {
+    throw Error(Errc::already_capturing, "Stream::begin_capture", origin.device().describe(), "the stream is capturing already");
+  }
+  origin.capture_nodes_ = graph->data()->topology().leaves();
+  origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
+  origin.capturing_.store(true, std::memory_order_release);
+}
+
+void Capture::dissolve() noexcept {
+  std::vector<Ptr<Queue>> queues = std::move(queues_);
+  queues_.clear();
+  for (const Ptr<Queue>& queue : queues) {
+    queue->capturing_.store(false, std::memory_order_release);
+    queue->capture_nodes_.clear();
+    queue->capture_.reset();
+  }
+}
+
+bool Capture::all_joined() const {
+  // Everything that some queue did last must come before where the origin is.
+  std::vector<bool> before(data().nodes.size(), false);
+  std::vector<std::uint32_t> open = origin_.capture_nodes_;
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    if (before[node]) continue;
+    before[node] = true;
+    open.insert(open.end(), data().nodes[node].after.begin(), data().nodes[node].after.end());
+  }
+  return std::all_of(queues_.begin(), queues_.end(), [&](const Ptr<Queue>& queue) {
+    return std::all_of(queue->capture_nodes_.begin(), queue->capture_nodes_.end(), [&](std::uint32_t n) { return before[n]; });
+  });
+}
+
+Ptr<HostGraph> Capture::end(Queue& origin) {
+  Ptr<Capture> capture;  // let go of outside the lock
+  std::lock_guard lock(mutex());
+  const std::string object = origin.device().describe();
+  capture = origin.capture_;
+  if (!capture) throw Error(Errc::not_capturing, "Stream::end_capture", object, "the stream is not capturing");
+  if (&capture->origin_ != &origin) {
+    throw Error(Errc::capture_unmatched, "Stream::end_capture", object, "another stream began the capture; end it there");
+  }
+  const bool joined = capture->all_joined();
+  capture->dissolve();
+  Ptr<HostGraph> graph = std::move(capture->graph_);
+  if (!joined) {
+    throw Error(Errc::capture_unjoined, "Stream::end_capture", object,
+                "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
+                "it (Stream::wait) before the end; the capture is dropped");
+  }
+  return graph;
+}
+
+void Capture::abandon(Queue& queue) noexcept {
+  Ptr<Capture> capture;
+  std::lock_guard lock(mutex());
+  capture = queue.capture_;
+  // Another queue's nodes stay in the graph, and the end sees to it that they were joined.
+  if (!capture || &capture->origin_ != &queue) return;
+  capture->dissolve();
+  capture->graph_.reset();
+}
+
+CaptureInfo Capture::info_of(const Queue& queue, bool with_graph) {
+  if (!queue.is_capturing()) return {};
+  std::lock_guard lock(mutex());
+  const Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return {};
+  CaptureInfo info{CaptureStatus::active, capture->id_, nullptr};
+  if (with_graph) info.graph = make<HostGraph>(queue.device(), capture->data().copy());
+  return info;
+}
+
+// --- Writing down -----------------------------------------------------------------------------------------------------
+
+bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture_nodes_);
+  queue.capture_nodes_.assign(1, node);
+  return true;
+}
+
+bool Capture::add_memory(Queue& queue, std::shared_ptr<void> memory) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture_nodes_);
+  capture->data().memory.push_back(std::move(memory));
+  queue.capture_nodes_.assign(1, node);
+  return true;
+}
+
+bool Capture::record(Queue& queue, HostEvent& event) {
+  if (!queue.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const capture = queue.capture_.get();
+  if (capture == nullptr) return false;
+  event.record_in(Ptr<Capture>(capture), queue.capture_nodes_);
+  return true;
+}
+
+void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation) {
+  Capture* const other = queue.capture_.get();
+  if (other == nullptr) {
+    if (queues_.empty()) {
+      throw Error(Errc::captured_event, operation, queue.device().describe(),
+                  "the event was recorded in a capture that has ended; record it again");
+    }
+    queues_.push_back(Ptr<Queue>(&queue));
+    queue.capture_ = Ptr<Capture>(this);
+    queue.capture_nodes_ = nodes;
+    queue.capturing_.store(true, std::memory_order_release);
+  } else if (other == this) {
+    merge(queue.capture_nodes_, nodes);
+  } else {
+    throw Error(Errc::capture_merge, operation, queue.device().describe(),
+                "both sides are capturing, and not into the same graph; end one capture first");
+  }
+}
+
+void Capture::wait(Queue& queue, const RecordPoint& point) {
+  std::lock_guard lock(mutex());
+  point.capture->join(queue, point.nodes, "Stream::wait");
+}
+
+bool Capture::wait(Queue& queue, Queue& other) {
+  if (!queue.is_capturing() && !other.is_capturing()) return false;
+  std::lock_guard lock(mutex());
+  Capture* const theirs = other.capture_.get();
+  if (theirs != nullptr) {
+    theirs->join(queue, other.capture_nodes_, "Stream::wait");
+    return true;
+  }
+  if (queue.capture_.get() != nullptr) {
+    throw Error(Errc::capture_isolation, "Stream::wait", queue.device().describe(),
+                "the stream is capturing and would wait for work outside the capture");
+  }
+  return false;
+}
+
+}  // namespace weir::host

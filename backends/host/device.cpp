@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/device.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "backends/host/kernel.hpp"
+#include "backends/host/stream.hpp"
+#include "weir/backend.hpp"
+
+namespace weir::host {
+
+HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler)
+    : Device(backend, ordinal, ordinal) {
+  describe_properties(mutable_properties(), ordinal, Scheduler::instance().threads());
+  describe_features(mutable_features(), has_compiler, compiler);
+  default_queue_ = make<Queue>(*this, Queue::Role::legacy, 0);
+  memory_pool_ = make<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
+}
+
+// --- Queues -----------------------------------------------------------------------------------------------------------
+
+void HostDevice::add_queue(Queue& queue) noexcept {
+  std::lock_guard lock(queues_mutex_);
+  Queue*& list = queue.role_ == Queue::Role::non_blocking ? queues_ : blocking_queues_;
+  queue.next_ = list;
+  if (list != nullptr) list->previous_ = &queue;
+  list = &queue;
+}
+
+void HostDevice::remove_queue(Queue& queue) noexcept {
+  std::lock_guard lock(queues_mutex_);
+  Queue*& list = queue.role_ == Queue::Role::non_blocking ? queues_ : blocking_queues_;
+  (queue.previous_ != nullptr ? queue.previous_->next_ : list) = queue.next_;
+  if (queue.next_ != nullptr) queue.next_->previous_ = queue.previous_;
+}
+
+void HostDevice::collect_busy(Queue* list, std::vector<Ptr<Queue>>& result) {
+  for (Queue* queue = list; queue != nullptr; queue = queue->next_) {
+    // One that has lost its last owner waits for this list's lock to take itself out.
+    if (!queue->is_idle() && queue->try_retain()) result.push_back(Ptr<Queue>::attach(queue));
+  }
+}
+
+std::vector<Ptr<Queue>> HostDevice::busy_blocking_queues() {
+  std::vector<Ptr<Queue>> result;
+  std::lock_guard lock(queues_mutex_);
+  collect_busy(blocking_queues_, result);
+  std::erase_if(result, [this](const Ptr<Queue>& queue) { return queue == default_queue_; });
+  return result;
+}
+
+std::vector<Ptr<Queue>> HostDevice::busy_queues() {
+  std::vector<Ptr<Queue>> result;
+  std::lock_guard lock(queues_mutex_);
+  collect_busy(queues_, result);
+  collect_busy(blocking_queues_, result);
+  return result;
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
+  const auto role = blocking ? Queue::Role::blocking : Queue::Role::non_blocking;
+  return make<HostStream>(*this, make<Queue>(*this, role, priority), StreamKind::owned);
+}
+
+StreamPtr HostDevice::do_create_default_stream() {
+  return make<HostStream>(*this, default_queue_, StreamKind::legacy_default);
+}
+
+StreamPtr HostDevice::do_create_per_thread_stream() {
+  return make<HostStream>(*this, make<Queue>(*this, Queue::Role::blocking, 0), StreamKind::per_thread_default);
+}
+
+StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
+  Queue& queue = handle == nullptr ? *default_queue_ : Queue::from_handle(*this, handle);
+  if (&queue == default_queue_.get()) {
+    return make<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
+  }
+  if (ownership == Ownership::adopt) {
+    return make<HostStream>(*this, Ptr<Queue>::attach(&queue), StreamKind::adopted, std::move(keep_alive));
+  }
+  return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
+}
+
+PriorityRange HostDevice::do_priority_range() const { return {.least = 1, .greatest = -1}; }
+
+EventPtr HostDevice::do_create_event(const EventOptions& options) { return events_.take(*this, options); }
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) { return allocate_aligned(*this, "Device::allocate", bytes); }
+
+void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(*this, memory); }
+
+void HostDevice::do_copy(void* destination, const void* source, std::size_t bytes) {
+  std::memmove(destination, source, bytes);
+}
+
+void* HostDevice::do_register_host(void* data, std::size_t) { return data; }
+
+MemoryPoolPtr HostDevice::do_create_memory_pool(const MemoryPoolOptions& options) {
+  return make<HostMemoryPool>(*this, options);
+}
+
+MemoryPoolPtr HostDevice::do_default_memory_pool() { return memory_pool_; }
+
+bool HostDevice::do_can_access_peer(const Device&) const { return true; }
+void HostDevice::do_enable_peer_access(const Device&) {}
+void HostDevice::do_disable_peer_access(const Device&) {}
+
+// --- Modules ----------------------------------------------------------------------------------------------------------
+
+ModulePtr HostDevice::do_load_module(std::span<const std::byte> image) {
+  return host::load_module(*this, image.data(), image.size());
+}
+
+ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& options) {
+  return compile_module(*this, source, options);
+}
+
+void HostDevice::do_synchronize() {
+  for (const Ptr<Queue>& queue : busy_queues()) queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
+}
+
+}  // namespace weir::host

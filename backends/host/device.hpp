@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/host/event.hpp"
+#include "backends/host/memory.hpp"
+#include "backends/host/queue.hpp"
+#include "backends/host/scheduler.hpp"
+#include "weir/device.hpp"
+
+namespace weir::host {
+
+/// One of the devices that the CPU shows itself as. All share the workers and the memory; each has its own streams, its own
+/// default stream and its own thread for host functions.
+class HostDevice final : public Device {
+ public:
+  HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler);
+
+  EventPool& events() noexcept { return events_; }
+  HostThread& host_thread() noexcept { return host_thread_; }
+  HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
+  Queue& default_queue() const noexcept { return *default_queue_; }
+  /// Held while work is enqueued that the legacy default stream is ordered against.
+  std::mutex& default_stream_mutex() noexcept { return default_stream_mutex_; }
+
+  void add_queue(Queue& queue) noexcept;
+  void remove_queue(Queue& queue) noexcept;
+  /// The queues with work that the legacy default stream has to wait for.
+  std::vector<Ptr<Queue>> busy_blocking_queues();
+  /// All queues with work.
+  std::vector<Ptr<Queue>> busy_queues();
+
+ protected:
+  StreamPtr do_create_stream(bool blocking, int priority) override;
+  StreamPtr do_create_default_stream() override;
+  StreamPtr do_create_per_thread_stream() override;
+  StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) override;
+  PriorityRange do_priority_range() const override;
+  EventPtr do_create_event(const EventOptions& options) override;
+  void* do_allocate(std::size_t bytes, MemoryKind kind) override;
+  void do_deallocate(void* memory, MemoryKind kind) override;
+  MemoryInfo do_memory_info() const override;
+  void do_copy(void* destination, const void* source, std::size_t bytes) override;
+  void* do_register_host(void* data, std::size_t bytes) override;
+  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override;
+  MemoryPoolPtr do_default_memory_pool() override;
+  bool do_can_access_peer(const Device& peer) const override;
+  void do_enable_peer_access(const Device& peer) override;
+  void do_disable_peer_access(const Device& peer) override;
+  ModulePtr do_load_module(std::span<const std::byte> image) override;
+  ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  void do_synchronize() override;
+
+ private:
+  static void collect_busy(Queue* list, std::vector<Ptr<Queue>>& result);
+
+  EventPool events_;
+  HostThread host_thread_;
+  std::mutex default_stream_mutex_;
+  std::mutex queues_mutex_;
+  Queue* queues_ = nullptr;           // those that the default stream ignores
+  Queue* blocking_queues_ = nullptr;  // the others, and the default stream's own
+  Ptr<Queue> default_queue_;
+  Ptr<HostMemoryPool> memory_pool_;
+};
+
+/// What the host backend's devices can do, and why not the rest.
+void describe_features(FeatureTable& features, bool has_compiler, const std::string& compiler);
+void describe_properties(DeviceProperties& properties, int ordinal, int threads);
+
+}  // namespace weir::host

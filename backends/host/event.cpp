@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/event.hpp"
+
+#include <mutex>
+
+#include "backends/host/capture.hpp"
+#include "backends/host/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+
+HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : Event(device, options, this) {}
+HostEvent::~HostEvent() = default;
+
+void HostEvent::record_at(Signal& signal, std::uint64_t number) noexcept {
+  RecordPoint old;  // let go of outside the lock
+  std::lock_guard lock(lock_);
+  if (point_.signal.get() != &signal || point_.capture) {
+    std::swap(old, point_);
+    point_.signal = Ptr<Signal>(&signal);
+  }
+  point_.number = number;
+}
+
+void HostEvent::record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes) {
+  RecordPoint point{nullptr, 0, std::move(capture), std::move(nodes)};
+  std::lock_guard lock(lock_);
+  std::swap(point_, point);
+}
+
+RecordPoint HostEvent::point() const {
+  std::lock_guard lock(lock_);
+  return point_;
+}
+
+void HostEvent::expect_external_record() {
+  Ptr<Signal> fresh = make<PlainSignal>();
+  std::lock_guard lock(lock_);
+  if (!external_) external_ = std::move(fresh);
+  point_ = {external_, ++external_expected_, nullptr, {}};
+}
+
+void HostEvent::external_record() noexcept {
+  stamp();
+  Ptr<Signal> signal;
+  {
+    std::lock_guard lock(lock_);
+    // A node in a conditional's body may run more often than the launch could foresee.
+    if (external_ && !external_->has_reached(external_expected_)) signal = external_;
+  }
+  if (signal) signal->advance();
+}
+
+void HostEvent::stamp() noexcept { time_.store(Clock::now().time_since_epoch().count(), std::memory_order_release); }
+
+bool HostEvent::do_is_complete() const {
+  const RecordPoint at = point();
+  return !at.signal || at.signal->has_reached(at.number);
+}
+
+void HostEvent::do_synchronize() const {
+  const RecordPoint at = point();
+  if (!at.signal) return;
+  at.signal->wait_on_host(at.number, options().blocking_sync ? SynchronizationPolicy::block : SynchronizationPolicy::automatic);
+}
+
+double HostEvent::do_elapsed_ms_since(const Event& start) const {
+  if (!do_is_complete() || !static_cast<const HostEvent&>(start).do_is_complete()) {
+    throw Error(Errc::not_ready, "Event::elapsed_since", describe(),
+                "the work before one of the events is not done; synchronize with the later one first");
+  }
+  const auto ticks = time_.load(std::memory_order_acquire) -
+                     static_cast<const HostEvent&>(start).time_.load(std::memory_order_acquire);
+  return std::chrono::duration<double, std::milli>(Clock::duration(ticks)).count();
+}
+
+void HostEvent::dispose() noexcept {
+  {
+    RecordPoint old;
+    std::lock_guard lock(lock_);
+    std::swap(old, point_);
+  }
+  reset_state();
+  static_cast<HostDevice&>(device()).events().give_back(*this);
+}
+
+EventPtr EventPool::take(HostDevice& device, const EventOptions& options) {
+  {
+    std::lock_guard lock(lock_);
+    HostEvent*& first = list(options);
+    if (HostEvent* const event = first) {
+      first = event->next_free_;
+      return EventPtr(event);
+    }
+  }
+  return EventPtr(new HostEvent(device, options));
+}
+
+void EventPool::give_back(HostEvent& event) noexcept {
+  std::lock_guard lock(lock_);
+  HostEvent*& first = list(event.options());
+  event.next_free_ = first;
+  first = &event;
+}
+
+}  // namespace weir::host

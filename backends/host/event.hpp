@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "backends/host/signal.hpp"
+#include "backends/host/spin_lock.hpp"
+#include "weir/event.hpp"
+
+/// Events: a number of a signal to be reached.
+namespace weir::host {
+
+class Capture;
+class HostDevice;
+
+/// Where an event was recorded: a point of a queue or of a graph's launches, or a point of a capture.
+struct RecordPoint {
+  Ptr<Signal> signal;                 ///< null: never recorded, so complete
+  std::uint64_t number = 0;
+  Ptr<Capture> capture;               ///< not null: recorded in a capture
+  std::vector<std::uint32_t> nodes;   ///< the capture's nodes that the event stands behind
+};
+
+class HostEvent final : public Event {
+ public:
+  HostEvent(HostDevice& device, const EventOptions& options);
+  ~HostEvent() override;
+
+  /// Moves the event to `number` of `signal`.
+  void record_at(Signal& signal, std::uint64_t number) noexcept;
+  void record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes);
+  RecordPoint point() const;
+
+  /// A launch of a graph that records this event was enqueued, so that what is told to wait for the event from here on
+  /// waits for that launch.
+  void expect_external_record();
+  /// The launch has come to the record.
+  void external_record() noexcept;
+
+  void stamp() noexcept;
+
+ protected:
+  bool do_is_complete() const override;
+  void do_synchronize() const override;
+  double do_elapsed_ms_since(const Event& start) const override;
+  void dispose() noexcept override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  friend class EventPool;
+  using Clock = std::chrono::steady_clock;
+
+  mutable SpinLock lock_;
+  RecordPoint point_;
+  Ptr<Signal> external_;
+  std::uint64_t external_expected_ = 0;
+  std::atomic<Clock::rep> time_{0};
+  HostEvent* next_free_ = nullptr;
+};
+
+/// A device's events that nobody owns, by their options.
+class EventPool {
+ public:
+  EventPtr take(HostDevice& device, const EventOptions& options);
+  void give_back(HostEvent& event) noexcept;
+
+ private:
+  HostEvent*& list(const EventOptions& options) noexcept { return free_[options.timing ? 1 : 0][options.blocking_sync ? 1 : 0]; }
+  SpinLock lock_;
+  HostEvent* free_[2][2] = {};
+};
+
+}  // namespace weir::host

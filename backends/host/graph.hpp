@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+
+#include "backends/host/graph_data.hpp"
+#include "backends/host/program.hpp"
+#include "weir/graph.hpp"
+
+namespace weir::host {
+
+class HostDevice;
+
+class HostGraph final : public Graph {
+ public:
+  HostGraph(HostDevice& device, Ptr<GraphData> data);
+  const Ptr<GraphData>& data() const noexcept { return data_; }
+
+ protected:
+  std::size_t do_node_count() const override;
+  Topology do_topology() const override;
+  std::string do_debug_dot() const override;
+  GraphPtr do_clone() const override;
+  GraphExecPtr do_instantiate(const InstantiateOptions& options) const override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  Ptr<GraphData> data_;
+};
+
+class HostGraphExec final : public GraphExec {
+ public:
+  HostGraphExec(HostDevice& device, Ptr<GraphData> data);
+
+ protected:
+  void do_launch(Stream& stream) override;
+  void do_upload(Stream& stream) override;
+  void do_update(const Graph& graph) override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  // Launches are enqueued under this, so that each comes behind the one before, on whatever queue that was.
+  std::mutex mutex_;
+  Ptr<GraphData> data_;
+  Ptr<Program> program_;
+  Ptr<Signal> last_;
+  std::uint64_t last_number_ = 0;
+};
+
+}  // namespace weir::host

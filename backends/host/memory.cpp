@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/memory.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "backends/host/device.hpp"
+#include "backends/host/queue.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+std::size_t rounded(std::size_t bytes) noexcept {
+  return (bytes + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
+}
+
+/// Memory that outlives the queues' present work. Goes from queue to queue, waiting for each in turn.
+class PendingFree final : public Waiter {
+ public:
+  PendingFree(void* memory, std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points)
+      : memory_(memory), points_(std::move(points)) {}
+
+  void go_on() noexcept {
+    while (!points_.empty()) {
+      // Let go of the queue only when it is not needed to wait on.
+      const auto [queue, point] = std::move(points_.back());
+      points_.pop_back();
+      if (queue->wait(*this, point)) return;
+    }
+    free_aligned(memory_);
+    delete this;
+  }
+
+ private:
+  void reached() noexcept override { go_on(); }
+
+  void* memory_;
+  std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points_;
+};
+
+}  // namespace
+
+void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes) {
+  // The system would promise more than there is, and end the process when the promise is called in.
+  void* const memory =
+      bytes > device.properties().total_memory ? nullptr : std::aligned_alloc(allocation_alignment, rounded(bytes));
+  if (memory == nullptr) {
+    throw Error(Errc::out_of_memory, operation, device.describe(),
+                std::to_string(bytes) + " bytes are not to be had; the machine has " +
+                    std::to_string(device.properties().total_memory) + " in all");
+  }
+  return memory;
+}
+
+void free_aligned(void* memory) noexcept { std::free(memory); }
+
+void free_behind_work(HostDevice& device, void* memory) {
+  std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
+  for (Ptr<Queue>& queue : device.busy_queues()) {
+    const std::uint64_t point = queue->submitted();
+    points.emplace_back(std::move(queue), point);
+  }
+  if (points.empty()) {
+    free_aligned(memory);
+  } else {
+    (new PendingFree(memory, std::move(points)))->go_on();
+  }
+}
+
+// --- Pool -------------------------------------------------------------------------------------------------------------
+
+struct HostMemoryPool::Header {
+  HostMemoryPool* pool;  // an owned reference while the block is handed out
+  std::size_t size;      // without the header
+};
+
+HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options)
+    : MemoryPool(device, this), max_size_(options.max_size), threshold_(options.release_threshold) {}
+
+HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
+
+void* HostMemoryPool::take(std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
+  const auto hand_out = [this](Header* header) {
+    used_ += header->size;
+    header->pool = this;
+    retain();
+    return static_cast<void*>(reinterpret_cast<std::byte*>(header) + allocation_alignment);
+  };
+  std::lock_guard lock(mutex_);
+  // A block that is more than twice as large serves another request better.
+  if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
+    Header* const header = found->second;
+    spare_.erase(found);
+    return hand_out(header);
+  }
+  if (max_size_ != 0 && reserved_ + size > max_size_) trim_locked(0);
+  if (max_size_ != 0 && reserved_ + size > max_size_) {
+    throw Error(Errc::out_of_memory, "Stream::allocate_async", device().describe(),
+                std::to_string(bytes) + " bytes do not fit into the pool: " + std::to_string(used_) + " of at most " +
+                    std::to_string(max_size_) + " are in use");
+  }
+  auto* const header = static_cast<Header*>(
+      allocate_aligned(static_cast<HostDevice&>(device()), "Stream::allocate_async", size + allocation_alignment));
+  header->size = size;
+  reserved_ += size;
+  return hand_out(header);
+}
+
+void HostMemoryPool::give_back(void* memory) noexcept {
+  auto* const header = reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
+  const auto pool = Ptr<HostMemoryPool>::attach(header->pool);
+  std::lock_guard lock(pool->mutex_);
+  pool->used_ -= header->size;
+  bool kept = false;
+  if (pool->reserved_ <= pool->threshold_) {
+    try {
+      pool->spare_.emplace(header->size, header);
+      kept = true;
+    } catch (const std::bad_alloc&) {
+      // Without room for a note of the block, the block goes back to the system.
+    }
+  }
+  if (!kept) {
+    pool->reserved_ -= header->size;
+    free_aligned(header);
+  }
+}
+
+void HostMemoryPool::trim_locked(std::size_t keep) noexcept {
+  while (reserved_ > keep && !spare_.empty()) {
+    const auto last = std::prev(spare_.end());
+    reserved_ -= last->first;
+    free_aligned(last->second);
+    spare_.erase(last);
+  }
+}
+
+std::size_t HostMemoryPool::do_used_bytes() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+std::size_t HostMemoryPool::do_reserved_bytes() const {
+  std::lock_guard lock(mutex_);
+  return reserved_;
+}
+void HostMemoryPool::do_trim_to(std::size_t keep) {
+  std::lock_guard lock(mutex_);
+  trim_locked(keep);
+}
+void HostMemoryPool::do_set_release_threshold(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  threshold_ = bytes;
+}
+
+}  // namespace weir::host

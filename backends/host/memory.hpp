@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "backends/host/signal.hpp"
+#include "weir/memory.hpp"
+
+namespace weir::host {
+
+class HostDevice;
+
+/// Alignment of every allocation, as GPUs have it.
+inline constexpr std::size_t allocation_alignment = 256;
+
+/// Aligned memory. Throws `out_of_memory`.
+void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes);
+void free_aligned(void* memory) noexcept;
+
+/// Frees `memory` once every queue has done what it had to do when this was called: memory that is dropped while work still
+/// uses it stays until the work is done, and the caller does not wait.
+void free_behind_work(HostDevice& device, void* memory);
+
+/// Memory that is freed and handed out again in the order of streams. Blocks remember their pool.
+class HostMemoryPool final : public MemoryPool {
+ public:
+  HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options);
+  ~HostMemoryPool() override;
+
+  void* take(std::size_t bytes);
+  /// Gives a block back to the pool that it came from.
+  static void give_back(void* memory) noexcept;
+
+ protected:
+  std::size_t do_used_bytes() const override;
+  std::size_t do_reserved_bytes() const override;
+  void do_trim_to(std::size_t keep) override;
+  void do_set_release_threshold(std::size_t bytes) override;
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+ private:
+  struct Header;
+  void trim_locked(std::size_t keep) noexcept;
+
+  mutable std::mutex mutex_;
+  const std::size_t max_size_;
+  std::size_t threshold_;
+  std::size_t used_ = 0;
+  std::size_t reserved_ = 0;
+  std::multimap<std::size_t, Header*> spare_;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/program.hpp"
+
+#include "backends/host/device.hpp"
+#include "backends/host/queue.hpp"
+
+namespace weir::host {
+
+class Program::Node final : public Runnable, public Continuation {
+ public:
+  void run(Lane lane) noexcept override { program->run_from(this, lane); }
+  void resume(Lane lane) noexcept override {
+    if (Node* const next = program->after(*this, lane)) program->run_from(next, lane);
+  }
+
+  Program* program = nullptr;
+  Work work;
+  WorkRun work_run;
+  std::vector<std::uint32_t> successors;
+  std::uint32_t predecessors = 0;
+  std::atomic<std::uint32_t> awaited{0};
+};
+
+Program::Program(const GraphData& graph)
+    : node_count_(static_cast<std::uint32_t>(graph.nodes.size())), nodes_(new Node[graph.nodes.size()]), memory_(graph.memory) {
+  for (std::uint32_t i = 0; i < node_count_; ++i) {
+    const GraphNode& source = graph.nodes[i];
+    Node& node = nodes_[i];
+    node.program = this;
+    node.work = source.work;
+    node.predecessors = static_cast<std::uint32_t>(source.after.size());
+    for (const std::uint32_t before : source.after) nodes_[before].successors.push_back(i);
+    if (source.after.empty()) roots_.push_back(i);
+    if (auto* const sub = std::get_if<SubGraph>(&node.work)) {
+      sub->program = make<Program>(*sub->graph);
+      recorded_.insert(recorded_.end(), sub->program->recorded_.begin(), sub->program->recorded_.end());
+    } else if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
+      conditional->program = make<Program>(*conditional->body);
+    } else if (auto* const record = std::get_if<ExternalRecord>(&node.work)) {
+      recorded_.push_back(record->event.get());
+    }
+  }
+}
+
+Program::~Program() = default;
+
+Progress Program::start(Queue& queue, Continuation& continuation) {
+  if (node_count_ == 0) return Progress::done;
+  queue_ = &queue;
+  continuation_ = &continuation;
+  for (std::uint32_t i = 0; i < node_count_; ++i) {
+    nodes_[i].awaited.store(nodes_[i].predecessors, std::memory_order_relaxed);
+  }
+  // One more than there are nodes, so that it cannot be over, and the continuation resumed, before this returns.
+  unfinished_.store(node_count_ + 1, std::memory_order_release);
+  for (std::size_t i = 1; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
+  run_from(&nodes_[roots_[0]], Lane::worker);
+  return finish(1) ? Progress::done : Progress::pending;
+}
+
+void Program::hand_out(Node& node) noexcept {
+  if (lane_of(node.work) == Lane::host_functions) {
+    queue_->device().host_thread().submit(&node);
+  } else {
+    Scheduler::instance().submit(&node, queue_->level());
+  }
+}
+
+bool Program::finish(std::uint32_t count) noexcept {
+  return unfinished_.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
+void Program::run_from(Node* node, Lane lane) noexcept {
+  while (node != nullptr) {
+    const Lane wanted = lane_of(node->work);
+    if (wanted != Lane::none && wanted != lane) {
+      hand_out(*node);
+      return;
+    }
+    if (node->work_run.start(node->work, *queue_, *node) == Progress::pending) return;
+    node = after(*node, lane);
+  }
+}
+
+Program::Node* Program::after(Node& node, Lane lane) noexcept {
+  Node* next = nullptr;
+  for (const std::uint32_t i : node.successors) {
+    Node& successor = nodes_[i];
+    if (successor.awaited.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    if (next == nullptr) {
+      next = &successor;
+    } else {
+      hand_out(successor);
+    }
+  }
+  // If this was the last node there is no next one, and the program may be gone once its continuation was resumed.
+  if (finish(1)) continuation_->resume(lane);
+  return next;
+}
+
+}  // namespace weir::host

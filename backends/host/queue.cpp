@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/queue.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "backends/host/capture.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/program.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+// How many spent operations a queue keeps for the next ones.
+constexpr std::uint32_t most_spent = 1024;
+// After how many operations a queue lets others have its thread, if any want it.
+constexpr int turn = 256;
+
+std::uint64_t new_id() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Queue::Queue(HostDevice& device, Role role, int priority)
+    : device_(device), id_(new_id()), priority_(priority), role_(role) {
+  device_.add_queue(*this);
+}
+
+Queue::~Queue() {
+  device_.remove_queue(*this);
+  magic_ = 0;
+  for (Operation* list : {spent_, done_}) {
+    while (list != nullptr) delete std::exchange(list, list->next);
+  }
+}
+
+Queue& Queue::from_handle(HostDevice& device, void* handle) {
+  auto* const queue = static_cast<Queue*>(handle);
+  if (reinterpret_cast<std::uintptr_t>(handle) % alignof(Queue) != 0 || queue->magic_ != magic) {
+    throw Error(Errc::invalid_argument, "Device::wrap_stream", device.describe(),
+                "the handle is no stream of this backend; give one that native_handle or release_handle returned");
+  }
+  if (&queue->device_ != &device) {
+    throw Error(Errc::wrong_device, "Device::wrap_stream", device.describe(),
+                "the handle is a stream of " + queue->device_.describe());
+  }
+  return *queue;
+}
+
+Level Queue::level() const noexcept {
+  return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal;
+}
+
+// --- Enqueueing -------------------------------------------------------------------------------------------------------
+
+template <class Payload>
+void Queue::push(Payload&& payload) {
+  using Stored = std::decay_t<Payload>;
+  Operation* operation = nullptr;
+  lock_.lock();
+  if (spent_ != nullptr) {
+    operation = std::exchange(spent_, spent_->next);
+    --spent_count_;
+  } else {
+    lock_.unlock();
+    operation = new Operation;
+    lock_.lock();
+  }
+  operation->payload.template emplace<Stored>(std::forward<Payload>(payload));
+  operation->next = nullptr;
+  (incoming_ != nullptr ? incoming_last_->next : incoming_) = operation;
+  incoming_last_ = operation;
+  submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  const bool was_active = std::exchange(active_, true);
+  // Asked before others can run the operation away.
+  const Lane lane = was_active ? Lane::none : lane_of(*operation);
+  lock_.unlock();
+  if (!was_active) {
+    retain();
+    hand_to(lane);
+  }
+}
+
+template <class Payload>
+void Queue::enqueue_in_order(Payload&& payload) {
+  if (role_ == Role::non_blocking) [[likely]] {
+    push(std::forward<Payload>(payload));
+    return;
+  }
+  std::lock_guard lock(device_.default_stream_mutex());
+  order_against_default_stream();
+  push(std::forward<Payload>(payload));
+}
+
+void Queue::enqueue(Work&& work) { enqueue_in_order(std::move(work)); }
+void Queue::enqueue(HostFunction&& function) { enqueue_in_order(std::move(function)); }
+
+std::uint64_t Queue::point() {
+  if (role_ == Role::non_blocking) return submitted();
+  std::lock_guard lock(device_.default_stream_mutex());
+  order_against_default_stream();
+  return submitted();
+}
+
+void Queue::order_against_default_stream() {
+  if (role_ == Role::legacy) {
+    for (Ptr<Queue>& other : device_.busy_blocking_queues()) {
+      const std::uint64_t point = other->submitted();
+      push(Work(SignalWait{std::move(other), point}));
+    }
+    return;
+  }
+  Queue& legacy = device_.default_queue();
+  const std::uint64_t point = legacy.submitted();
+  if (point != default_stream_seen_ && !legacy.has_reached(point)) push(Work(SignalWait{Ptr<Signal>(&legacy), point}));
+  default_stream_seen_ = point;
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+Lane Queue::lane_of(const Operation& operation) noexcept {
+  if (std::holds_alternative<HostFunction>(operation.payload)) return Lane::host_functions;
+  return host::lane_of(std::get<Work>(operation.payload));
+}
+
+void Queue::hand_to(Lane lane) noexcept {
+  if (lane == Lane::host_functions) {
+    device_.host_thread().submit(this);
+  } else {
+    Scheduler::instance().submit(this, level());
+  }
+}
+
+bool Queue::take_more() noexcept {
+  Operation* surplus = nullptr;
+  {
+    std::lock_guard lock(lock_);
+    while (done_ != nullptr) {
+      Operation* const operation = std::exchange(done_, done_->next);
+      Operation*& list = spent_count_ < most_spent ? spent_ : surplus;
+      spent_count_ += spent_count_ < most_spent ? 1 : 0;
+      operation->next = list;
+      list = operation;
+    }
+    first_ = std::exchange(incoming_, nullptr);
+    if (first_ == nullptr) active_ = false;
+  }
+  while (surplus != nullptr) delete std::exchange(surplus, surplus->next);
+  return first_ != nullptr;
+}
+
+void Queue::finish_first() noexcept {
+  Operation* const operation = std::exchange(first_, first_->next);
+  operation->payload.emplace<std::monostate>();
+  operation->next = done_;
+  done_ = operation;
+  advance();
+}
+
+void Queue::run(Lane lane) noexcept {
+  for (int done = 0;; ++done) {
+    if (first_ == nullptr && !take_more()) {
+      release();
+      return;
+    }
+    const Lane wanted = lane_of(*first_);
+    if (wanted != Lane::none && wanted != lane) {
+      hand_to(wanted);
+      return;
+    }
+    if (done >= turn) {
+      done = 0;
+      if (lane == Lane::worker ? Scheduler::instance().others_wait(level()) : device_.host_thread().others_wait()) {
+        hand_to(lane);
+        return;
+      }
+    }
+    if (auto* const function = std::get_if<HostFunction>(&first_->payload)) {
+      call_host_function(*function, *this);
+    } else if (work_run_.start(std::get<Work>(first_->payload), *this, *this) == Progress::pending) {
+      return;
+    }
+    finish_first();
+  }
+}
+
+void Queue::resume(Lane lane) noexcept {
+  finish_first();
+  run(lane);
+}
+
+// --- Errors -----------------------------------------------------------------------------------------------------------
+
+void Queue::keep_error(std::exception_ptr error) noexcept {
+  std::lock_guard lock(error_lock_);
+  if (!error_) error_ = std::move(error);
+  has_error_.store(true, std::memory_order_release);
+}
+
+std::exception_ptr Queue::take_error() noexcept {
+  if (!has_error_.load(std::memory_order_acquire)) return nullptr;
+  std::lock_guard lock(error_lock_);
+  has_error_.store(false, std::memory_order_release);
+  return std::exchange(error_, nullptr);
+}
+
+}  // namespace weir::host

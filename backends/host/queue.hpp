@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <variant>
+#include <vector>
+
+#include "backends/host/scheduler.hpp"
+#include "backends/host/signal.hpp"
+#include "backends/host/spin_lock.hpp"
+#include "backends/host/work.hpp"
+
+/// The queue behind a stream: what a driver's stream handle stands for here. It counts its finished operations, holds no
+/// thread while it waits or is idle, and lives for as long as it has work, whoever has let go of it.
+namespace weir::host {
+
+class Capture;
+class HostDevice;
+
+class Queue final : public Signal, private Runnable, private Continuation {
+ public:
+  /// How the queue stands to its device's legacy default stream.
+  enum class Role : std::uint8_t { non_blocking, blocking, legacy };
+
+  Queue(HostDevice& device, Role role, int priority);
+  ~Queue() override;
+
+  /// The queue that a foreign handle means. Throws `invalid_argument` for what is no queue of `device`.
+  static Queue& from_handle(HostDevice& device, void* handle);
+
+  HostDevice& device() const noexcept { return device_; }
+  bool is_non_blocking() const noexcept { return role_ == Role::non_blocking; }
+  int priority() const noexcept { return priority_; }
+  Level level() const noexcept;
+  std::uint64_t id() const noexcept { return id_; }
+
+  void enqueue(Work&& work);
+  void enqueue(HostFunction&& function);
+  /// The number that this signal reaches when all work so far is done. On a queue that is ordered against the legacy default
+  /// stream, the work of the other side counts, too.
+  std::uint64_t point();
+  bool is_idle() const noexcept { return has_reached(submitted()); }
+  std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+
+  void keep_error(std::exception_ptr error) noexcept;
+  std::exception_ptr take_error() noexcept;
+
+  SynchronizationPolicy policy() const noexcept { return policy_.load(std::memory_order_relaxed); }
+  void set_policy(SynchronizationPolicy policy) noexcept { policy_.store(policy, std::memory_order_relaxed); }
+
+  /// The capture that this queue is part of, or null.
+  bool is_capturing() const noexcept { return capturing_.load(std::memory_order_acquire); }
+
+ private:
+  friend class Capture;
+  friend class HostDevice;
+
+  struct Operation {
+    Operation* next = nullptr;
+    std::variant<std::monostate, Work, HostFunction> payload;
+  };
+
+  template <class Payload>
+  void push(Payload&& payload);
+  template <class Payload>
+  void enqueue_in_order(Payload&& payload);
+  void order_against_default_stream();
+  static Lane lane_of(const Operation& operation) noexcept;
+  void hand_to(Lane lane) noexcept;
+  bool take_more() noexcept;
+  void finish_first() noexcept;
+  void run(Lane lane) noexcept override;
+  void resume(Lane lane) noexcept override;
+
+  static constexpr std::uint64_t magic = 0x7765697251756575;
+  std::uint64_t magic_ = magic;
+  HostDevice& device_;
+  const std::uint64_t id_;
+  const int priority_;
+  const Role role_;
+  std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
+
+  // What is enqueued: shared between those who enqueue and the one that runs.
+  SpinLock lock_;
+  bool active_ = false;
+  std::uint32_t spent_count_ = 0;
+  Operation* incoming_ = nullptr;
+  Operation* incoming_last_ = nullptr;
+  Operation* spent_ = nullptr;
+  std::atomic<std::uint64_t> submitted_{0};
+  std::uint64_t default_stream_seen_ = 0;  // under the device's default-stream mutex
+
+  // What runs: touched only by the thread that runs the queue.
+  Operation* first_ = nullptr;
+  Operation* done_ = nullptr;
+  std::uint32_t done_count_ = 0;
+  WorkRun work_run_;
+
+  // Under the capture mutex.
+  std::atomic<bool> capturing_{false};
+  Ptr<Capture> capture_;
+  std::vector<std::uint32_t> capture_nodes_;  // what the queue's next node comes after
+
+  SpinLock error_lock_;
+  std::atomic<bool> has_error_{false};
+  std::exception_ptr error_;
+
+  // In the device's list of queues.
+  Queue* previous_ = nullptr;
+  Queue* next_ = nullptr;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/scheduler.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <optional>
+#include <thread>
+
+#include "weir/backend_support.hpp"
+
+namespace weir::host {
+namespace {
+
+constexpr int most_threads = 1024;
+
+int default_threads() {
+  const unsigned cores = std::thread::hardware_concurrency();
+  return cores == 0 ? 1 : static_cast<int>(cores);
+}
+
+}  // namespace
+
+// --- List -------------------------------------------------------------------------------------------------------------
+
+void RunList::push(Runnable* item) noexcept {
+  item->next_runnable_ = nullptr;
+  if (tail_ != nullptr) {
+    tail_->next_runnable_ = item;
+  } else {
+    head_ = item;
+  }
+  tail_ = item;
+}
+
+Runnable* RunList::pop() noexcept {
+  Runnable* const item = head_;
+  if (item != nullptr) {
+    head_ = item->next_runnable_;
+    if (head_ == nullptr) tail_ = nullptr;
+  }
+  return item;
+}
+
+// --- Workers ----------------------------------------------------------------------------------------------------------
+
+struct Scheduler::Arena {
+  explicit Arena(int threads) : arena(threads, 0) {
+    // oneTBB has one worker less than the machine has cores, since it counts the caller in. Streams have no caller.
+    if (threads + 1 > static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism))) {
+      more_workers.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads) + 1);
+    }
+  }
+  std::optional<tbb::global_control> more_workers;
+  tbb::task_arena arena;
+};
+
+Scheduler& Scheduler::instance() {
+  static auto* const scheduler =
+      new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)));
+  return *scheduler;
+}
+
+Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {}
+
+void Scheduler::submit(Runnable* item, Level level) {
+  const auto i = static_cast<std::size_t>(level);
+  {
+    std::lock_guard lock(lock_);
+    ready_[i].push(item);
+    ready_count_[i].fetch_add(1, std::memory_order_relaxed);
+  }
+  // The task carries nothing: whoever runs it takes what is most urgent by then.
+  arena_->arena.enqueue([this] { run_most_urgent(); });
+}
+
+bool Scheduler::others_wait(Level level) const noexcept {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(level); ++i) {
+    if (ready_count_[i].load(std::memory_order_relaxed) != 0) return true;
+  }
+  return false;
+}
+
+void Scheduler::run_most_urgent() noexcept {
+  Runnable* item = nullptr;
+  {
+    std::lock_guard lock(lock_);
+    for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
+      item = ready_[i].pop();
+      if (item != nullptr) ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  if (item != nullptr) item->run(Lane::worker);
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+void HostThread::submit(Runnable* item) {
+  std::lock_guard lock(mutex_);
+  ready_.push(item);
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  if (!started_) {
+    std::thread([this] { loop(); }).detach();
+    started_ = true;
+  }
+  if (asleep_) wake_.notify_one();
+}
+
+void HostThread::loop() noexcept {
+  // A wake-up costs more than a short host function: look a little longer before going to sleep.
+  constexpr int looks_before_sleep = 400;
+  for (int looks = 0;; ++looks) {
+    if (waiting_.load(std::memory_order_relaxed) == 0 && looks < looks_before_sleep) {
+      spin_pause();
+      continue;
+    }
+    Runnable* item = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      if (ready_.empty()) {
+        asleep_ = true;
+        wake_.wait(lock, [this] { return !ready_.empty(); });
+        asleep_ = false;
+      }
+      item = ready_.pop();
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    item->run(Lane::host_functions);
+    looks = 0;
+  }
+}
+
+}  // namespace weir::host

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "backends/host/spin_lock.hpp"
+
+/// Who runs what: a pool of workers that all devices share, and for each device a thread for host functions.
+namespace weir::host {
+
+/// Where a piece of work may run. `none`: on a thread that runs no work, such as one that waited.
+enum class Lane : std::uint8_t { worker, host_functions, none };
+
+/// Urgency on the pool, most urgent first.
+enum class Level : std::uint8_t { high, normal, low };
+inline constexpr std::size_t level_count = 3;
+
+/// Something to be run once for each time it is handed in. It may be in one list at a time.
+class Runnable {
+ public:
+  virtual void run(Lane lane) noexcept = 0;
+
+ protected:
+  virtual ~Runnable() = default;
+
+ private:
+  friend class RunList;
+  Runnable* next_runnable_ = nullptr;
+};
+
+/// Called once, when work that could not be finished at once is finished. `lane`: that of the calling thread, which the
+/// continuation may go on using.
+class Continuation {
+ public:
+  virtual void resume(Lane lane) noexcept = 0;
+
+ protected:
+  virtual ~Continuation() = default;
+};
+
+/// First in, first out, linked through the runnables themselves.
+class RunList {
+ public:
+  bool empty() const noexcept { return head_ == nullptr; }
+  void push(Runnable* item) noexcept;
+  Runnable* pop() noexcept;
+
+ private:
+  Runnable* head_ = nullptr;
+  Runnable* tail_ = nullptr;
+};
+
+/// The workers, which are oneTBB's. Nothing that runs on them ever blocks, so one worker serves any number of streams.
+class Scheduler {
+ public:
+  /// The process's one scheduler, with WEIR_HOST_THREADS workers; never destroyed.
+  static Scheduler& instance();
+
+  int threads() const noexcept { return threads_; }
+  void submit(Runnable* item, Level level);
+  /// Whether something more urgent than `level`, or as urgent, is waiting for a worker.
+  bool others_wait(Level level) const noexcept;
+
+ private:
+  explicit Scheduler(int threads);
+  void run_most_urgent() noexcept;
+
+  struct Arena;
+  const int threads_;
+  Arena* arena_;
+  SpinLock lock_;
+  RunList ready_[level_count];
+  std::atomic<std::uint32_t> ready_count_[level_count]{};
+};
+
+/// A device's thread for host functions. One, so that functions of different streams run one at a time, as drivers run them:
+/// a program that is right here is right there. Started when it is first needed.
+class HostThread {
+ public:
+  HostThread() = default;
+  void submit(Runnable* item);
+  bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  void loop() noexcept;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  RunList ready_;
+  std::atomic<std::uint32_t> waiting_{0};
+  bool started_ = false;
+  bool asleep_ = false;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/signal.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace weir::host {
+namespace {
+
+// A thread that has only just begun to wait is likelier to be released soon than later.
+constexpr int spins_before_sleep = 2000;
+
+class SleepingThread final : public Waiter {
+ public:
+  void reached() noexcept override {
+    // Notified under the lock, because the waiter may be gone as soon as it sees the flag.
+    std::lock_guard lock(mutex_);
+    released_ = true;
+    wake_.notify_one();
+  }
+  void sleep() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return released_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool released_ = false;
+};
+
+}  // namespace
+
+bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
+  if (has_reached(number)) return false;
+  std::lock_guard lock(waiters_lock_);
+  const std::uint64_t first = awaited_first_.load(std::memory_order_relaxed);
+  awaited_first_.store(std::min(first, number), std::memory_order_seq_cst);
+  if (value_.load(std::memory_order_seq_cst) >= number) {
+    awaited_first_.store(first, std::memory_order_relaxed);
+    return false;
+  }
+  waiter.awaited_ = number;
+  waiter.next_waiter_ = waiters_;
+  waiters_ = &waiter;
+  return true;
+}
+
+void Signal::release_waiters(std::uint64_t now) noexcept {
+  Waiter* released = nullptr;
+  {
+    std::lock_guard lock(waiters_lock_);
+    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+    for (Waiter** link = &waiters_; *link != nullptr;) {
+      Waiter* const waiter = *link;
+      if (waiter->awaited_ <= now) {
+        *link = waiter->next_waiter_;
+        waiter->next_waiter_ = released;
+        released = waiter;
+      } else {
+        first = std::min(first, waiter->awaited_);
+        link = &waiter->next_waiter_;
+      }
+    }
+    awaited_first_.store(first, std::memory_order_seq_cst);
+  }
+  while (released != nullptr) {
+    Waiter* const waiter = released;
+    released = waiter->next_waiter_;
+    waiter->reached();
+  }
+}
+
+void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
+  const bool sleeps = policy == SynchronizationPolicy::automatic || policy == SynchronizationPolicy::block;
+  for (int spins = policy == SynchronizationPolicy::block ? spins_before_sleep : 0; !has_reached(number); ++spins) {
+    if (policy == SynchronizationPolicy::yield) {
+      std::this_thread::yield();
+    } else if (!sleeps || spins < spins_before_sleep) {
+      spin_pause();
+    } else {
+      SleepingThread thread;
+      if (wait(thread, number)) thread.sleep();
+    }
+  }
+}
+
+}  // namespace weir::host

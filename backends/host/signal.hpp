@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "backends/host/spin_lock.hpp"
+#include "weir/ptr.hpp"
+#include "weir/stream_attributes.hpp"
+
+/// A counter that only grows, and what waits for it: the one thing by which everything here waits for anything else. A
+/// queue is a signal that counts its finished operations, so "this point of that stream" is a queue and a number.
+namespace weir::host {
+
+/// Called once when a signal has reached a number. Lives where it is until then.
+class Waiter {
+ public:
+  /// On the thread that advanced the signal: must be short, and must not wait.
+  virtual void reached() noexcept = 0;
+
+ protected:
+  virtual ~Waiter() = default;
+
+ private:
+  friend class Signal;
+  Waiter* next_waiter_ = nullptr;
+  std::uint64_t awaited_ = 0;
+};
+
+class Signal : public RefCounted {
+ public:
+  std::uint64_t value() const noexcept { return value_.load(std::memory_order_seq_cst); }
+  bool has_reached(std::uint64_t number) const noexcept { return value() >= number; }
+
+  /// Raises the counter by one.
+  void advance() noexcept {
+    // Sequentially consistent with `wait`: either this sees the waiter, or the waiter sees this.
+    const std::uint64_t now = value_.fetch_add(1, std::memory_order_seq_cst) + 1;
+    if (now >= awaited_first_.load(std::memory_order_seq_cst)) release_waiters(now);
+  }
+  /// Registers `waiter`, and returns true, unless the number has been reached already.
+  bool wait(Waiter& waiter, std::uint64_t number) noexcept;
+
+  /// Blocks the calling thread until the number is reached.
+  void wait_on_host(std::uint64_t number, SynchronizationPolicy policy);
+
+ protected:
+  Signal() = default;
+  ~Signal() override = default;
+
+ private:
+  void release_waiters(std::uint64_t now) noexcept;
+
+  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> awaited_first_{std::numeric_limits<std::uint64_t>::max()};
+  Waiter* waiters_ = nullptr;
+  SpinLock waiters_lock_;
+};
+
+/// A signal of its own, for what no queue counts: the records of an event by graphs.
+class PlainSignal final : public Signal {
+ public:
+  PlainSignal() = default;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/stream.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "backends/host/capture.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/event.hpp"
+#include "backends/host/graph.hpp"
+#include "backends/host/memory.hpp"
+
+namespace weir::host {
+namespace {
+
+Queue& queue_of(const Stream& stream) { return static_cast<const HostStream&>(stream).queue(); }
+HostEvent& host_event(Event& event) { return static_cast<HostEvent&>(event); }
+HostDevice& host_device(const Stream& stream) { return static_cast<HostDevice&>(stream.device()); }
+
+}  // namespace
+
+HostStream::HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive)
+    : Stream(device, queue.get(), kind, std::move(keep_alive)), queue_(std::move(queue)) {}
+
+void HostStream::do_close(bool destroy) {
+  if (destroy) Capture::abandon(*queue_);
+}
+
+void HostStream::submit(NodeKind kind, Work&& work) {
+  if (queue_->is_capturing() && Capture::add(*queue_, kind, std::move(work))) return;
+  queue_->enqueue(std::move(work));
+}
+
+// --- Identity ---------------------------------------------------------------------------------------------------------
+
+std::uint64_t HostStream::do_id() const { return queue_->id(); }
+bool HostStream::do_is_non_blocking() const { return queue_->is_non_blocking(); }
+int HostStream::do_priority() const { return queue_->priority(); }
+SynchronizationPolicy HostStream::do_synchronization_policy() const { return queue_->policy(); }
+void HostStream::do_set_synchronization_policy(SynchronizationPolicy policy) { queue_->set_policy(policy); }
+void HostStream::do_copy_attributes(const Stream& other) { queue_->set_policy(queue_of(other).policy()); }
+
+// --- Ordering ---------------------------------------------------------------------------------------------------------
+
+void HostStream::do_synchronize() { queue_->wait_on_host(queue_->point(), queue_->policy()); }
+bool HostStream::do_is_complete() const { return queue_->has_reached(queue_->point()); }
+std::exception_ptr HostStream::do_take_host_error() noexcept { return queue_->take_error(); }
+
+void HostStream::do_record(Event& event, bool external) {
+  HostEvent& target = host_event(event);
+  if (external) {
+    Capture::add(*queue_, NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&target)});
+    return;
+  }
+  if (Capture::record(*queue_, target)) return;
+  // A number is all that a record needs; only an event that keeps time has something done for it.
+  if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<HostEvent>(&target)});
+  target.record_at(*queue_, queue_->point());
+}
+
+void HostStream::do_wait(const Event& event, bool external) {
+  const auto& source = static_cast<const HostEvent&>(event);
+  if (external) {
+    Capture::add(*queue_, NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
+    return;
+  }
+  RecordPoint point = source.point();
+  if (point.capture) {
+    Capture::wait(*queue_, point);
+  } else if (point.signal && point.signal.get() != queue_.get() && !point.signal->has_reached(point.number)) {
+    queue_->enqueue(SignalWait{std::move(point.signal), point.number});
+  }
+}
+
+void HostStream::do_wait_stream(Stream& other) {
+  Queue& theirs = queue_of(other);
+  if (Capture::wait(*queue_, theirs)) return;
+  const std::uint64_t point = theirs.point();
+  if (!theirs.has_reached(point)) queue_->enqueue(SignalWait{Ptr<Signal>(&theirs), point});
+}
+
+// --- Host work --------------------------------------------------------------------------------------------------------
+
+void HostStream::do_launch_host_function(HostFunction&& function) {
+  if (queue_->is_capturing()) {
+    auto shared = make<SharedFunction>(std::move(function));
+    if (Capture::add(*queue_, NodeKind::host_function, HostCall{shared})) return;
+    function = std::move(shared->function);
+  }
+  queue_->enqueue(std::move(function));
+}
+
+void HostStream::do_add_callback(StreamCallback&& callback) {
+  // Work of this backend cannot fail, so the status is always success.
+  queue_->enqueue(HostFunction([self = StreamPtr(this), callback = std::move(callback)]() mutable {
+    callback(*self, std::error_code{});
+  }));
+}
+
+// --- Capture ----------------------------------------------------------------------------------------------------------
+
+void HostStream::do_begin_capture(CaptureMode) {
+  Capture::begin(*queue_, make<HostGraph>(host_device(*this), make<GraphData>()));
+}
+
+void HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) {
+  Capture::begin(*queue_, Ptr<HostGraph>(static_cast<HostGraph*>(graph.get())));
+}
+
+GraphPtr HostStream::do_end_capture() { return Capture::end(*queue_); }
+
+CaptureInfo HostStream::do_capture_info(bool with_graph) const { return Capture::info_of(*queue_, with_graph); }
+
+void HostStream::do_add_child_graph(const Graph& graph) {
+  Capture::add(*queue_, NodeKind::child_graph, SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
+}
+
+void HostStream::do_capture_conditional(const std::uint32_t* condition, bool loop,
+                                        UniqueFunction<void(Stream&)>&& body) {
+  const StreamPtr inner = device().create_stream();
+  const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
+  Capture::add(*queue_, NodeKind::conditional,
+               Conditional{condition, loop, static_cast<const HostGraph&>(*graph).data(), nullptr});
+}
+
+// --- Copies and fills -------------------------------------------------------------------------------------------------
+
+void HostStream::do_copy(void* destination, const void* source, std::size_t bytes) {
+  submit(NodeKind::copy, Copy{destination, bytes, source, bytes, bytes, 1});
+}
+
+void HostStream::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                            std::size_t width_bytes, std::size_t height) {
+  submit(NodeKind::copy, Copy{destination, destination_pitch, source, source_pitch, width_bytes, height});
+}
+
+void HostStream::do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
+  submit(NodeKind::fill,
+         Fill{destination, element_size * count, value, static_cast<std::uint32_t>(element_size), count, 1});
+}
+
+void HostStream::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
+                            std::size_t width, std::size_t height) {
+  submit(NodeKind::fill, Fill{destination, pitch, value, static_cast<std::uint32_t>(element_size), width, height});
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
+  HostDevice& device = host_device(*this);
+  if (queue_->is_capturing()) {
+    void* const memory = allocate_aligned(device, "Stream::allocate_async", bytes);
+    if (Capture::add_memory(*queue_, std::shared_ptr<void>(memory, free_aligned))) return memory;
+  }
+  return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes);
+}
+
+void HostStream::do_deallocate_async(void* memory) {
+  if (queue_->is_capturing() && Capture::add(*queue_, NodeKind::free, Nothing{})) return;
+  if (queue_->is_idle()) {
+    HostMemoryPool::give_back(memory);
+  } else {
+    queue_->enqueue(PoolFree{memory});
+  }
+}
+
+void HostStream::do_attach(const Allocation&, AttachMode) {
+  // Every processor of the machine addresses all memory at any time, so whose it is makes no difference.
+}
+
+void HostStream::do_prefetch(const void*, std::size_t, bool) {
+  // Likewise: memory is where it is.
+}
+
+void HostStream::do_memory_operation(const MemoryOperation& operation) {
+  submit(NodeKind::memory_operations, MemoryOperations{operation, {}});
+}
+
+void HostStream::do_batch(std::span<const MemoryOperation> operations) {
+  submit(NodeKind::memory_operations,
+         MemoryOperations{operations.front(), {operations.begin() + 1, operations.end()}});
+}
+
+// --- Kernels ----------------------------------------------------------------------------------------------------------
+
+void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                           std::span<const std::size_t> sizes) {
+  submit(NodeKind::kernel, Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
+                                  Arguments(arguments, sizes)});
+}
+
+}  // namespace weir::host

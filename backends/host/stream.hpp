@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/host/queue.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::host {
+
+class HostDevice;
+
+/// A stream: the interface of a queue.
+class HostStream final : public Stream {
+ public:
+  HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
+
+  Queue& queue() const noexcept { return *queue_; }
+
+ protected:
+  Disposal disposal() const noexcept override { return Disposal::anywhere; }
+
+  void do_close(bool destroy) override;
+  std::uint64_t do_id() const override;
+  bool do_is_non_blocking() const override;
+  int do_priority() const override;
+
+  void do_synchronize() override;
+  bool do_is_complete() const override;
+  std::exception_ptr do_take_host_error() noexcept override;
+  void do_record(Event& event, bool external) override;
+  void do_wait(const Event& event, bool external) override;
+  void do_wait_stream(Stream& other) override;
+
+  void do_launch_host_function(HostFunction&& function) override;
+  void do_add_callback(StreamCallback&& callback) override;
+
+  void do_begin_capture(CaptureMode mode) override;
+  GraphPtr do_end_capture() override;
+  CaptureInfo do_capture_info(bool with_graph) const override;
+  void do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
+  void do_add_child_graph(const Graph& graph) override;
+  void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
+
+  void do_copy(void* destination, const void* source, std::size_t bytes) override;
+  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                  std::size_t width_bytes, std::size_t height) override;
+  void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override;
+  void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                  std::size_t height) override;
+
+  void* do_allocate_async(std::size_t bytes, MemoryPool* pool) override;
+  void do_deallocate_async(void* memory) override;
+  void do_attach(const Allocation& managed, AttachMode mode) override;
+  void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
+  void do_memory_operation(const MemoryOperation& operation) override;
+  void do_batch(std::span<const MemoryOperation> operations) override;
+
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                 std::span<const std::size_t> sizes) override;
+
+  SynchronizationPolicy do_synchronization_policy() const override;
+  void do_set_synchronization_policy(SynchronizationPolicy policy) override;
+  void do_copy_attributes(const Stream& other) override;
+
+ private:
+  /// Captures the work, or does it.
+  void submit(NodeKind kind, Work&& work);
+
+  Ptr<Queue> queue_;
+};
+
+}  // namespace weir::host

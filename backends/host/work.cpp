@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/work.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "backends/host/capture.hpp"
+#include "backends/host/device.hpp"
+#include "backends/host/memory.hpp"
+#include "backends/host/program.hpp"
+#include "backends/host/queue.hpp"
+#include "weir/backend_support.hpp"
+
+namespace weir::host {
+namespace {
+
+// Below this, sharing a copy out costs more than it gains.
+constexpr std::size_t copy_piece = std::size_t{1} << 20U;
+constexpr std::size_t shared_copy = 4 * copy_piece;
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+
+std::size_t alignment_for(std::size_t size) noexcept { return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1)); }
+
+std::size_t place(std::size_t& offset, std::size_t size) noexcept {
+  const std::size_t alignment = alignment_for(size);
+  const std::size_t at = (offset + alignment - 1) / alignment * alignment;
+  offset = at + size;
+  return at;
+}
+
+template <class T>
+void fill_row(void* to, std::uint32_t value, std::size_t count) noexcept {
+  std::fill_n(static_cast<T*>(to), count, static_cast<T>(value));
+}
+
+void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::size_t count) noexcept {
+  switch (element_size) {
+    case 1: fill_row<std::uint8_t>(to, value, count); break;
+    case 2: fill_row<std::uint16_t>(to, value, count); break;
+    default: fill_row<std::uint32_t>(to, value, count); break;
+  }
+}
+
+void* offset(void* base, std::size_t bytes) noexcept { return static_cast<std::byte*>(base) + bytes; }
+const void* offset(const void* base, std::size_t bytes) noexcept { return static_cast<const std::byte*>(base) + bytes; }
+
+}  // namespace
+
+// --- Arguments --------------------------------------------------------------------------------------------------------
+
+Arguments::Arguments(std::span<void* const> values, std::span<const std::size_t> sizes) {
+  std::size_t total = 0;
+  for (const std::size_t size : sizes) place(total, size);
+  std::byte* base = inline_;
+  if (total > inline_bytes) {
+    heap_ = std::shared_ptr<std::byte[]>(new (std::align_val_t{16}) std::byte[total],
+                                         [](std::byte* p) { ::operator delete[](p, std::align_val_t{16}); });
+    base = heap_.get();
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) std::memcpy(base + place(at, sizes[i]), values[i], sizes[i]);
+}
+
+void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const {
+  const std::byte* const base = heap_ ? heap_.get() : inline_;
+  out.clear();
+  std::size_t at = 0;
+  for (const std::size_t size : sizes) out.push_back(base + place(at, size));
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+void call_host_function(HostFunction& function, Queue& queue) noexcept {
+  const support::HostFunctionScope scope;
+  try {
+    function();
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::warn, queue.device().describe() + ": a host function threw: " + e.what());
+    queue.keep_error(std::current_exception());
+  } catch (...) {
+    support::log(support::LogLevel::warn, queue.device().describe() + ": a host function threw what is no std::exception");
+    queue.keep_error(std::current_exception());
+  }
+}
+
+// --- Running ----------------------------------------------------------------------------------------------------------
+
+Lane lane_of(const Work& work) noexcept {
+  return std::visit(Overloaded{[](const HostCall&) { return Lane::host_functions; },
+                               [](const Copy&) { return Lane::worker; },
+                               [](const Fill&) { return Lane::worker; },
+                               [](const Launch&) { return Lane::worker; },
+                               [](const SubGraph&) { return Lane::worker; },
+                               [](const Conditional&) { return Lane::worker; },
+                               [](const auto&) { return Lane::none; }},
+                    work);
+}
+
+Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuation) {
+  work_ = &work;
+  queue_ = &queue;
+  continuation_ = &continuation;
+  return std::visit(Overloaded{[](const Nothing&) { return Progress::done; },
+                               [this](const Copy& copy) { return run_copy(copy); },
+                               [this](const Fill& fill) { return run_fill(fill); },
+                               [this](const Launch& launch) { return run_launch(launch); },
+                               [this](const MemoryOperations& operations) {
+                                 position_ = 0;
+                                 return run_memory_operations(operations);
+                               },
+                               [this](const HostCall& call) {
+                                 call_host_function(call.function->function, *queue_);
+                                 return Progress::done;
+                               },
+                               [](const TimedRecord& record) {
+                                 record.event->stamp();
+                                 return Progress::done;
+                               },
+                               [](const ExternalRecord& record) {
+                                 record.event->external_record();
+                                 return Progress::done;
+                               },
+                               [this](const SignalWait& wait) {
+                                 return wait.signal->wait(*this, wait.number) ? Progress::pending : Progress::done;
+                               },
+                               [this](const ExternalWait& wait) {
+                                 const RecordPoint at = wait.event->point();
+                                 return at.signal && at.signal->wait(*this, at.number) ? Progress::pending : Progress::done;
+                               },
+                               [](const PoolFree& block) {
+                                 HostMemoryPool::give_back(block.memory);
+                                 return Progress::done;
+                               },
+                               [this](const SubGraph& graph) { return graph.program->start(*queue_, *continuation_); },
+                               [this](const Conditional& conditional) { return run_conditional(conditional); }},
+                    work);
+}
+
+Progress WorkRun::run_copy(const Copy& copy) {
+  if (copy.height == 1 && copy.width >= shared_copy) {
+    return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
+  }
+  for (std::size_t row = 0; row < copy.height; ++row) {
+    std::memmove(offset(copy.to, row * copy.to_pitch), offset(copy.from, row * copy.from_pitch), copy.width);
+  }
+  return Progress::done;
+}
+
+Progress WorkRun::run_fill(const Fill& fill) {
+  if (fill.height == 1 && fill.width * fill.element_size >= shared_copy) {
+    const bool done = run_parallel(*this, fill.width, copy_piece / fill.element_size, queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
+  }
+  for (std::size_t row = 0; row < fill.height; ++row) {
+    fill_row(offset(fill.to, row * fill.pitch), fill.value, fill.element_size, fill.width);
+  }
+  return Progress::done;
+}
+
+Progress WorkRun::run_launch(const Launch& launch) {
+  launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
+  const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
+  const bool done = run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
+  return done ? Progress::done : Progress::pending;
+}
+
+void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
+  if (const auto* const launch = std::get_if<Launch>(work_)) {
+    const BlockRange range{{launch->grid.x, launch->grid.y, launch->grid.z},
+                           {launch->block.x, launch->block.y, launch->block.z},
+                           first,
+                           last};
+    launch->kernel->run_blocks()(range, argument_addresses_.data());
+  } else if (const auto* const copy = std::get_if<Copy>(work_)) {
+    std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);
+  } else if (const auto* const fill = std::get_if<Fill>(work_)) {
+    fill_row(offset(fill->to, first * fill->element_size), fill->value, fill->element_size, last - first);
+  }
+}
+
+Progress WorkRun::run_memory_operations(const MemoryOperations& operations) {
+  for (; position_ < operations.size(); ++position_) {
+    const MemoryOperation& operation = operations[position_];
+    if (operation.is_write()) {
+      write_value(operation);
+    } else if (operation.is_wait() && !is_met(operation)) {
+      ++position_;
+      ValueWaits::instance().add(*this, operation);
+      return Progress::pending;
+    }
+  }
+  return Progress::done;
+}
+
+Progress WorkRun::run_conditional(const Conditional& conditional) {
+  while (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) != 0) {
+    if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
+    if (!conditional.loop) break;
+  }
+  return Progress::done;
+}
+
+void WorkRun::resume(Lane lane) noexcept {
+  const auto& conditional = std::get<Conditional>(*work_);
+  if (conditional.loop && run_conditional(conditional) == Progress::pending) return;
+  continuation_->resume(lane);
+}
+
+void WorkRun::come_back() noexcept { Scheduler::instance().submit(this, queue_->level()); }
+
+void WorkRun::run(Lane lane) noexcept {
+  if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
+    if (run_memory_operations(*operations) == Progress::pending) return;
+  }
+  continuation_->resume(lane);
+}
+
+}  // namespace weir::host

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "backends/host/event.hpp"
+#include "backends/host/kernel.hpp"
+#include "backends/host/parallel.hpp"
+#include "backends/host/scheduler.hpp"
+#include "backends/host/signal.hpp"
+#include "backends/host/value_waits.hpp"
+#include "weir/graph.hpp"
+#include "weir/stream_memory.hpp"
+#include "weir/unique_function.hpp"
+
+/// What queues and graphs do: one kind of work each, and how it is run.
+namespace weir::host {
+
+class GraphData;
+class Program;
+class Queue;
+
+/// The values of a launch's arguments, copied when the launch is enqueued.
+class Arguments {
+ public:
+  Arguments() = default;
+  Arguments(std::span<void* const> values, std::span<const std::size_t> sizes);
+  /// The address of each value, for as long as this object stays where it is.
+  void addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const;
+
+ private:
+  static constexpr std::size_t inline_bytes = 96;  // twelve pointers
+  alignas(16) std::byte inline_[inline_bytes];
+  std::shared_ptr<std::byte[]> heap_;
+};
+
+struct Nothing {};  // an allocation or a free in a graph: the memory is the graph's for as long as the graph lives
+struct Copy {
+  void* to;
+  std::size_t to_pitch;
+  const void* from;
+  std::size_t from_pitch;
+  std::size_t width;
+  std::size_t height;
+};
+struct Fill {
+  void* to;
+  std::size_t pitch;
+  std::uint32_t value;
+  std::uint32_t element_size;
+  std::size_t width;
+  std::size_t height;
+};
+struct Launch {
+  Ptr<const HostKernel> kernel;
+  Dim3 grid;
+  Dim3 block;
+  Arguments arguments;
+};
+struct MemoryOperations {
+  MemoryOperation first;
+  std::vector<MemoryOperation> rest;
+
+  std::size_t size() const noexcept { return rest.size() + 1; }
+  const MemoryOperation& operator[](std::size_t i) const noexcept { return i == 0 ? first : rest[i - 1]; }
+};
+/// A host function that a graph owns: shared by the graph's clones and executables.
+struct SharedFunction final : RefCounted {
+  explicit SharedFunction(HostFunction f) : function(std::move(f)) {}
+  HostFunction function;
+};
+struct HostCall {
+  Ptr<SharedFunction> function;
+};
+struct TimedRecord {
+  Ptr<HostEvent> event;
+};
+struct ExternalRecord {
+  Ptr<HostEvent> event;
+};
+struct SignalWait {
+  Ptr<Signal> signal;
+  std::uint64_t number;
+};
+struct ExternalWait {
+  Ptr<const HostEvent> event;
+};
+struct PoolFree {
+  void* memory;
+};
+struct SubGraph {
+  Ptr<GraphData> graph;
+  Ptr<Program> program;  // null until the graph around it is instantiated
+};
+struct Conditional {
+  const std::uint32_t* condition;
+  bool loop;
+  Ptr<GraphData> body;
+  Ptr<Program> program;  // likewise
+};
+
+using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,
+                          ExternalWait, PoolFree, SubGraph, Conditional>;
+
+/// The lane that a piece of work needs; `none` if any will do.
+Lane lane_of(const Work& work) noexcept;
+
+/// Calls a host function and keeps what it throws with the queue.
+void call_host_function(HostFunction& function, Queue& queue) noexcept;
+
+enum class Progress : std::uint8_t { done, pending };
+
+/// One piece of work being run. Used again and again by its owner, for one piece at a time.
+class WorkRun final : private Divisible, private Waiter, private ValueWaiter, private Runnable, private Continuation {
+ public:
+  /// Starts `work`, which must stay until it is done, on behalf of `queue`, on a thread of a lane that fits. If it is not
+  /// done at once, `continuation` is resumed when it is; nothing of this object may be touched in between.
+  Progress start(const Work& work, Queue& queue, Continuation& continuation);
+
+ private:
+  Progress run_copy(const Copy& copy);
+  Progress run_fill(const Fill& fill);
+  Progress run_launch(const Launch& launch);
+  Progress run_memory_operations(const MemoryOperations& operations);
+  Progress run_conditional(const Conditional& conditional);
+
+  void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
+  void reached() noexcept override { come_back(); }
+  void met() noexcept override { come_back(); }
+  void come_back() noexcept;
+  void run(Lane lane) noexcept override;
+  void resume(Lane lane) noexcept override;
+
+  const Work* work_ = nullptr;
+  Queue* queue_ = nullptr;
+  Continuation* continuation_ = nullptr;
+  std::size_t position_ = 0;                // in a list of memory operations
+  std::vector<const void*> argument_addresses_;
+};
+
+}  // namespace weir::host
