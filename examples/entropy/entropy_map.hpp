@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace entropy {
+
+using Histogram = std::array<std::uint64_t, 256>;
+
+/// Shannon entropy of a histogram in bits per byte: 0 where all bytes are equal, 8 where all values are equally frequent.
+/// 0 for an empty histogram.
+double entropy_bits(const Histogram& histogram);
+
+/// The entropy of a file along its length, in a bounded number of cells, however long the file is: a cell is the mean of
+/// one block or, of a large file, of a power of two of them.
+class EntropyMap {
+ public:
+  static constexpr std::uint64_t most_cells = std::uint64_t{1} << 20;
+
+  explicit EntropyMap(const Plan& plan);
+
+  /// Adds the entropies of consecutive blocks. Each block is added once; in any order.
+  void add(std::uint64_t first_block, std::span<const float> entropies);
+
+  std::uint64_t block_count() const noexcept { return blocks_; }
+  std::uint64_t blocks_per_cell() const noexcept { return blocks_per_cell_; }
+  std::uint64_t bytes_per_cell() const noexcept { return blocks_per_cell_ * block_bytes_; }
+  std::uint64_t file_bytes() const noexcept { return file_bytes_; }
+  std::uint32_t block_bytes() const noexcept { return block_bytes_; }
+  std::size_t cell_count() const noexcept { return sums_.size(); }
+  /// The mean entropy of a cell's blocks.
+  double cell(std::size_t index) const;
+  /// The mean over cells `[first, last)`, each counted with its share of the file. Not empty.
+  double mean(std::size_t first, std::size_t last) const;
+
+ private:
+  std::uint64_t blocks_of_cell(std::size_t index) const noexcept;
+
+  std::uint64_t file_bytes_;
+  std::uint64_t blocks_;
+  std::uint64_t blocks_per_cell_;
+  std::uint32_t block_bytes_;
+  std::vector<double> sums_;
+};
+
+/// What was found out about a file.
+struct Findings {
+  Histogram histogram{};
+  EntropyMap map;
+
+  double entropy() const { return entropy_bits(histogram); }
+};
+
+}  // namespace entropy

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace entropy {
+
+inline constexpr int glyph_columns = 5;
+inline constexpr int glyph_rows = 8;  // seven above the baseline, one below
+
+/// 1 where the glyph of an ASCII character has a dot, else 0; also outside the glyph. Other bytes look like '?'.
+int glyph_dot(char character, int column, int row);
+
+}  // namespace entropy

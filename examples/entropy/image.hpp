@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace entropy {
+
+struct Colour {
+  std::uint8_t red = 0, green = 0, blue = 0;
+};
+
+/// `share` of the way from one colour to another.
+Colour blend(Colour from, Colour to, double share);
+
+/// A picture in memory. What lies outside of it is not drawn.
+class Image {
+ public:
+  Image(int width, int height, Colour background);
+
+  int width() const noexcept { return width_; }
+  int height() const noexcept { return height_; }
+
+  void set(int x, int y, Colour colour);
+  Colour get(int x, int y) const;
+  void fill(int x, int y, int width, int height, Colour colour);
+
+  /// Writes one line of ASCII text whose top left corner is (x, y); other bytes show as '?'. Returns the x behind it.
+  int text(int x, int y, std::string_view line, int scale, Colour colour);
+  /// The width of a character and the gap behind it.
+  static constexpr int character_width(int scale) { return 6 * scale; }
+
+  /// Throws `std::runtime_error` with the reason if the file cannot be written.
+  void write_png(const std::filesystem::path& path) const;
+
+ private:
+  int width_;
+  int height_;
+  std::vector<Colour> pixels_;
+};
+
+}  // namespace entropy

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// entropy FILE: how random is each part of a file? Measures the Shannon entropy of every block of a file, on whatever
+// device there is, and draws it: constant data is black, text and code are in between, and compressed or encrypted data
+// lights up.
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "entropy_map.hpp"
+#include "input_file.hpp"
+#include "job.hpp"
+#include "picture.hpp"
+#include "plan.hpp"
+#include "progress.hpp"
+#include "reference.hpp"
+#include "stopwatch.hpp"
+#include "weir/weir.hpp"
+
+namespace {
+
+using namespace entropy;
+
+struct Options {
+  std::string file;
+  std::string device;
+  std::string png;
+  Choices choices;
+  bool no_png = false;
+  bool direct = false;
+  bool verify = false;
+  bool ceilings = false;
+  bool json = false;
+  unsigned repeat = 1;
+};
+
+/// How fast the whole job is, and its parts alone, in bytes per second; medians over the repetitions.
+struct Speeds {
+  double job = 0;
+  double reading = 0;
+  double copying = 0;
+
+  double share() const { return job / std::min(reading, copying); }
+};
+
+struct Outcome {
+  explicit Outcome(const Plan& p) : plan(p), findings{.map = EntropyMap(p)} {}
+
+  Plan plan;
+  Findings findings;
+  Speeds speeds;
+  double setup_seconds = 0;
+  bool graphs = false;
+  std::string ring;
+  std::optional<Comparison> comparison;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+Outcome measure(const Options& options, const InputFile& file, weir::Device& device) {
+  const Plan plan = make_plan(options.choices, file.size(), device);
+  const Stopwatch setup;
+  Job job(device, file, plan);
+  Outcome outcome(plan);
+  outcome.setup_seconds = setup.seconds();
+  outcome.graphs = job.replays_graphs();
+  outcome.ring = job.ring_means();
+
+  const auto bytes = static_cast<double>(file.size());
+  std::vector<double> jobs, readings, copies;
+  if (options.ceilings) job.time_reading();  // what fits the page cache is in it from here on, for all alike
+  for (unsigned i = 0; i < options.repeat; ++i) {
+    if (options.ceilings) {
+      readings.push_back(bytes / job.time_reading());
+      copies.push_back(bytes / job.time_copying());
+    }
+    std::atomic<std::uint64_t> done{0};
+    const Progress progress("measuring", done, file.size());
+    const Stopwatch time;
+    outcome.findings = job.run(done);
+    jobs.push_back(bytes / time.seconds());
+  }
+  outcome.speeds.job = median(jobs);
+  if (options.ceilings) outcome.speeds = {median(jobs), median(readings), median(copies)};
+  if (options.verify) {
+    std::atomic<std::uint64_t> done{0};
+    const Progress progress("verifying", done, file.size());
+    outcome.comparison =
+        compare(outcome.findings, measure_on_cpu(file, plan, [&](std::uint64_t bytes_done) { done = bytes_done; }));
+  }
+  return outcome;
+}
+
+void print_text(const Options& options, const InputFile& file, const weir::Device& device, const Outcome& outcome) {
+  const auto& [plan, findings, speeds, setup, graphs, ring, comparison] = outcome;
+  const auto gigabytes = [](double speed) { return fmt::format("{:.2f} GB/s", speed / 1e9); };
+  const auto row = [](std::string_view name, const std::string& value) { fmt::print("  {:<11}{}\n", name, value); };
+
+  fmt::print("{}, {}, on {} ({})\n", file.name(), format_bytes(file.size()), device.describe(), device.properties().name);
+  row("entropy", fmt::format("{:.6f} bits per byte", findings.entropy()));
+  double least = 8, greatest = 0;
+  for (std::size_t cell = 0; cell < findings.map.cell_count(); ++cell) {
+    least = std::min(least, findings.map.cell(cell));
+    greatest = std::max(greatest, findings.map.cell(cell));
+  }
+  row("blocks", fmt::format("{} of {}, from {:.3f} to {:.3f} bits per byte", plan.blocks(), format_bytes(plan.block_bytes),
+                            least, greatest));
+  row("time", fmt::format("{:.3f} s, {}; {:.3f} s to set up", static_cast<double>(file.size()) / speeds.job,
+                          gigabytes(speeds.job), setup));
+  row("how", fmt::format("{} slots of {}, {} reader threads, {}, {}", plan.slots, format_bytes(plan.chunk_bytes),
+                         plan.readers, graphs ? "graph replay" : "no graphs: step by step", ring));
+  row("memory", fmt::format("{} at most", format_bytes(peak_memory_bytes())));
+  if (options.ceilings) {
+    row("ceilings", fmt::format("reading alone {}, copying alone {}; the job: {:.0f} % of the slower",
+                                gigabytes(speeds.reading), gigabytes(speeds.copying), 100 * speeds.share()));
+  }
+  if (!options.no_png) row("picture", options.png);
+  if (comparison && comparison->agrees) {
+    row("verified", fmt::format("all counts equal, entropies within {:.1e} bits (allowed: {:.0e})",
+                                comparison->largest_difference, tolerance_bits));
+  }
+}
+
+void print_json(const Options& options, const InputFile& file, const weir::Device& device, const Outcome& outcome) {
+  const auto& [plan, findings, speeds, setup, graphs, ring, comparison] = outcome;
+  nlohmann::ordered_json line{
+      {"file", file.path()},
+      {"bytes", file.size()},
+      {"device", device.describe()},
+      {"device_name", device.properties().name},
+      {"entropy_bits_per_byte", findings.entropy()},
+      {"blocks", plan.blocks()},
+      {"block_bytes", plan.block_bytes},
+      {"chunk_bytes", plan.chunk_bytes},
+      {"slots", plan.slots},
+      {"readers", plan.readers},
+      {"graph_replay", graphs},
+      {"ring", ring},
+      {"setup_seconds", setup},
+      {"seconds", static_cast<double>(file.size()) / speeds.job},
+      {"bytes_per_second", speeds.job},
+      {"repeat", options.repeat},
+      {"peak_memory_bytes", peak_memory_bytes()},
+  };
+  if (options.ceilings) {
+    line["ceilings"] = {{"read_bytes_per_second", speeds.reading},
+                        {"copy_bytes_per_second", speeds.copying},
+                        {"share_of_the_slower", speeds.share()}};
+  }
+  if (!options.no_png) line["picture"] = options.png;
+  if (comparison) {
+    line["verified"] = {{"agrees", comparison->agrees},
+                        {"largest_difference_bits", comparison->largest_difference},
+                        {"allowed_bits", tolerance_bits}};
+  }
+  fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int run(Options options) {
+  const InputFile file(options.file, options.direct);
+  weir::Device& device = options.device.empty() ? weir::default_device() : weir::device(options.device);
+  if (options.png.empty()) options.png = file.name() + ".entropy.png";
+
+  const Outcome outcome = measure(options, file, device);
+  if (!options.no_png) draw(outcome.findings, file.name()).write_png(options.png);
+  (options.json ? print_json : print_text)(options, file, device, outcome);
+  if (outcome.comparison && !outcome.comparison->agrees) {
+    fmt::print(stderr, "entropy: the device's result is wrong: {}\n", outcome.comparison->difference);
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures and draws the entropy of a file, block by block, on a GPU or the CPU.");
+  app.add_option("file", options.file, "The file to measure, of any size")->required();
+  app.add_option("--device", options.device, "Device, such as cuda:0, hip or host (default: what WEIR_BACKEND chooses)");
+  app.add_option("--png", options.png, "Where the picture goes (default: NAME.entropy.png in the current folder)");
+  app.add_flag("--no-png", options.no_png, "Draw no picture")->excludes("--png");
+  app.add_option("--block", options.choices.block_bytes, "Bytes for one entropy value: a power of two from 256 to 32768");
+  app.add_option("--chunk", options.choices.chunk_bytes, "Bytes that are copied at a time: a power of two")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--slots", options.choices.slots, "Chunks in flight, each with a stream of its own")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--readers", options.choices.readers, "Threads that read the file")->check(CLI::Range(1, 256));
+  app.add_flag("--direct", options.direct, "Read past the page cache (O_DIRECT)");
+  app.add_flag("--verify", options.verify, "Compare with a plain computation on the CPU; exit status 2 if they differ");
+  app.add_flag("--ceilings", options.ceilings, "Also time the reading alone and the copying alone");
+  app.add_option("--repeat", options.repeat, "Repeat the measurement and give the medians")->check(CLI::Range(1, 1000));
+  app.add_flag("--json", options.json, "Print one line of JSON");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "entropy: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace entropy {
+
+/// Polls until `done()`: spins for a moment, for what is nearly there, then sleeps between looks.
+template <class Predicate>
+void wait_until(Predicate&& done) {
+  for (int i = 0; i < 200; ++i) {
+    if (done()) return;
+    if (i >= 100) std::this_thread::yield();
+  }
+  while (!done()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+
+}  // namespace entropy

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weir/device.hpp"
+
+namespace entropy {
+
+/// What the user may choose; 0 leaves the choice to `make_plan`.
+struct Choices {
+  std::uint32_t block_bytes = 0;
+  std::size_t chunk_bytes = 0;
+  unsigned slots = 0;
+  unsigned readers = 0;
+};
+
+/// How the file is cut up.
+///
+/// A block is what one entropy value is for, and what one kernel thread counts. A chunk is what is read, copied and counted
+/// in one go; it is a whole number of blocks. A slot is a buffer for one chunk, with a stream of its own: while one slot is
+/// counted, another is copied, and others are filled from the file. A piece is what one reader thread reads at a time.
+struct Plan {
+  std::uint64_t file_bytes = 0;
+  std::uint32_t block_bytes = 0;
+  std::size_t chunk_bytes = 0;
+  std::size_t piece_bytes = 0;
+  unsigned slots = 0;
+  unsigned readers = 0;
+
+  std::uint64_t chunks() const noexcept { return (file_bytes + chunk_bytes - 1) / chunk_bytes; }
+  std::uint64_t blocks() const noexcept { return (file_bytes + block_bytes - 1) / block_bytes; }
+  std::uint32_t blocks_per_chunk() const noexcept { return static_cast<std::uint32_t>(chunk_bytes / block_bytes); }
+  /// Chunks but the last are whole.
+  std::size_t bytes_of_chunk(std::uint64_t chunk) const noexcept;
+};
+
+/// Throws `std::invalid_argument`, naming the option and its range, for a choice that cannot be.
+Plan make_plan(const Choices& choices, std::uint64_t file_bytes, const weir::Device& device);
+
+}  // namespace entropy

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "input_file.hpp"
+#include "plan.hpp"
+
+namespace entropy {
+
+/// Where readers put the file.
+class ChunkBuffers {
+ public:
+  virtual ~ChunkBuffers() = default;
+  /// Whether the buffer of `chunk` may be overwritten. Called by several threads at once.
+  virtual bool is_free(std::uint64_t chunk) = 0;
+  virtual std::byte* buffer(std::uint64_t chunk) = 0;
+  /// All of `chunk` is in its buffer. Called once for each chunk, by one of the readers.
+  virtual void filled(std::uint64_t chunk) = 0;
+};
+
+/// Threads that read a file together, piece by piece in the file's order, into a ring of buffers.
+class ReaderTeam {
+ public:
+  /// Starts reading.
+  ReaderTeam(const InputFile& file, const Plan& plan, ChunkBuffers& buffers);
+  /// Waits until the readers have ended.
+  ~ReaderTeam() = default;
+
+  /// Makes the readers end early.
+  void stop() noexcept { stopped_.store(true, std::memory_order_release); }
+  /// Whether the readers were stopped, or one has failed: no more chunks will be filled.
+  bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
+  /// Waits until the readers have ended, and throws what one of them threw.
+  void join();
+
+ private:
+  void run();
+
+  const InputFile& file_;
+  const Plan& plan_;
+  ChunkBuffers& buffers_;
+  std::atomic<std::uint64_t> next_piece_{0};
+  std::unique_ptr<std::atomic<std::uint64_t>[]> unread_;  // pieces left of the chunk in each slot
+  std::atomic<bool> stopped_{false};
+  std::once_flag first_failure_;
+  std::exception_ptr failure_;
+  std::vector<std::jthread> threads_;  // last: they use the rest
+};
+
+}  // namespace entropy

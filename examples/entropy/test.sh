@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the entropy example: test.sh ENTROPY_PROGRAM. Runs it on the default device, on files of awkward sizes and in
+# every way it can go, and checks each result against the CPU's (--verify), known answers, and the messages of its errors.
+set -euo pipefail
+
+entropy=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+passed=0 failed=0
+
+report() {  # STATUS NAME [OUTPUT]
+  if [ "$1" = 0 ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n%s\n' "$2" "${3-}"
+  fi
+}
+
+# expect NAME PATTERN ARGUMENT…: succeeds, and prints what matches the pattern.
+expect() {
+  local name=$1 pattern=$2 output
+  shift 2
+  if output=$("$entropy" "$@" 2>&1) && grep -Eq -- "$pattern" <<<"$output"; then report 0 "$name"; else report 1 "$name" "$output"; fi
+}
+
+# refuse NAME PATTERN ARGUMENT…: fails, and says why in one line that matches the pattern.
+refuse() {
+  local name=$1 pattern=$2 output status=0
+  shift 2
+  output=$("$entropy" "$@" 2>&1) || status=$?
+  if [ "$status" != 0 ] && [ "$status" -lt 124 ] && grep -Eq -- "$pattern" <<<"$output"; then
+    report 0 "$name"
+  else
+    report 1 "$name" "status $status: $output"
+  fi
+}
+
+random() { head -c "$1" /dev/urandom; }
+zeros() { head -c "$1" /dev/zero; }
+agrees='"verified":\{"agrees":true'
+quick=(--verify --json --no-png)
+
+# Known answers.
+zeros 100000 >"$folder/zeros"
+expect "zeros" '"entropy_bits_per_byte":0\.0,' "$folder/zeros" "${quick[@]}"
+for value in {0..255}; do printf "\\x$(printf %02x "$value")"; done >"$folder/each"
+for _ in {1..300}; do cat "$folder/each"; done >"$folder/even"
+expect "each byte as often" '"entropy_bits_per_byte":8\.0,' "$folder/even" "${quick[@]}"
+
+# Sizes about the edges of words, blocks, pieces, chunks and rounds. Chunks of 64 KiB.
+for size in 1 7 8 9 511 512 513 4095 4096 4097 65535 65536 65537 262144 262145 327681 1000003; do
+  random "$size" >"$folder/size"
+  expect "random, $size bytes" "$agrees" "$folder/size" "${quick[@]}" --chunk 64KiB --block 4096
+done
+
+# Long enough that every slot is used many times over; random, constant and machine code in turn.
+{ random 3000000; zeros 2000000; cat "$entropy"; random 1234567; } >"$folder/long"
+for block in 256 512 32768; do
+  expect "blocks of $block" "$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB --block "$block"
+done
+for slots in 1 2 7; do
+  expect "$slots slots" "$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB --slots "$slots"
+done
+for readers in 1 3 8; do
+  expect "$readers readers" "$agrees" "$folder/long" "${quick[@]}" --chunk 128KiB --readers "$readers"
+done
+expect "repeated, with ceilings" '"share_of_the_slower":[0-9]' "$folder/long" "${quick[@]}" --chunk 64KiB --repeat 3 --ceilings
+
+# Without the features that it would rather use, by another way to the same result.
+export WEIR_DISABLE_FEATURES
+WEIR_DISABLE_FEATURES=wait_value_32
+expect "events in place of values" "\"ring\":\"events\".*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
+WEIR_DISABLE_FEATURES=graph_capture
+expect "steps in place of graphs" "\"graph_replay\":false.*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
+WEIR_DISABLE_FEATURES=graph_capture,write_value_32,block_cooperation
+expect "none of them" "\"graph_replay\":false,\"ring\":\"events\".*$agrees" "$folder/long" "${quick[@]}" --chunk 64KiB
+unset WEIR_DISABLE_FEATURES
+
+# The picture is a PNG.
+expect "picture" 'picture +.*map\.png' "$folder/long" --png "$folder/map.png"
+if [ "$(head -c 8 "$folder/map.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; then report 0 "PNG"; else report 1 "PNG"; fi
+
+# Errors.
+: >"$folder/empty"
+mkfifo "$folder/pipe"
+refuse "missing file" 'nosuch.*No such file' "$folder/nosuch"
+refuse "directory" 'is a directory' "$folder"
+refuse "empty file" 'is empty' "$folder/empty"
+refuse "pipe" 'has no size of its own' "$folder/pipe"
+refuse "character device" 'has no size of its own' /dev/zero
+if [ "$(id -u)" != 0 ]; then
+  random 10 >"$folder/secret"
+  chmod 0 "$folder/secret"
+  refuse "unreadable file" 'Permission denied' "$folder/secret"
+fi
+refuse "odd block size" '--block 1000: must be a power of two' "$folder/long" --block 1000
+refuse "unknown device" 'nosuch' "$folder/long" --device nosuch
+refuse "picture in a folder that is not there" 'nosuch/map.png' "$folder/long" --png "$folder/nosuch/map.png"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
