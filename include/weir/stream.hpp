@@ -313,6 +313,8 @@ class WEIR_API Stream : public RefCounted {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_; }
+  /// Whether the stream can be capturing at all: cheap, and false nearly always. True where foreign code knows the stream.
+  bool captures_matter() const noexcept;
 
   // Every check is done when these are called: the stream is open and of this thread, other objects are of a device that
   // fits, the feature is there, lengths and shapes are possible, and no capture is in danger. What they throw is thrown on.
@@ -403,7 +405,6 @@ class WEIR_API Stream : public RefCounted {
   void enter(const char* operation) const;
   void enter_slowly(const char* operation) const;
   void require(const char* operation, Feature feature) const;
-  bool captures_matter() const noexcept;
   CaptureInfo usable_capture(const char* operation) const;
   CaptureInfo active_capture(const char* operation) const;
   void check_host_wait(const char* operation) const;
