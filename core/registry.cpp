@@ -236,11 +236,16 @@ struct Registry::Implementation {
   // What WEIR_BACKEND says, for messages.
   std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
 
+  // An error of one backend, as the error of having chosen it.
+  [[noreturn]] void refuse_choice(const Error& error) const {
+    throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
+  }
+
   Backend& choose() {
     // A name that nothing stands behind is a mistake, also where an earlier one is usable.
     for (const std::string& name : selection.names) {
       std::vector<LoadAttempt> attempts;
-      if (!is_known(name) && detail::find_plugin(name, folders, attempts).empty()) open(name);
+      if (!is_known(name) && detail::find_plugin(name, folders, attempts).empty()) refuse_choice(*settle(name).error);
     }
     std::vector<const Entry*> passed_over;
     for (const std::string& name : selection.names) {
@@ -249,13 +254,11 @@ struct Registry::Implementation {
         chosen(*e.info.backend, passed_over);
         return *e.info.backend;
       }
-      if (e.error->errc() == Errc::invalid_environment) throw *e.error;
+      if (e.error->errc() == Errc::invalid_environment) refuse_choice(*e.error);
       passed_over.push_back(&e);
     }
     const Error& last = *passed_over.back()->error;
-    if (passed_over.size() == 1) {
-      throw Error(last.errc(), "Registry::default_backend", choice_text(), last.detail(), last.native());
-    }
+    if (passed_over.size() == 1) refuse_choice(last);
     std::string reasons = "no backend is usable";
     for (const Entry* e : passed_over) {
       reasons += fmt::format("\n  {}: {}{}", e->info.name, e->error->detail(), detail::native_suffix(e->error->native()));

@@ -116,6 +116,8 @@ StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
   state_ = make<detail::StreamPoolState>(device, options);
 }
 
+StreamPool::~StreamPool() = default;
+
 Device& StreamPool::device() const noexcept { return state_->device(); }
 std::size_t StreamPool::size() const { return state_->size(); }
 

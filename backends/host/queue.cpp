@@ -136,6 +136,7 @@ void Queue::hand_to(Lane lane) noexcept {
 
 bool Queue::take_more() noexcept {
   Operation* surplus = nullptr;
+  bool more = false;
   {
     std::lock_guard lock(lock_);
     while (done_ != nullptr) {
@@ -146,10 +147,12 @@ bool Queue::take_more() noexcept {
       list = operation;
     }
     first_ = std::exchange(incoming_, nullptr);
-    if (first_ == nullptr) active_ = false;
+    more = first_ != nullptr;
+    // From here on another thread may be running the queue.
+    if (!more) active_ = false;
   }
   while (surplus != nullptr) delete std::exchange(surplus, surplus->next);
-  return first_ != nullptr;
+  return more;
 }
 
 void Queue::finish_first() noexcept {

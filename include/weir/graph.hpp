@@ -22,7 +22,7 @@ enum class NodeKind : std::uint8_t {
 WEIR_API std::string_view to_string(NodeKind) noexcept;
 
 /// A graph's shape. Nodes are named by their place in `nodes`, which is the order in which they were captured.
-struct Topology {
+struct WEIR_API Topology {
   std::vector<NodeKind> nodes;
   /// (from, to): `to` runs after `from`.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;

@@ -20,7 +20,7 @@ enum class PoolSharing : std::uint8_t {
 struct StreamPoolOptions {
   std::size_t max_streams = 32;  ///< at least 1
   PoolSharing sharing = PoolSharing::exclusive;
-  StreamOptions stream;
+  StreamOptions stream = {};
 };
 
 namespace detail {
@@ -55,6 +55,9 @@ class WEIR_API StreamPool {
  public:
   /// Throws `invalid_argument` for no streams at all.
   explicit StreamPool(Device& device, const StreamPoolOptions& options = {});
+  ~StreamPool();
+  StreamPool(const StreamPool&) = delete;
+  StreamPool& operator=(const StreamPool&) = delete;
   Device& device() const noexcept;
   /// Throws `pool_exhausted` if every stream is leased or capturing.
   StreamLease lease();

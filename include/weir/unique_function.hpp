@@ -26,7 +26,8 @@ class UniqueFunction<R(Args...)> {
             class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
   UniqueFunction(F&& function) {
     if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
-      if (function == nullptr) return;
+      const D pointer = function;  // a function decays: a reference to one is never null
+      if (pointer == nullptr) return;
     }
     if constexpr (fits<D>) {
       ::new (storage_) D(std::forward<F>(function));

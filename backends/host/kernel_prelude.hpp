@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// What stands before every kernel source: the built-in types and variables of CUDA C++ and HIP C++, and the loops that run
+/// a kernel over its grid. It is read as C++14, 17 or 20. The user's macros are defined behind it.
+namespace weir::host {
+
+/// How the preprocessor's line markers call the prelude, which is not the user's code.
+inline constexpr std::string_view prelude_file_name = "<weir prelude>";
+
+/// Dim3, vectors and the keywords. The keywords are macros of themselves, so that `#ifdef __device__` is true while the word
+/// reaches the rewriter, which knows where it stands.
+inline constexpr std::string_view prelude_types = R"weir(
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __WEIR_HOST__ 1
+#define __global__ __global__
+#define __device__ __device__
+#define __host__ __host__
+#define __constant__ __constant__
+#define __managed__ __managed__
+#define __shared__ __shared__
+#define __grid_constant__ __grid_constant__
+#define __launch_bounds__ __launch_bounds__
+#define __forceinline__ __forceinline__
+
+extern "C" int printf(const char* format, ...);
+
+#define WEIR_VECTOR(type, name, alignment1, alignment2, alignment4)                                  \
+  struct __attribute__((aligned(alignment1))) name##1 { type x; };                                   \
+  struct __attribute__((aligned(alignment2))) name##2 { type x, y; };                                \
+  struct name##3 { type x, y, z; };                                                                  \
+  struct __attribute__((aligned(alignment4))) name##4 { type x, y, z, w; };                          \
+  static inline constexpr name##1 make_##name##1(type x) { return {x}; }                             \
+  static inline constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }                  \
+  static inline constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }       \
+  static inline constexpr name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+WEIR_VECTOR(signed char, char, 1, 2, 4)
+WEIR_VECTOR(unsigned char, uchar, 1, 2, 4)
+WEIR_VECTOR(short, short, 2, 4, 8)
+WEIR_VECTOR(unsigned short, ushort, 2, 4, 8)
+WEIR_VECTOR(int, int, 4, 8, 16)
+WEIR_VECTOR(unsigned int, uint, 4, 8, 16)
+WEIR_VECTOR(long, long, sizeof(long), 2 * sizeof(long), 16)
+WEIR_VECTOR(unsigned long, ulong, sizeof(long), 2 * sizeof(long), 16)
+WEIR_VECTOR(long long, longlong, 8, 16, 16)
+WEIR_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
+WEIR_VECTOR(float, float, 4, 8, 16)
+WEIR_VECTOR(double, double, 8, 16, 16)
+#undef WEIR_VECTOR
+
+struct dim3 {
+  unsigned int x, y, z;
+  constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
+};
+
+// Kernels see parameters of these names instead. These are for the functions that kernels call.
+static thread_local uint3 threadIdx;
+static thread_local uint3 blockIdx;
+static thread_local dim3 blockDim;
+static thread_local dim3 gridDim;
+static constexpr int warpSize = 1;
+)weir";
+
+/// The launcher and what a module exports (kernel_abi.hpp).
+inline constexpr std::string_view prelude_launcher = R"weir(
+namespace weir_host {
+
+struct block_range {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint64_t first_block;
+  uint64_t last_block;
+};
+
+struct kernel_record {
+  const char* name;
+  void (*run)(const block_range&, const void* const*);
+  const size_t* parameter_sizes;
+  uint32_t parameter_count;
+  uint32_t max_threads_per_block;
+};
+
+struct module_record {
+  uint32_t revision;
+  uint32_t record_size;
+  const kernel_record* const* first;
+  const kernel_record* const* last;
+};
+
+template <class P>
+struct parameter {
+  static_assert(__is_trivially_copyable(P), "a kernel's parameters are passed as bytes: they must be trivially copyable");
+  // A launch promises nothing about where the bytes of an argument lie.
+  alignas(P) unsigned char bytes[sizeof(P)];
+  explicit parameter(const void* argument) { __builtin_memcpy(bytes, argument, sizeof(P)); }
+  P& value() { return *reinterpret_cast<P*>(bytes); }
+};
+template <class P>
+struct parameter<P&> {
+  static_assert(sizeof(P) == 0, "a kernel takes its parameters by value or by pointer, not by reference");
+};
+template <class P>
+struct parameter<P&&> {
+  static_assert(sizeof(P) == 0, "a kernel takes its parameters by value or by pointer, not by reference");
+};
+
+template <size_t... I>
+struct indices {};
+template <size_t n, size_t... I>
+struct count_to : count_to<n - 1, n - 1, I...> {};
+template <size_t... I>
+struct count_to<0, I...> {
+  using type = indices<I...>;
+};
+
+#define WEIR_BUILT_IN uint3, uint3, dim3, dim3
+
+template <class F, F kernel>
+struct launcher {
+  static_assert(sizeof(F) == 0, "a __global__ function returns void, and is neither noexcept nor variadic");
+};
+
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
+struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
+  static void run(const block_range& range, const void* const* arguments) {
+    unpack(range, arguments, typename count_to<sizeof...(P)>::type{});
+  }
+
+  template <size_t... I>
+  static inline void unpack(const block_range& range, const void* const* arguments, indices<I...>) {
+    (void)arguments;
+    blocks(range, parameter<P>(arguments[I]).value()...);
+  }
+
+  // By value: locals that no store of the kernel can change keep the loops simple.
+  WEIR_FLATTEN static void blocks(const block_range& range, P... p) {
+    const dim3 grid(range.grid[0], range.grid[1], range.grid[2]);
+    const dim3 block(range.block[0], range.block[1], range.block[2]);
+    const uint64_t last = range.last_block;
+    uint3 at = {static_cast<uint32_t>(range.first_block % grid.x),
+                static_cast<uint32_t>(range.first_block / grid.x % grid.y),
+                static_cast<uint32_t>(range.first_block / grid.x / grid.y)};
+    if (sets_thread_variables) {
+      ::blockDim = block;
+      ::gridDim = grid;
+    }
+    for (uint64_t n = range.first_block; n < last; ++n) {
+      if (sets_thread_variables) ::blockIdx = at;
+#if defined(__clang__)
+      threads(at, block, grid, p...);
+#else
+      // GCC takes `x[blockIdx.x * blockDim.x + threadIdx.x]` for consecutive memory only where it can see that the index
+      // does not wrap around. Clang checks that at run time.
+      if (at.x < (1u << 21) && block.x <= 1024) {
+        threads(at, block, grid, p...);
+      } else {
+        far_threads(at, block, grid, p...);
+      }
+#endif
+      if (++at.x == grid.x) {
+        at.x = 0;
+        if (++at.y == grid.y) {
+          at.y = 0;
+          ++at.z;
+        }
+      }
+    }
+  }
+
+  // No pragma promises the vectorizer that threads are independent, though CUDA's rules would allow it: compilers take such
+  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares
+  // the pointers at run time instead, once a row.
+  __attribute__((always_inline)) static inline void threads(uint3 at, dim3 block, dim3 grid, P&... p) {
+    for (uint32_t z = 0; z < block.z; ++z) {
+      for (uint32_t y = 0; y < block.y; ++y) {
+        for (uint32_t x = 0; x < block.x; ++x) {
+          if (sets_thread_variables) ::threadIdx = uint3{x, y, z};
+          kernel(uint3{x, y, z}, at, block, grid, p...);
+        }
+      }
+    }
+  }
+
+  __attribute__((noinline, cold)) static void far_threads(uint3 at, dim3 block, dim3 grid, P... p) {
+    threads(at, block, grid, p...);
+  }
+};
+
+#undef WEIR_BUILT_IN
+
+template <class F, F kernel>
+struct recorder;
+template <class R, class... P, R (*kernel)(uint3, uint3, dim3, dim3, P...)>
+struct recorder<R (*)(uint3, uint3, dim3, dim3, P...), kernel> {
+  static constexpr size_t sizes[] = {sizeof(P)..., 0};
+  static constexpr kernel_record record(const char* name, uint32_t max_threads) {
+    return {name, &launcher<R (*)(uint3, uint3, dim3, dim3, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+  }
+};
+template <class R, class... P, R (*kernel)(uint3, uint3, dim3, dim3, P...)>
+constexpr size_t recorder<R (*)(uint3, uint3, dim3, dim3, P...), kernel>::sizes[];
+
+extern "C" {
+// The section that the records' addresses are put in; absent where the source has no kernel.
+extern const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
+extern const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
+extern const module_record weir_host_module_1;
+extern const char weir_host_cpu_features[];
+__attribute__((visibility("default"), used)) const module_record weir_host_module_1 = {
+    1, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
+__attribute__((visibility("default"), used)) const char weir_host_cpu_features[] = ""
+#define WEIR_CPU_FEATURE(name) " " name
+#ifdef __SSE3__
+WEIR_CPU_FEATURE("pni")
+#endif
+#ifdef __SSSE3__
+WEIR_CPU_FEATURE("ssse3")
+#endif
+#ifdef __SSE4_1__
+WEIR_CPU_FEATURE("sse4_1")
+#endif
+#ifdef __SSE4_2__
+WEIR_CPU_FEATURE("sse4_2")
+#endif
+#ifdef __POPCNT__
+WEIR_CPU_FEATURE("popcnt")
+#endif
+#ifdef __AVX__
+WEIR_CPU_FEATURE("avx")
+#endif
+#ifdef __AVX2__
+WEIR_CPU_FEATURE("avx2")
+#endif
+#ifdef __FMA__
+WEIR_CPU_FEATURE("fma")
+#endif
+#ifdef __F16C__
+WEIR_CPU_FEATURE("f16c")
+#endif
+#ifdef __BMI__
+WEIR_CPU_FEATURE("bmi1")
+#endif
+#ifdef __BMI2__
+WEIR_CPU_FEATURE("bmi2")
+#endif
+#ifdef __LZCNT__
+WEIR_CPU_FEATURE("abm")
+#endif
+#ifdef __MOVBE__
+WEIR_CPU_FEATURE("movbe")
+#endif
+#ifdef __AVX512F__
+WEIR_CPU_FEATURE("avx512f")
+#endif
+#ifdef __AVX512CD__
+WEIR_CPU_FEATURE("avx512cd")
+#endif
+#ifdef __AVX512BW__
+WEIR_CPU_FEATURE("avx512bw")
+#endif
+#ifdef __AVX512DQ__
+WEIR_CPU_FEATURE("avx512dq")
+#endif
+#ifdef __AVX512VL__
+WEIR_CPU_FEATURE("avx512vl")
+#endif
+#ifdef __AVX512VBMI__
+WEIR_CPU_FEATURE("avx512vbmi")
+#endif
+#ifdef __AVX512VBMI2__
+WEIR_CPU_FEATURE("avx512_vbmi2")
+#endif
+#ifdef __AVX512IFMA__
+WEIR_CPU_FEATURE("avx512ifma")
+#endif
+#ifdef __AVX512VNNI__
+WEIR_CPU_FEATURE("avx512_vnni")
+#endif
+#ifdef __AVX512BITALG__
+WEIR_CPU_FEATURE("avx512_bitalg")
+#endif
+#ifdef __AVX512VPOPCNTDQ__
+WEIR_CPU_FEATURE("avx512_vpopcntdq")
+#endif
+#ifdef __AVX512BF16__
+WEIR_CPU_FEATURE("avx512_bf16")
+#endif
+#ifdef __AVX512FP16__
+WEIR_CPU_FEATURE("avx512_fp16")
+#endif
+#ifdef __AVXVNNI__
+WEIR_CPU_FEATURE("avx_vnni")
+#endif
+#ifdef __GFNI__
+WEIR_CPU_FEATURE("gfni")
+#endif
+#ifdef __VAES__
+WEIR_CPU_FEATURE("vaes")
+#endif
+#ifdef __ARM_FEATURE_DOTPROD
+WEIR_CPU_FEATURE("asimddp")
+#endif
+#ifdef __ARM_FEATURE_SVE
+WEIR_CPU_FEATURE("sve")
+#endif
+#ifdef __ARM_FEATURE_SVE2
+WEIR_CPU_FEATURE("sve2")
+#endif
+;
+#undef WEIR_CPU_FEATURE
+}
+
+}  // namespace weir_host
+)weir";
+
+}  // namespace weir::host
