@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+
+#include "weir/weir.hpp"
+
+using weir::Buffer;
+using weir::Errc;
+using weir::Error;
+using weir::MemoryKind;
+
+namespace {
+
+weir::Device& device() { return weir::device("immediate"); }
+
+template <class F>
+Errc code_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    CHECK_FALSE(error.detail().empty());
+    return error.errc();
+  }
+  return Errc{};
+}
+
+constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+TEST_CASE("buffer: elements, bytes, kind and owner") {
+  const Buffer<double> buffer = device().allocate<double>(100, MemoryKind::pinned);
+  CHECK(buffer.size() == 100);
+  CHECK(buffer.size_bytes() == 800);
+  CHECK(buffer.data() != nullptr);
+  CHECK(reinterpret_cast<std::uintptr_t>(buffer.data()) % 256 == 0);
+  CHECK(buffer.allocation()->kind() == MemoryKind::pinned);
+  CHECK(&buffer.allocation()->device() == &device());
+  CHECK(buffer.allocation()->stream() == nullptr);
+}
+
+TEST_CASE("buffer: copies share the memory") {
+  Buffer<int> a = device().allocate<int>(3);
+  Buffer<int> b = a;
+  CHECK(b.data() == a.data());
+  CHECK(a.allocation()->use_count() == 2);
+  a.reset();
+  CHECK(a.data() == nullptr);
+  CHECK(a.size() == 0);
+  CHECK(b.allocation()->use_count() == 1);
+}
+
+TEST_CASE("buffer: parts lie within, to the last element and no further") {
+  const Buffer<int> buffer = device().allocate<int>(10);
+  CHECK(buffer.subspan(0, 10).size() == 10);
+  CHECK(buffer.subspan(4, 6).data() == buffer.data() + 4);
+  CHECK(buffer.subspan(10, 0).empty());
+  for (const auto& [offset, count] :
+       {std::pair<std::size_t, std::size_t>{0, 11}, {10, 1}, {11, 0}, {5, 6}, {most, 1}, {1, most}, {5, most - 4}}) {
+    CAPTURE(offset);
+    CAPTURE(count);
+    CHECK(code_of([&, o = offset, c = count] { buffer.subspan(o, c); }) == Errc::invalid_argument);
+  }
+  try {
+    buffer.subspan(5, 6);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    CHECK(what.find("6 elements from element 5") != std::string::npos);
+    CHECK(what.find("buffer of 10") != std::string::npos);
+  }
+}
+
+TEST_CASE("buffer: the host sees pinned memory, and not device memory") {
+  const Buffer<int> pinned = device().allocate<int>(4, MemoryKind::pinned);
+  CHECK(pinned.host_accessible());
+  CHECK(pinned.host().size() == 4);
+  CHECK(pinned.host().data() == pinned.data());
+  const Buffer<int> memory = device().allocate<int>(4);
+  CHECK_FALSE(memory.host_accessible());
+  CHECK(code_of([&] { (void)memory.host(); }) == Errc::invalid_argument);
+  CHECK(device().allocate<int>(0).host().empty());
+  CHECK(Buffer<int>().host().empty());
+}
+
+TEST_CASE("buffer: no elements, and more than there can be") {
+  const Buffer<int> none = device().allocate<int>(0);
+  CHECK(none.data() == nullptr);
+  CHECK(none.empty());
+  CHECK(none.allocation() != nullptr);
+  CHECK(code_of([] { device().allocate<double>(most / 8 + 1); }) == Errc::out_of_memory);
+  CHECK(code_of([] { device().allocate<double>(most); }) == Errc::out_of_memory);
+}
+
+TEST_CASE("buffer: a feature that the device lacks") {
+  CHECK(code_of([] { device().allocate<int>(1, MemoryKind::managed); }) == Errc::unsupported);
+}

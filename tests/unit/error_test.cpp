@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <ostream>  // doctest prints codes
+#include <set>
+#include <string>
+
+#include "weir/version.hpp"
+
+using weir::Errc;
+using weir::Error;
+
+namespace {
+constexpr int last_code = static_cast<int>(Errc::backend_failure);
+}
+
+TEST_CASE("error: what() names operation, object, cause and remedy") {
+  const Error error(Errc::stream_closed, "Stream::copy", "cuda:0 stream 0x10", "the stream was closed; create another");
+  CHECK(std::string(error.what()) == "Stream::copy on cuda:0 stream 0x10: the stream was closed; create another");
+  CHECK(error.errc() == Errc::stream_closed);
+  CHECK(error.operation() == "Stream::copy");
+  CHECK(error.object() == "cuda:0 stream 0x10");
+  CHECK(error.detail() == "the stream was closed; create another");
+  CHECK(error.native().code == 0);
+}
+
+TEST_CASE("error: what() without an object, and without a detail") {
+  CHECK(std::string(Error(Errc::no_device, "open", "", "none is here").what()) == "open: none is here");
+  CHECK(std::string(Error(Errc::no_device, "open", "hip", "").what()) == "open on hip: the driver shows no device");
+}
+
+TEST_CASE("error: what() keeps the driver's code, name and text") {
+  const Error error(Errc::out_of_memory, "Device::allocate", "cuda:0", "1 GiB is not to be had; allocate less",
+                    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"});
+  CHECK(std::string(error.what()) ==
+        "Device::allocate on cuda:0: 1 GiB is not to be had; allocate less [CUDA_ERROR_OUT_OF_MEMORY (2): out of memory]");
+  CHECK(error.native().code == 2);
+  CHECK(error.native().name == "CUDA_ERROR_OUT_OF_MEMORY");
+  CHECK(error.native().message == "out of memory");
+  CHECK(std::string(Error(Errc::backend_failure, "f", "", "x", {7, "", ""}).what()) == "f: x [native error 7]");
+}
+
+TEST_CASE("error: a copy says the same, and outlives the original") {
+  auto* const original = new Error(Errc::wrong_device, "Stream::record", "host:0", "the event is of host:1", {3, "E", "m"});
+  const Error copy(*original);
+  const std::string what = original->what();
+  delete original;
+  CHECK(copy.what() == what);
+  CHECK(copy.native().name == "E");
+}
+
+TEST_CASE("error: is caught as std::system_error and compares with codes and conditions") {
+  try {
+    throw Error(Errc::out_of_memory, "Device::allocate", "host:0", "");
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == Errc::out_of_memory);
+    CHECK(error.code() != Errc::no_device);
+    CHECK(error.code() == std::errc::not_enough_memory);
+    CHECK(&error.code().category() == &weir::error_category());
+  }
+  CHECK(make_error_code(Errc::invalid_argument) == std::errc::invalid_argument);
+  CHECK(make_error_code(Errc::unsupported) == std::errc::not_supported);
+  CHECK(make_error_code(Errc::no_device) == std::errc::no_such_device);
+  CHECK(make_error_code(Errc::driver_not_found) == std::errc::no_such_file_or_directory);
+  // A code that nothing standard means is a condition of its own.
+  CHECK(make_error_code(Errc::capture_merge).default_error_condition().category() == weir::error_category());
+  CHECK(make_error_code(Errc::capture_merge) != std::errc::invalid_argument);
+}
+
+TEST_CASE("error: every code has a word and a sentence of its own") {
+  std::set<std::string> words, sentences;
+  for (int code = 1; code <= last_code; ++code) {
+    CAPTURE(code);
+    words.emplace(to_string(static_cast<Errc>(code)));
+    sentences.insert(weir::error_category().message(code));
+  }
+  CHECK(words.size() == last_code);
+  CHECK(sentences.size() == last_code);
+  CHECK(words.count("unknown") == 0);
+  CHECK(to_string(Errc::stream_closed) == "stream_closed");
+  CHECK(to_string(static_cast<Errc>(last_code + 1)) == "unknown");
+  CHECK(std::string(weir::error_category().name()) == "weir");
+}
+
+TEST_CASE("version: library, headers and build agree") {
+  CHECK(std::string(weir::version()) == WEIR_TEST_VERSION);
+  CHECK(std::string(WEIR_VERSION_STRING) == std::to_string(WEIR_VERSION_MAJOR) + "." + std::to_string(WEIR_VERSION_MINOR) +
+                                                "." + std::to_string(WEIR_VERSION_PATCH));
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "subprocess.hpp"
+
+using weir::test::Outcome;
+using weir::test::run_child;
+
+// A crash shows in the status, a leak in the report of the address sanitizer, which changes the status.
+
+TEST_CASE("exit: a process ends cleanly, whatever it has opened") {
+  for (const auto& commands : {std::vector<std::string>{},
+                               {"open", "immediate"},
+                               {"list"},
+                               {"open", "nosuch"},
+                               {"open", "text"},
+                               {"race", "immediate"}}) {
+    const Outcome outcome = run_child(commands);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.errors.empty());
+  }
+  CHECK(run_child({"open", "misfit"}, {{"WEIR_TEST_FACTORY", "exception"}}).status == 0);
+}
+
+TEST_CASE("exit: objects may outlive main, and be used there") {
+  CHECK(run_child({"remain", "immediate"}).status == 0);
+  const Outcome outcome = run_child({"remain", "immediate"}, {{"WEIR_TEST_LATE", "1"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.says("used after main"));
+  CHECK(outcome.errors.empty());
+}
+
+#if WEIR_TEST_HAS_HOST
+TEST_CASE("exit: likewise on the host backend, whose threads end with the process") {
+  for (int i = 0; i < 20; ++i) {
+    const Outcome outcome = run_child({"remain", "host"});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.errors.empty());
+  }
+  const Outcome inherited = run_child({"remain", "host", "fork", "use_inherited"});
+  CHECK(inherited.says("the child's status: 0"));
+  CHECK(inherited.count("error: forked_process") == 6);
+}
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/feature.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "subprocess.hpp"
+
+using weir::Feature;
+using weir::FeatureTable;
+using weir::Support;
+using weir::test::run_child;
+
+TEST_CASE("feature: each has a name and a description of its own, and is found by its name") {
+  std::set<std::string_view> names;
+  CHECK(weir::all_features().size() == weir::feature_count);
+  for (const Feature feature : weir::all_features()) {
+    CAPTURE(to_string(feature));
+    names.insert(to_string(feature));
+    CHECK_FALSE(description(feature).empty());
+    CHECK(weir::parse_feature(to_string(feature)) == feature);
+  }
+  CHECK(names.size() == weir::feature_count);
+  CHECK(to_string(Feature::graph_capture) == "graph_capture");
+}
+
+TEST_CASE("feature: a name that there is not") {
+  for (const char* name : {"", "graph", "Graph_capture", "graph_capture ", "unknown"}) {
+    CHECK_FALSE(weir::parse_feature(name).has_value());
+  }
+}
+
+TEST_CASE("feature: a table begins with all absent, each with a reason") {
+  const FeatureTable table;
+  for (const Feature feature : weir::all_features()) {
+    CHECK_FALSE(table.supports(feature));
+    CHECK(table.state(feature).support == Support::absent);
+    CHECK(table.state(feature).reason == "this backend does not have it");
+  }
+}
+
+TEST_CASE("feature: a table keeps what it was told, and a reason for all that is not native") {
+  FeatureTable table;
+  table.native(Feature::graph_capture);
+  CHECK(table.supports(Feature::graph_capture));
+  CHECK(table.state(Feature::graph_capture).support == Support::native);
+  CHECK(table.state(Feature::graph_capture).reason.empty());
+
+  table.emulated(Feature::batch_memory_operations, "single operations under one lock");
+  CHECK(table.supports(Feature::batch_memory_operations));
+  CHECK(table.state(Feature::batch_memory_operations).support == Support::emulated);
+  CHECK(table.state(Feature::batch_memory_operations).reason == "single operations under one lock");
+
+  table.absent(Feature::graph_capture, "the driver is too old");
+  CHECK_FALSE(table.supports(Feature::graph_capture));
+  CHECK(table.state(Feature::graph_capture).reason == "the driver is too old");
+
+  table.absent(Feature::stream_id, "");
+  CHECK(table.state(Feature::stream_id).reason == "this backend does not have it");
+  table.emulated(Feature::stream_id, "");
+  CHECK_FALSE(table.state(Feature::stream_id).reason.empty());
+  table.set(Feature::stream_id, Support::native, "no reason is needed");
+  CHECK(table.state(Feature::stream_id).reason.empty());
+}
+
+TEST_CASE("feature: WEIR_DISABLE_FEATURES makes features absent, and says so") {
+  const std::vector<std::string> features = {"feature",      "immediate", "host_functions", "feature",      "immediate:1",
+                                             "event_timing", "feature",   "immediate",      "graph_capture"};
+  const auto before = run_child(features);
+  CHECK(before.says("host_functions: native"));
+  CHECK(before.says("event_timing: native"));
+  const auto after = run_child(features, {{"WEIR_DISABLE_FEATURES", "event_timing,host_functions,graph_capture"}});
+  CHECK(after.says("host_functions: absent: WEIR_DISABLE_FEATURES"));
+  CHECK(after.says("event_timing: absent: WEIR_DISABLE_FEATURES"));
+  // What is absent anyway keeps the reason that would still hold without the variable.
+  CHECK(after.says("graph_capture: absent: work is done at once"));
+}
+
+TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the registry") {
+  const auto error_of = [](const char* value) {
+    const auto outcome = run_child({"open", "immediate"}, {{"WEIR_DISABLE_FEATURES", value}});
+    CHECK(outcome.says("error: invalid_environment"));
+    CHECK(outcome.says("WEIR_DISABLE_FEATURES='" + std::string(value) + "'"));
+    CHECK_FALSE(outcome.says("opened"));
+    return outcome;
+  };
+  CHECK(error_of("graph_captur").says("did you mean 'graph_capture'?"));
+  CHECK(error_of("event_timing,Graph_Capture").says("did you mean 'graph_capture'?"));
+  const auto unknown = error_of("teleportation");
+  for (const Feature feature : weir::all_features()) CHECK(unknown.says(to_string(feature)));
+  CHECK(error_of("").says("set and empty"));
+  CHECK(error_of("graph_capture,").says("element 2 is empty"));
+  CHECK(error_of("graph_capture,,stream_id").says("element 2 is empty"));
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+// The process of the tests uses the plugin `immediate`, which is part of them, and nothing that the user has set. What
+// depends on the environment runs in processes of its own: see subprocess.hpp.
+int main(int argc, char** argv) {
+  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_LOG"}) ::unsetenv(variable);
+  ::setenv("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS, 1);
+  return doctest::Context(argc, argv).run();
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A plugin that goes wrong in whatever way the environment asks for: WEIR_TEST_DESCRIPTOR names the field of the descriptor
+// that does not fit, WEIR_TEST_FACTORY what the factory does.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+
+#include "weir/plugin.hpp"
+
+namespace {
+
+using weir::Errc;
+using weir::Error;
+
+std::string_view asked(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+class Hollow final : public weir::Backend {
+ public:
+  explicit Hollow(const char* name) : Backend(name) {}
+};
+
+weir::Backend* create(weir::PluginContext& context) {
+  std::puts("factory called");
+  context.tried("libmisfit.so.1", "cannot open shared object file");
+  const std::string_view how = asked("WEIR_TEST_FACTORY");
+  if (how == "driver_not_found") {
+    throw Error(Errc::driver_not_found, "", "", "no driver library could be opened; install the misfit driver");
+  }
+  if (how == "driver_too_old") {
+    throw Error(Errc::driver_too_old, "", "", "libmisfit.so.1 lacks misfitStreamCreate; install release 2");
+  }
+  if (how == "no_device") {
+    throw Error(Errc::no_device, "misfitInit", "", "the driver shows no device",
+                {100, "MISFIT_NO_DEVICE", "no device is here"});
+  }
+  if (how == "driver_failed") {
+    throw Error(Errc::driver_failed, "misfitInit", "", "the driver did not start", {999, "MISFIT_UNKNOWN", "unknown error"});
+  }
+  if (how == "invalid_environment") {
+    throw Error(Errc::invalid_environment, "reading MISFIT_DEVICES='x'", "", "it is not a number; give one");
+  }
+  if (how == "unexpected_code") throw Error(Errc::stream_closed, "Stream::copy", "", "a code that no factory should throw");
+  if (how == "exception") throw std::runtime_error("the factory tripped");
+  if (how == "bad_alloc") throw std::bad_alloc();
+  if (how == "integer") throw 42;
+  if (how == "null") return nullptr;
+  if (how == "other_name") return new Hollow("fits");
+  if (how == "no_devices") return new Hollow("misfit");
+  if (how == "asks_for_itself") weir::Registry::instance().open("misfit");
+  if (how == "asks_for_default") weir::Registry::instance().default_backend();
+  if (how == "opens_another") {
+    std::printf("within: %s\n", weir::Registry::instance().open("immediate").name().c_str());
+    return new Hollow("misfit");
+  }
+  if (how == "waits") {  // until the test writes to the pipe whose descriptor it names
+    char byte = 0;
+    std::puts("factory waits");
+    std::fflush(stdout);
+    if (::read(std::atoi(std::getenv("WEIR_TEST_PIPE")), &byte, 1) == 1) std::puts("factory goes on");
+    return new Hollow("misfit");
+  }
+  throw std::logic_error("WEIR_TEST_FACTORY asks for nothing that there is");
+}
+
+// Where no other field is reached: reading it would be a fault.
+template <class T>
+T* unreadable() {
+  return reinterpret_cast<T*>(16);
+}
+
+}  // namespace
+
+extern "C" WEIR_API const weir_plugin_descriptor* weir_plugin();
+extern "C" const weir_plugin_descriptor* weir_plugin() {
+  static weir_plugin_descriptor d = {{'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'},
+                                     sizeof(weir_plugin_descriptor),
+                                     weir::interface_revision,
+                                     WEIR_ABI_FINGERPRINT,
+                                     "misfit",
+                                     "2.0-test",
+                                     create};
+  const std::string_view field = asked("WEIR_TEST_DESCRIPTOR");
+  if (field == "none") return nullptr;
+  // Whatever comes after the field that does not fit must not be looked at.
+  if (field == "magic" || field == "size" || field == "revision" || field == "fingerprint") {
+    d.name = d.version = unreadable<const char>();
+  }
+  if (field == "magic" || field == "size" || field == "revision") d.abi_fingerprint = unreadable<const char>();
+  if (field == "magic") {
+    d.magic[7] = '\n';
+    d.size = 0;
+  }
+  if (field == "size") {
+    d.size = 4096;
+    d.interface_revision = 0;
+  }
+  if (field == "revision") d.interface_revision = weir::interface_revision + 1;
+  if (field == "fingerprint") d.abi_fingerprint = "msvc/stl";
+  if (field == "no_fingerprint") d.abi_fingerprint = nullptr;
+  if (field == "name") d.name = "fits";
+  if (field == "no_name") d.name = nullptr;
+  if (field == "no_version") d.version = nullptr;
+  if (field == "no_factory") d.create = nullptr;
+  return &d;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/ptr.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+using weir::make;
+using weir::Ptr;
+
+namespace {
+
+int alive = 0;
+
+class Object : public weir::RefCounted {
+ public:
+  explicit Object(int v = 0) : value(v) { ++alive; }
+  int value;
+
+ protected:
+  ~Object() override { --alive; }
+};
+
+class Derived final : public Object {
+ public:
+  using Object::Object;
+};
+
+// Ends by going back to where it came from.
+class Pooled final : public weir::RefCounted {
+ public:
+  explicit Pooled(std::vector<Pooled*>& pool) : pool_(pool) {}
+  ~Pooled() override = default;
+
+ private:
+  void dispose() noexcept override { pool_.push_back(this); }
+  std::vector<Pooled*>& pool_;
+};
+
+}  // namespace
+
+TEST_CASE("ptr: the object lives as long as it has an owner") {
+  {
+    Ptr<Object> a = make<Object>(5);
+    CHECK(alive == 1);
+    CHECK(a->value == 5);
+    CHECK(a->use_count() == 1);
+    Ptr<Object> b = a;
+    CHECK(a->use_count() == 2);
+    Ptr<Object> c = std::move(b);
+    CHECK_FALSE(static_cast<bool>(b));
+    CHECK(a->use_count() == 2);
+    a.reset();
+    CHECK(alive == 1);
+    CHECK(c->use_count() == 1);
+  }
+  CHECK(alive == 0);
+}
+
+TEST_CASE("ptr: assignment, also to itself, and swap") {
+  Ptr<Object> a = make<Object>(1), b = make<Object>(2);
+  a = b;
+  CHECK(alive == 1);
+  CHECK(a == b);
+  Ptr<Object>& self = a;
+  a = self;
+  CHECK(a->use_count() == 2);
+  a = std::move(self);
+  CHECK(a->value == 2);
+  a = nullptr;
+  CHECK(a == nullptr);
+  a.swap(b);
+  CHECK(a->value == 2);
+  CHECK(b == nullptr);
+  a.reset();
+  CHECK(alive == 0);
+}
+
+TEST_CASE("ptr: to a base, compared by address, hashed") {
+  Ptr<Derived> derived = make<Derived>(3);
+  Ptr<Object> base = derived;
+  CHECK(base == derived);
+  CHECK(derived->use_count() == 2);
+  Ptr<Object> moved = std::move(derived);
+  CHECK(derived == nullptr);
+  CHECK(moved->use_count() == 2);
+  Ptr<Object> other = make<Object>();
+  CHECK(other != base);
+  CHECK((base <=> moved) == std::strong_ordering::equal);
+  CHECK((base <=> other) != std::strong_ordering::equal);
+  const std::unordered_set<Ptr<Object>> set = {base, moved, other};
+  CHECK(set.size() == 2);
+}
+
+TEST_CASE("ptr: detach and attach hand the reference over") {
+  Ptr<Object> a = make<Object>();
+  Object* const raw = a.detach();
+  CHECK(a == nullptr);
+  CHECK(raw->use_count() == 1);
+  Ptr<Object> b = Ptr<Object>::attach(raw);
+  CHECK(b->use_count() == 1);
+  b.reset();
+  CHECK(alive == 0);
+}
+
+TEST_CASE("ptr: an object may end otherwise than by delete") {
+  std::vector<Pooled*> pool;
+  pool.reserve(1);
+  Ptr<Pooled> p = make<Pooled>(pool);
+  Pooled* const object = p.get();
+  for (int i = 0; i < 3; ++i) {
+    p.reset();
+    REQUIRE(pool.size() == 1);
+    CHECK(pool[0] == object);
+    pool.clear();
+    p = Ptr<Pooled>(object);
+  }
+  p.reset();
+  delete object;
+}
+
+TEST_CASE("ptr: counts from many threads") {
+  Ptr<Object> shared = make<Object>();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&shared] {
+      for (int i = 0; i < 20000; ++i) {
+        const Ptr<Object> copy = shared;
+        const Ptr<Object> another = copy;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(shared->use_count() == 1);
+  shared.reset();
+  CHECK(alive == 0);
+}

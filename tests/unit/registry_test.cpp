@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/registry.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "subprocess.hpp"
+
+using weir::Errc;
+using weir::Error;
+using weir::Registry;
+using weir::test::Environment;
+using weir::test::Outcome;
+using weir::test::run_child;
+
+namespace {
+
+// Opens the misfit twice and probes it: the outcome is the same each time, and its factory was called once.
+Outcome factory(const std::string& how, const std::string& code, const std::string& state) {
+  CAPTURE(how);
+  Outcome outcome = run_child({"open", "misfit", "open", "misfit", "probe", "misfit"}, {{"WEIR_TEST_FACTORY", how}});
+  CAPTURE(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.count("error: " + code + "\n") == 2);
+  CHECK(outcome.says("misfit: " + state + "\n"));
+  CHECK(outcome.count("factory called") == 1);
+  CHECK(outcome.says("plugin: " WEIR_TEST_PLUGINS "/libweir_misfit.so 2.0-test"));
+  CHECK(outcome.says("tried: libmisfit.so.1: cannot open shared object file"));
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("registry: the known names, in the order of auto") {
+  const auto names = Registry::known_names();
+  REQUIRE(names.size() == 3);
+  CHECK(names[0] == "cuda");
+  CHECK(names[1] == "hip");
+  CHECK(names[2] == "host");
+}
+
+TEST_CASE("registry: a third party's backend is opened by name, once") {
+  Registry& registry = Registry::instance();
+  CHECK(&registry == &Registry::instance());
+  weir::Backend& backend = registry.open("immediate");
+  CHECK(&backend == &registry.open("immediate"));
+  CHECK(backend.name() == "immediate");
+  CHECK(backend.device_count() == 2);
+  const weir::BackendInfo& info = registry.probe("immediate");
+  CHECK(&info == &registry.probe("immediate"));
+  CHECK(info.backend == &backend);
+  CHECK(info.state == weir::BackendState::usable);
+  CHECK(info.reason.empty());
+  CHECK(info.plugin_path == WEIR_TEST_PLUGINS "/libweir_immediate.so");
+  CHECK(info.plugin_version == "1.0");
+  REQUIRE(info.attempts.size() == 1);
+  CHECK(info.attempts[0].outcome == "opened");
+}
+
+TEST_CASE("registry: devices by name") {
+  CHECK(&weir::device("immediate") == &Registry::instance().open("immediate").device(0));
+  CHECK(&weir::device("immediate:1") == &Registry::instance().open("immediate").device(1));
+  CHECK_THROWS_AS(weir::device("immediate:2"), Error);
+  CHECK_THROWS_AS(weir::device("immediate:"), Error);
+  CHECK(run_child({"device", "immediate:2"}).says("error: invalid_argument"));
+  CHECK(run_child({"device", "nosuch:0"}).says("error: backend_unknown"));
+}
+
+TEST_CASE("registry: a name that nothing stands behind") {
+  const Outcome outcome = run_child({"open", "nosuch", "probe", "nosuch", "open", "hots", "open", "../evil", "open", ""});
+  CHECK(outcome.count("error: backend_unknown") == 4);
+  CHECK(outcome.says("there is no backend 'nosuch': the known ones are cuda, hip, host"));
+  CHECK(outcome.says("WEIR_PLUGIN_PATH"));
+  CHECK(outcome.says("tried " WEIR_TEST_PLUGINS "/libweir_nosuch.so (No such file or directory)"));
+  CHECK(outcome.says("nosuch: plugin_not_found"));
+  CHECK(outcome.says("there is no backend '../evil'"));
+  CHECK_FALSE(outcome.says("tried: " WEIR_TEST_PLUGINS "/libweir_../evil.so"));
+}
+
+TEST_CASE("registry: each outcome of a factory is told apart") {
+  CHECK(factory("driver_not_found", "driver_not_found", "driver_not_found").says("install the misfit driver"));
+  CHECK(factory("driver_too_old", "driver_too_old", "driver_too_old").says("lacks misfitStreamCreate; install release 2"));
+  CHECK(factory("no_device", "no_device", "no_device")
+            .says("reason: misfitInit: the driver shows no device [MISFIT_NO_DEVICE (100): no device is here]"));
+  CHECK(factory("driver_failed", "driver_failed", "driver_failed").says("[MISFIT_UNKNOWN (999): unknown error]"));
+  CHECK(factory("invalid_environment", "invalid_environment", "driver_failed").says("reading MISFIT_DEVICES='x'"));
+  CHECK(factory("no_devices", "no_device", "no_device").says("shows no device"));
+}
+
+TEST_CASE("registry: what a factory should not do is the driver's failure, and says whom to tell") {
+  CHECK(factory("unexpected_code", "driver_failed", "driver_failed").says("a code that no factory should throw"));
+  CHECK(factory("exception", "driver_failed", "driver_failed").says("threw \"the factory tripped\""));
+  CHECK(factory("bad_alloc", "driver_failed", "driver_failed").says("threw \"std::bad_alloc\""));
+  CHECK(factory("integer", "driver_failed", "driver_failed").says("no std::exception"));
+  CHECK(factory("null", "driver_failed", "driver_failed").says("returned no backend"));
+  CHECK(
+      factory("other_name", "plugin_incompatible", "plugin_incompatible").says("'misfit', the backend that it made 'fits'"));
+  CHECK(factory("asks_for_itself", "driver_failed", "driver_failed").says("asks for it while it is being opened"));
+}
+
+TEST_CASE("registry: a factory may open another backend") {
+  const Outcome outcome = run_child({"probe", "misfit", "open", "immediate"}, {{"WEIR_TEST_FACTORY", "opens_another"}});
+  CHECK(outcome.says("within: immediate"));
+  CHECK(outcome.says("opened: immediate"));
+}
+
+TEST_CASE("registry: a factory that asks for a default which it is itself is refused, not locked up") {
+  const Outcome outcome = run_child({"default"}, {{"WEIR_TEST_FACTORY", "asks_for_default"}, {"WEIR_BACKEND", "misfit"}});
+  CHECK(outcome.says("error: driver_failed"));
+  CHECK(outcome.says("asks for it while it is being opened"));
+}
+
+TEST_CASE("registry: threads that want one backend at once get one and the same") {
+  const Outcome usable = run_child({"race", "immediate"});
+  CHECK(usable.says("all the same: yes"));
+  const Outcome broken = run_child({"race", "misfit"}, {{"WEIR_TEST_FACTORY", "driver_failed"}});
+  CHECK(broken.says("all the same: yes"));
+  CHECK(broken.count("factory called") == 1);
+}
+
+TEST_CASE("registry: a driver that is slow to start holds up no other backend") {
+  const Outcome outcome = run_child({"slow_and_quick"});
+  CHECK(outcome.says("meanwhile: immediate"));
+  CHECK(outcome.output.find("meanwhile: immediate") < outcome.output.find("factory goes on"));
+}
+
+TEST_CASE("registry: listing tells of every known backend and of others that were opened, and never throws") {
+  const Outcome outcome =
+      run_child({"open", "misfit", "open", "immediate", "open", "nosuch", "list"}, {{"WEIR_TEST_FACTORY", "exception"}});
+  const std::string list = outcome.output.substr(outcome.output.find("cuda: "));
+  CHECK(list.find("cuda: ") < list.find("\nhip: "));
+  CHECK(list.find("\nhip: ") < list.find("\nhost: "));
+  CHECK(list.find("\nhost: ") < list.find("\nimmediate: usable"));
+  CHECK(list.find("\nmisfit: driver_failed") != std::string::npos);
+  CHECK(list.find("\nnosuch: ") == std::string::npos);
+  CHECK(outcome.count("factory called") == 1);
+}
+
+TEST_CASE("registry: a variable that does not parse is an error at every entry, until it is mended") {
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"WEIR_DEVICE", "one"},
+                                                                  {"WEIR_DEVICE", "-1"},
+                                                                  {"WEIR_DEVICE", ""},
+                                                                  {"WEIR_BACKEND", "cuda,"},
+                                                                  {"WEIR_PLUGIN_PATH", "plugins"},
+                                                                  {"WEIR_LOG", "loud"},
+                                                                  {"WEIR_DISABLE_FEATURES", "x"}}) {
+    CAPTURE(name);
+    const Outcome outcome = run_child({"open", "immediate", "probe", "host", "list", "default", "device", "immediate"},
+                                      Environment{{name, value}});
+    CHECK(outcome.count("error: invalid_environment") == 5);
+    CHECK(outcome.count("reading " + name + "='" + value + "'") == 5);
+  }
+}
+
+TEST_CASE("registry: every state has a word") {
+  CHECK(to_string(weir::BackendState::usable) == "usable");
+  CHECK(to_string(weir::BackendState::driver_too_old) == "driver_too_old");
+}
