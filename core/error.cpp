@@ -38,8 +38,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::capture_unmatched: return {"capture_unmatched", "this stream did not begin the capture"};
     case Errc::capture_unjoined: return {"capture_unjoined", "a forked stream was not joined to the capture's origin"};
     case Errc::capture_isolation: return {"capture_isolation", "captured work would depend on work outside the capture"};
-    case Errc::capture_implicit:
-      return {"capture_implicit", "a capture would be ordered against the legacy default stream"};
+    case Errc::capture_implicit: return {"capture_implicit", "a capture would be ordered against the legacy default stream"};
     case Errc::captured_event: return {"captured_event", "the event was last recorded in a capture"};
     case Errc::capture_wrong_thread: return {"capture_wrong_thread", "the capture belongs to another thread"};
     case Errc::not_capturing: return {"not_capturing", "the stream is not capturing"};
@@ -51,8 +50,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::pool_exhausted:
       return {"pool_exhausted", "all slots of the pool are leased", errc::resource_unavailable_try_again};
     case Errc::compilation_failed: return {"compilation_failed", "the source did not compile"};
-    case Errc::compiler_not_found:
-      return {"compiler_not_found", "there is no compiler", errc::no_such_file_or_directory};
+    case Errc::compiler_not_found: return {"compiler_not_found", "there is no compiler", errc::no_such_file_or_directory};
     case Errc::invalid_image:
       return {"invalid_image", "the module image is not for this device", errc::executable_format_error};
     case Errc::kernel_not_found: return {"kernel_not_found", "the module has no kernel of that name"};

@@ -89,9 +89,9 @@ std::bitset<feature_count> parse_disabled_features(std::string_view value) {
       const std::string_view meant = nearest_name(element, names);
       throw_invalid_environment(
           variable, value,
-          meant.empty() ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(names, ", "))
-                        : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them",
-                                      element, meant));
+          meant.empty()
+              ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(names, ", "))
+              : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them", element, meant));
     }
     disabled.set(static_cast<std::size_t>(*feature));
   }

@@ -67,7 +67,8 @@ void support::log(LogLevel level, std::string_view line) noexcept {
     std::string text = "weir ";
     text.append(words[static_cast<std::size_t>(level)]).append(": ").append(line);
     // One line for one call, whatever a compiler or a driver put into its message.
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
     text += '\n';
     write_all(text.data(), text.size());  // in one call, so that lines of several threads do not mix
   } catch (...) {

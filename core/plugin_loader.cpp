@@ -73,7 +73,8 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
     if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(std::move(folder));
   };
   if (plugin_path) {
-    for (const std::string_view folder : split_list(variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
+    for (const std::string_view folder :
+         split_list(variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
       if (!folder.starts_with('/')) {
         throw_invalid_environment(variable, *plugin_path,
                                   fmt::format("'{}' is not an absolute path; plugins are never looked for relative to the "
@@ -135,7 +136,8 @@ std::string handshake_fault(const weir_plugin_descriptor* descriptor, std::strin
   if (descriptor == nullptr) return "its weir_plugin returned no descriptor; write it with WEIR_PLUGIN from weir/plugin.hpp";
   if (std::memcmp(descriptor->magic, magic, sizeof(magic)) != 0) {
     std::string found(descriptor->magic, sizeof(magic));
-    std::replace_if(found.begin(), found.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    std::replace_if(
+        found.begin(), found.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
     return fmt::format("its descriptor begins with \"{}\", Weir's with \"{}\"; it is not a plugin for Weir", found,
                        std::string_view(magic, sizeof(magic)));
   }
@@ -152,8 +154,8 @@ std::string handshake_fault(const weir_plugin_descriptor* descriptor, std::strin
                        WEIR_ABI_FINGERPRINT, rebuild);
   }
   if (descriptor->name == nullptr || name != descriptor->name) {
-    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend", printable(descriptor->name),
-                       name);
+    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend",
+                       printable(descriptor->name), name);
   }
   if (descriptor->version == nullptr || descriptor->create == nullptr) {
     return fmt::format("its descriptor has no {}; fill it in with WEIR_PLUGIN from weir/plugin.hpp",

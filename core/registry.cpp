@@ -57,10 +57,10 @@ void enter(const char* operation) {
 struct Entry {
   explicit Entry(std::string_view name) { info.name = name; }
 
-  std::mutex mutex;                    // held while the backend is being opened
-  std::atomic<bool> settled{false};    // the rest is fixed once this is true
+  std::mutex mutex;                  // held while the backend is being opened
+  std::atomic<bool> settled{false};  // the rest is fixed once this is true
   BackendInfo info;
-  std::optional<Error> error;          // what `open` throws; empty where the backend is usable
+  std::optional<Error> error;  // what `open` throws; empty where the backend is usable
 };
 
 BackendState state_of(Errc code) {
@@ -85,7 +85,8 @@ bool is_surprising(BackendState state) {
 std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cause) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
-    if (cause.find(attempt.path) != std::string_view::npos && cause.find(attempt.outcome) != std::string_view::npos) continue;
+    if (cause.find(attempt.path) != std::string_view::npos && cause.find(attempt.outcome) != std::string_view::npos)
+      continue;
     text += fmt::format("{}{} ({})", text.empty() ? "; tried " : ", ", attempt.path, attempt.outcome);
   }
   return text;
@@ -132,7 +133,8 @@ Backend& start(const weir_plugin_descriptor& descriptor, std::string_view name, 
   } catch (const std::exception& exception) {
     throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw \"{}\"; {}", exception.what(), report));
   } catch (...) {
-    throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw what is no std::exception; {}", report));
+    throw Error(Errc::driver_failed, "", "",
+                fmt::format("the plugin's factory threw what is no std::exception; {}", report));
   }
   if (backend == nullptr) {
     throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory returned no backend; {}", report));
@@ -245,7 +247,9 @@ struct Registry::Implementation {
     // A name that nothing stands behind is a mistake, also where an earlier one is usable.
     for (const std::string& name : selection.names) {
       std::vector<LoadAttempt> attempts;
-      if (!is_known(name) && detail::find_plugin(name, folders, attempts).empty()) refuse_choice(*settle(name).error);
+      if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
+      const Entry& e = settle(name);
+      if (e.error && e.error->errc() == Errc::backend_unknown) refuse_choice(*e.error);
     }
     std::vector<const Entry*> passed_over;
     for (const std::string& name : selection.names) {
@@ -336,10 +340,10 @@ Device& Registry::default_device() {
   const Backend& backend = default_backend();
   const int ordinal = implementation_->default_ordinal;
   if (ordinal >= backend.device_count()) {
-    detail::throw_invalid_environment("WEIR_DEVICE", std::to_string(ordinal),
-                                      fmt::format("backend {} has {} device{}; give a number from 0 to {}", backend.name(),
-                                                  backend.device_count(), backend.device_count() == 1 ? "" : "s",
-                                                  backend.device_count() - 1));
+    detail::throw_invalid_environment(
+        "WEIR_DEVICE", std::to_string(ordinal),
+        fmt::format("backend {} has {} device{}; give a number from 0 to {}", backend.name(), backend.device_count(),
+                    backend.device_count() == 1 ? "" : "s", backend.device_count() - 1));
   }
   Device& device = backend.device(ordinal);
   implementation_->default_device.store(&device, std::memory_order_release);

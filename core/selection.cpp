@@ -68,9 +68,9 @@ DeviceName parse_device_name(std::string_view text) {
     valid = error == std::errc() && rest == end && digits[0] != '-';
   }
   if (!valid) {
-    throw Error(Errc::invalid_argument, "weir::device", "",
-                fmt::format("'{}' does not name a device; write a backend's name, or that and an ordinal: 'host', 'cuda:1'",
-                            text));
+    throw Error(
+        Errc::invalid_argument, "weir::device", "",
+        fmt::format("'{}' does not name a device; write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text));
   }
   return name;
 }
