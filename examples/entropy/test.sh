@@ -45,7 +45,7 @@ quick=(--verify --json --no-png)
 # Known answers.
 zeros 100000 >"$folder/zeros"
 expect "zeros" '"entropy_bits_per_byte":0\.0,' "$folder/zeros" "${quick[@]}"
-for value in {0..255}; do printf "\\x$(printf %02x "$value")"; done >"$folder/each"
+for value in {0..255}; do printf %b "\\x$(printf %02x "$value")"; done >"$folder/each"
 for _ in {1..300}; do cat "$folder/each"; done >"$folder/even"
 expect "each byte as often" '"entropy_bits_per_byte":8\.0,' "$folder/even" "${quick[@]}"
 

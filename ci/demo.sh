@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The demonstration: demo.sh [FILE]. Sets up, builds, and draws the entropy of FILE, by default the C library, on the best
+# device there is, and checks the result on the CPU. The picture goes to build/demo.
+set -euo pipefail
+
+file=${1-}
+if [ -n "$file" ]; then
+  file=$(realpath -- "$file")
+else
+  # The C library that this very shell runs on.
+  file=$(sed -n 's|^[^/]*\(/.*/libc\.so\.6\)$|\1|p; s|^[^/]*\(/.*/libc-2[^/]*\.so\)$|\1|p' /proc/self/maps | head -n 1)
+fi
+cd "$(dirname "$0")/.."
+source ci/common.sh
+
+ci/install-deps.sh
+mkdir -p build
+if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_TOOLS=OFF \
+  >build/demo.log 2>&1; then
+  cat build/demo.log
+  exit 1
+fi
+cmake --build build/demo
+echo
+exec build/demo/bin/entropy --verify --png "build/demo/$(basename -- "$file").entropy.png" -- "$file"

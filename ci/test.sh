@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Sets up, builds, and runs every test: test.sh [--quick] [--require=BACKEND]…
+#
+#   --quick            the release build's tests alone, without the sanitizers' builds
+#   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip
+#
+# Ends with "N passed, N failed"; the exit status is 0 if none failed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source ci/common.sh
+
+quick=false
+required=()
+for argument in "$@"; do
+  case $argument in
+    --quick) quick=true ;;
+    --require=?*) required+=("${argument#--require=}") ;;
+    *)
+      printf 'test.sh: unknown option %s; there are --quick and --require=BACKEND\n' "$argument" >&2
+      exit 2
+      ;;
+  esac
+done
+
+passed=0 failed=0
+heading() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
+
+# count NAME COMMAND…: a test that is one command.
+count() {
+  local name=$1
+  shift
+  heading "$name"
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n' "$name"
+  fi
+}
+
+# run_ctest FOLDER: all tests of a build, counted one by one.
+run_ctest() {
+  local folder=$1 log=$1/ctest.log status=0 summary
+  ctest --test-dir "$folder" --output-on-failure --parallel "$(nproc)" --no-tests=error 2>&1 | tee "$log" || status=$?
+  # "97% tests passed, 1 tests failed out of 30"
+  summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log" | tail -n 1)
+  if [ -z "$summary" ]; then
+    failed=$((failed + 1))
+    return
+  fi
+  failed=$((failed + ${summary% *}))
+  passed=$((passed + ${summary#* } - ${summary% *}))
+  if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi
+}
+
+# build_and_test NAME OPTION…
+build_and_test() {
+  local name=$1 folder=build/ci-$1
+  shift
+  heading "building $name"
+  if ! { configure "$folder" "$@" && cmake --build "$folder"; } >"$folder.log" 2>&1; then
+    tail -n 60 "$folder.log"
+    printf 'FAILED: the build %s; its whole log is in %s.log\n' "$name" "$folder"
+    failed=$((failed + 1))
+    return
+  fi
+  heading "testing $name"
+  run_ctest "$folder"
+}
+
+mkdir -p build
+ci/install-deps.sh
+build_and_test release -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEIR_WERROR=ON
+for backend in "${required[@]}"; do
+  count "conformance on $backend" build/ci-release/bin/weir-conformance "--require=$backend"
+done
+if ! $quick; then
+  build_and_test asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEIR_SANITIZE=address,undefined -DWEIR_BUILD_BENCH=OFF
+  build_and_test tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEIR_SANITIZE=thread -DWEIR_BUILD_BENCH=OFF
+fi
+
+heading "done"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
