@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "subprocess.hpp"
+#include "weir/feature.hpp"
+#include "weir/version.hpp"
+
+// The command `weir`, run as a user would.
+
+using nlohmann::json;
+using weir::test::Environment;
+using weir::test::Outcome;
+using weir::test::run;
+
+namespace {
+
+Outcome weir_command(const std::vector<std::string>& arguments, Environment environment = {}) {
+  environment.try_emplace("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS);
+  return run(WEIR_TEST_COMMAND, arguments, environment);
+}
+
+json report(const std::vector<std::string>& arguments, const Environment& environment = {}) {
+  std::vector<std::string> all = {"info", "--json"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return json::parse(weir_command(all, environment).output);
+}
+
+// Of the backend of that name.
+json backend(const json& all, const std::string& name) {
+  for (const json& b : all["backends"]) {
+    if (b["name"] == name) return b;
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("command: the report parses and lists the known backends in their order") {
+  const json all = report({});
+  CHECK(all["version"] == weir::version());
+  CHECK(all["interface_revision"] == weir::interface_revision);
+  CHECK(all["library"] == WEIR_TEST_LIBRARY);
+  REQUIRE(all["backends"].size() == 3);
+  CHECK(all["backends"][0]["name"] == "cuda");
+  CHECK(all["backends"][1]["name"] == "hip");
+  CHECK(all["backends"][2]["name"] == "host");
+  for (const json& b : all["backends"]) {
+    CAPTURE(b.dump());
+    CHECK_FALSE(b["attempts"].empty());
+    CHECK(b["reason"].get<std::string>().empty() == (b["state"] == "usable"));
+    CHECK(b["devices"].empty() == (b["state"] != "usable"));
+  }
+}
+
+TEST_CASE("command: a usable backend with its devices, and every feature with a reason for its absence") {
+  const json all = report({"--backend", "immediate"});
+  REQUIRE(all["backends"].size() == 1);
+  CHECK_FALSE(all.contains("default"));
+  const json b = all["backends"][0];
+  CHECK(b["state"] == "usable");
+  CHECK(b["plugin"]["path"] == WEIR_TEST_PLUGINS "/libweir_immediate.so");
+  CHECK(b["plugin"]["version"] == "1.0");
+  REQUIRE(b["devices"].size() == 2);
+  CHECK(b["devices"][1]["name"] == "immediate:1");
+  CHECK(b["devices"][1]["properties"]["name"] == "the calling thread");
+  const json& features = b["devices"][0]["features"];
+  CHECK(features.size() == weir::feature_count);
+  for (const auto& [name, state] : features.items()) {
+    CAPTURE(name);
+    CHECK(weir::parse_feature(name).has_value());
+    CHECK(state["reason"].get<std::string>().empty() == (state["support"] == "native"));
+    CHECK_FALSE(state["description"].get<std::string>().empty());
+  }
+  CHECK(features["host_functions"]["support"] == "native");
+  CHECK(features["graph_capture"]["reason"] == "work is done at once and cannot be recorded");
+  CHECK(weir_command({"info", "--backend", "immediate"}).status == 0);
+}
+
+TEST_CASE("command: a broken backend is part of the listing and does not end it") {
+  const Environment environment = {{"WEIR_TEST_FACTORY", "exception"}, {"WEIR_BACKEND", "misfit,immediate"}};
+  const Outcome outcome = weir_command({"info"}, environment);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.says("driver failed"));
+  CHECK(outcome.says("the factory tripped"));
+  CHECK(outcome.says("libmisfit.so.1: cannot open shared object file"));
+  CHECK(outcome.says("immediate   usable"));
+  CHECK(outcome.says("default     immediate:0"));
+
+  // The misfit writes to standard output, which is not JSON: what is asked here writes nothing.
+  const json all = report({"--backend", "text", "--backend", "immediate", "--backend", "nosuch"});
+  CHECK(backend(all, "text")["state"] == "plugin_incompatible");
+  CHECK(backend(all, "text")["attempts"][0]["path"] == WEIR_TEST_PLUGINS "/libweir_text.so");
+  CHECK(backend(all, "immediate")["state"] == "usable");
+  CHECK(backend(all, "nosuch")["state"] == "plugin_not_found");
+  CHECK(backend(all, "nosuch")["reason"].get<std::string>().find("cuda, hip, host") != std::string::npos);
+}
+
+TEST_CASE("command: the exit status tells whether what was asked for is usable") {
+  CHECK(weir_command({"info", "--backend", "immediate"}).status == 0);
+  CHECK(weir_command({"info", "--backend", "text"}).status == 1);
+  CHECK(weir_command({"info", "--backend", "immediate", "--backend", "text"}).status == 1);
+  CHECK(weir_command({"info"}, {{"WEIR_BACKEND", "immediate"}}).status == 0);
+
+  const Outcome none = weir_command({"info"}, {{"WEIR_BACKEND", "nosuch"}});
+  CHECK(none.status == 1);
+  CHECK(none.says("default     none: "));
+  CHECK(none.says("\ncuda "));  // the listing goes on
+  CHECK(report({}, {{"WEIR_BACKEND", "nosuch"}})["default"]["code"] == "backend_unknown");
+}
+
+TEST_CASE("command: what does not parse is an error on standard error") {
+  const Outcome environment = weir_command({"info", "--json"}, {{"WEIR_BACKEND", "cuda,,host"}});
+  CHECK(environment.status == 2);
+  CHECK(environment.output.empty());
+  CHECK(environment.complains("WEIR_BACKEND='cuda,,host': element 2 is empty"));
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{}, {"inof"}, {"info", "--no-such-option"}, {"info", "--backend"}, {"info", "cuda"}}) {
+    const Outcome outcome = weir_command(arguments);
+    CHECK(outcome.status == 2);
+    CHECK_FALSE(outcome.errors.empty());
+  }
+}
+
+TEST_CASE("command: version and help") {
+  const Outcome version = weir_command({"--version"});
+  CHECK(version.status == 0);
+  CHECK(version.output == "weir " + std::string(weir::version()) + "\n");
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"}, {"info", "--help"}}) {
+    const Outcome help = weir_command(arguments);
+    CHECK(help.status == 0);
+    CHECK(help.says("Exit status:"));
+  }
+}
+
+TEST_CASE("command: the environment that was read, and variables that nobody reads") {
+  const json all =
+      report({}, {{"WEIR_BACKEND", "immediate"}, {"WEIR_BAKCEND", "cuda"}, {"WEIR_SOMETHING_ELSE_ENTIRELY", "1"}});
+  CHECK(all["environment"]["WEIR_BACKEND"] == "immediate");
+  CHECK(all["environment"]["WEIR_PLUGIN_PATH"] == WEIR_TEST_PLUGINS);
+  REQUIRE(all["unknown_variables"].size() == 2);
+  CHECK(all["unknown_variables"][0]["name"] == "WEIR_BAKCEND");
+  CHECK(all["unknown_variables"][0]["nearest"] == "WEIR_BACKEND");
+  CHECK(all["unknown_variables"][1]["nearest"] == "");
+  CHECK(weir_command({"info"}, {{"WEIR_BAKCEND", "cuda"}}).says("did you mean WEIR_BACKEND?"));
+}
+
+TEST_CASE("command: for people, lines of at most 100 columns, save for words that are longer") {
+  const Outcome outcome = weir_command({"info", "--verbose"}, {{"WEIR_BACKEND", "immediate"}});
+  std::istringstream lines(outcome.output);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    if (line.size() <= 100) continue;
+    CAPTURE(line);
+    const std::size_t text = line.find_first_not_of(' ', 12);
+    CHECK(line.find(' ', text) == std::string::npos);
+  }
+  CHECK(count > 50);
+  CHECK(outcome.says("features of immediate:0, immediate:1\n"));  // the same table is printed once
+  CHECK(outcome.says("native    2 of " + std::to_string(weir::feature_count) + ": "));
+}
+
+TEST_CASE("command: an output that cannot be written is not a success") {
+  if (!std::ifstream("/dev/full")) {
+    MESSAGE("there is no /dev/full: skipped");
+    return;
+  }
+  const Outcome outcome = run("/bin/sh", {"-c", "\"$0\" info --backend immediate > /dev/full", WEIR_TEST_COMMAND},
+                              {{"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}});
+  CHECK(outcome.status == 3);
+  CHECK(outcome.complains("writing the output"));
+}
+
+#if WEIR_TEST_HAS_HOST
+TEST_CASE("command: the host backend with its devices") {
+  const json all = report({"--backend", "host"}, {{"WEIR_HOST_DEVICES", "3"}});
+  const json b = backend(all, "host");
+  CHECK(b["state"] == "usable");
+  REQUIRE(b["devices"].size() == 3);
+  CHECK(b["devices"][2]["name"] == "host:2");
+  CHECK(b["devices"][0]["features"]["graph_capture"]["support"] != "absent");
+  CHECK_FALSE(b["devices"][0]["properties"]["name"].get<std::string>().empty());
+}
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace weir::tool {
+
+int output_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+  return std::clamp<int>(size.ws_col, 60, 100);
+}
+
+void append_field(std::string& out, int indent, std::string_view label, int column, std::string_view text, int width) {
+  std::string line = std::string(static_cast<std::size_t>(indent), ' ').append(label);
+  const auto start = static_cast<std::size_t>(column);
+  const auto limit = static_cast<std::size_t>(width);
+  const auto end_line = [&] {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out.append(line).append("\n");
+    line.clear();
+  };
+  if (line.size() + 1 >= start) line += "  ";  // a label that reaches into the text's column
+  line.resize(std::max(line.size(), start), ' ');
+  bool empty = true;  // nothing of the text stands on the line yet
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\n' || text[at] == ' ') {
+      if (text[at] == '\n') {
+        end_line();
+        line.resize(start, ' ');
+        empty = true;
+      }
+      ++at;
+      continue;
+    }
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!empty && line.size() + 1 + word.size() > limit) {
+      end_line();
+      line.resize(start, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+    at = end;
+  }
+  end_line();
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
+  return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, units[unit]);
+}
+
+}  // namespace weir::tool

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "core/near_match.hpp"
+#include "weir/plugin.hpp"
+#include "weir/weir.hpp"
+
+namespace weir::tool {
+namespace {
+
+constexpr std::string_view variables[] = {
+    "WEIR_BACKEND", "WEIR_DEVICE",       "WEIR_PLUGIN_PATH",  "WEIR_CUDA_DRIVER",      "WEIR_HIP_RUNTIME", "WEIR_NVRTC",
+    "WEIR_HIPRTC",  "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS", "WEIR_DISABLE_FEATURES", "WEIR_LOG",
+};
+
+// What is set of Weir's variables; and what looks like one and is none, since a mistyped name is read by nobody.
+void add_environment(Json& report) {
+  Json& set = report["environment"] = Json::object();
+  Json& unread = report["unknown_variables"] = Json::array();
+  std::vector<std::string_view> names;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("WEIR_")) names.push_back(text);
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string_view text : names) {
+    const std::string name(text.substr(0, text.find('=')));
+    if (std::find(std::begin(variables), std::end(variables), name) != std::end(variables)) {
+      set[name] = text.substr(std::min(text.size(), name.size() + 1));
+    } else {
+      unread.push_back({{"name", name}, {"nearest", detail::nearest_name(name, variables)}});
+    }
+  }
+}
+
+std::string library_path() {
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&weir::version), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  const std::filesystem::path real = std::filesystem::canonical(info.dli_fname, ignored);
+  return real.empty() ? info.dli_fname : real.string();
+}
+
+Json dimensions(const Dim3& d) { return {d.x, d.y, d.z}; }
+
+Json properties_of(const Device& device) {
+  const DeviceProperties& p = device.properties();
+  return {{"name", p.name},
+          {"architecture", p.architecture},
+          {"uuid", p.uuid},
+          {"pci_bus_id", p.pci_bus_id},
+          {"total_memory", p.total_memory},
+          {"compute_capability_major", p.compute_capability_major},
+          {"compute_capability_minor", p.compute_capability_minor},
+          {"multiprocessor_count", p.multiprocessor_count},
+          {"warp_size", p.warp_size},
+          {"max_threads_per_block", p.max_threads_per_block},
+          {"max_threads_per_multiprocessor", p.max_threads_per_multiprocessor},
+          {"max_block", dimensions(p.max_block)},
+          {"max_grid", dimensions(p.max_grid)},
+          {"shared_memory_per_block", p.shared_memory_per_block},
+          {"shared_memory_per_block_optin", p.shared_memory_per_block_optin},
+          {"shared_memory_per_multiprocessor", p.shared_memory_per_multiprocessor},
+          {"registers_per_block", p.registers_per_block},
+          {"l2_cache_size", p.l2_cache_size},
+          {"clock_rate_khz", p.clock_rate_khz},
+          {"memory_clock_rate_khz", p.memory_clock_rate_khz},
+          {"memory_bus_width_bits", p.memory_bus_width_bits},
+          {"async_engine_count", p.async_engine_count},
+          {"integrated", p.integrated},
+          {"ecc_enabled", p.ecc_enabled},
+          {"unified_addressing", p.unified_addressing}};
+}
+
+Json features_of(const Device& device) {
+  Json features = Json::object();
+  for (const Feature feature : all_features()) {
+    const FeatureState& state = device.feature(feature);
+    features[std::string(to_string(feature))] = {
+        {"support", to_string(state.support)}, {"reason", state.reason}, {"description", description(feature)}};
+  }
+  return features;
+}
+
+// What a driver cannot be asked without failing is part of the report, too.
+Json device_of(Device& device) {
+  Json json = {{"name", device.describe()}, {"ordinal", device.ordinal()}, {"properties", properties_of(device)}};
+  try {
+    const PriorityRange range = device.priority_range();
+    json["priority_range"] = {{"least", range.least}, {"greatest", range.greatest}};
+  } catch (const Error& error) {
+    json["priority_range"] = {{"error", error.what()}};
+  }
+  try {
+    const MemoryInfo memory = device.memory_info();
+    json["memory"] = {{"free", memory.free}, {"total", memory.total}};
+  } catch (const Error& error) {
+    json["memory"] = {{"error", error.what()}};
+  }
+  json["features"] = features_of(device);
+  return json;
+}
+
+Json backend_of(const BackendInfo& info) {
+  Json json = {{"name", info.name},
+               {"state", to_string(info.state)},
+               {"reason", info.reason},
+               {"plugin", {{"path", info.plugin_path}, {"version", info.plugin_version}}}};
+  if (info.backend != nullptr) {
+    const BackendVersions& v = info.backend->versions();
+    json["versions"] = {
+        {"driver", v.driver}, {"runtime", v.runtime}, {"library_path", v.library_path}, {"compiler", v.compiler}};
+  }
+  Json& attempts = json["attempts"] = Json::array();
+  for (const LoadAttempt& a : info.attempts) attempts.push_back({{"path", a.path}, {"outcome", a.outcome}});
+  Json& devices = json["devices"] = Json::array();
+  for (int i = 0; info.backend != nullptr && i < info.backend->device_count(); ++i) {
+    devices.push_back(device_of(info.backend->device(i)));
+  }
+  return json;
+}
+
+Json default_of() {
+  try {
+    return {{"device", default_device().describe()}};
+  } catch (const Error& error) {
+    return {{"code", to_string(error.errc())}, {"error", error.what()}};
+  }
+}
+
+}  // namespace
+
+Json make_report(const std::vector<std::string>& names) {
+  Registry& registry = Registry::instance();
+  Json report = {{"version", version()},
+                 {"interface_revision", interface_revision},
+                 {"abi", WEIR_ABI_FINGERPRINT},
+                 {"library", library_path()}};
+  add_environment(report);
+  if (names.empty()) report["default"] = default_of();
+  Json& backends = report["backends"] = Json::array();
+  if (names.empty()) {
+    for (const BackendInfo& info : registry.probe_all()) backends.push_back(backend_of(info));
+  }
+  for (const std::string& name : names) backends.push_back(backend_of(registry.probe(name)));
+  return report;
+}
+
+bool all_usable(const Json& report, const std::vector<std::string>& names) {
+  if (names.empty()) return report["default"].contains("device");
+  const Json& backends = report["backends"];
+  return std::all_of(backends.begin(), backends.end(), [](const Json& b) { return b["state"] == "usable"; });
+}
+
+}  // namespace weir::tool

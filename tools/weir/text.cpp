@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "layout.hpp"
+
+namespace weir::tool {
+namespace {
+
+constexpr int column = 12;          // where the text of a backend's fields begins
+constexpr int device_column = 28;   // that of a device's
+constexpr int feature_column = 14;  // where a feature's name begins
+constexpr int reason_column = 46;   // that of its reason
+
+std::string text_of(const Json& object, const char* key) {
+  return object.contains(key) ? object[key].get<std::string>() : std::string();
+}
+
+class Writer {
+ public:
+  Writer(int width, bool verbose) : width_(width), verbose_(verbose) {}
+
+  std::string take() { return std::move(out_); }
+
+  void head(const Json& report) {
+    field(0, fmt::format("weir {}", text_of(report, "version")), column,
+          fmt::format(" interface revision {}, {}", report["interface_revision"].get<int>(), text_of(report, "abi")));
+    field(0, "library", column, text_of(report, "library"));
+    for (const auto& [name, value] : report["environment"].items()) {
+      field(0, "set", column, fmt::format("{}={}", name, value.get<std::string>()));
+    }
+    for (const Json& variable : report["unknown_variables"]) {
+      const std::string nearest = text_of(variable, "nearest");
+      field(0, "not read", column,
+            fmt::format("{} is no variable of Weir or its own backends{}", text_of(variable, "name"),
+                        nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+    }
+    if (!report.contains("default")) return;
+    const Json& chosen = report["default"];
+    field(0, "default", column, chosen.contains("device") ? text_of(chosen, "device") : "none: " + text_of(chosen, "error"));
+  }
+
+  void backend(const Json& backend) {
+    std::string state = text_of(backend, "state");
+    const bool usable = state == "usable";
+    std::replace(state.begin(), state.end(), '_', ' ');
+    out_ += '\n';
+    field(0, text_of(backend, "name"), column, state);
+    optional(2, "reason", column, text_of(backend, "reason"));
+    const Json& plugin = backend["plugin"];
+    if (!text_of(plugin, "path").empty()) {
+      field(2, "plugin", column, fmt::format("{} (version {})", text_of(plugin, "path"), text_of(plugin, "version")));
+    }
+    if (backend.contains("versions")) {
+      const Json& versions = backend["versions"];
+      optional(2, "driver", column, text_of(versions, "driver"));
+      optional(2, "runtime", column, text_of(versions, "runtime"));
+      optional(2, "library", column, text_of(versions, "library_path"));
+      optional(2, "compiler", column, text_of(versions, "compiler"));
+    }
+    if (!usable || verbose_) {
+      const char* label = "tried";
+      for (const Json& attempt : backend["attempts"]) {
+        field(2, std::exchange(label, ""), column,
+              fmt::format("{}: {}", text_of(attempt, "path"), text_of(attempt, "outcome")));
+      }
+    }
+    devices(backend["devices"]);
+  }
+
+ private:
+  void field(int indent, std::string_view label, int text_column, std::string_view text) {
+    append_field(out_, indent, label, text_column, text, width_);
+  }
+  void optional(int indent, std::string_view label, int text_column, std::string_view text) {
+    if (!text.empty()) field(indent, label, text_column, text);
+  }
+
+  void devices(const Json& all) {
+    for (const Json& device : all) {
+      field(2, text_of(device, "name"), column, text_of(device["properties"], "name"));
+      properties(device);
+    }
+    // Devices of one kind have the same features: one table does for them.
+    std::vector<std::pair<std::string, const Json*>> tables;
+    for (const Json& device : all) {
+      const auto same =
+          std::find_if(tables.begin(), tables.end(), [&](const auto& t) { return *t.second == device["features"]; });
+      if (same != tables.end()) {
+        same->first += ", " + text_of(device, "name");
+      } else {
+        tables.emplace_back(text_of(device, "name"), &device["features"]);
+      }
+    }
+    for (const auto& [names, table] : tables) features(names, *table);
+  }
+
+  void properties(const Json& device) {
+    const Json& p = device["properties"];
+    const auto number = [&](const char* key) { return p[key].get<std::uint64_t>(); };
+    const auto show = [&](const char* label, const std::string& text) { optional(4, label, device_column, text); };
+    const auto count = [&](const char* label, const char* key) {
+      show(label, number(key) ? std::to_string(number(key)) : "");
+    };
+    const auto bytes = [&](const char* label, const char* key) {
+      show(label, number(key) ? format_bytes(number(key)) : "");
+    };
+    const auto megahertz = [&](const char* label, const char* key) {
+      show(label, number(key) ? fmt::format("{} MHz", number(key) / 1000) : "");
+    };
+    const auto shape = [&](const char* label, const char* key) {
+      show(label, fmt::format("{} x {} x {}", p[key][0].get<std::uint32_t>(), p[key][1].get<std::uint32_t>(),
+                              p[key][2].get<std::uint32_t>()));
+    };
+
+    show("architecture", text_of(p, "architecture"));
+    if (number("compute_capability_major") != 0) {
+      show("compute capability",
+           fmt::format("{}.{}", number("compute_capability_major"), number("compute_capability_minor")));
+    }
+    show("uuid", text_of(p, "uuid"));
+    show("pci bus", text_of(p, "pci_bus_id"));
+    memory(device);
+    count("multiprocessors", "multiprocessor_count");
+    count("warp size", "warp_size");
+    count("threads per block", "max_threads_per_block");
+    if (verbose_) {
+      count("threads per processor", "max_threads_per_multiprocessor");
+      shape("largest block", "max_block");
+      shape("largest grid", "max_grid");
+      bytes("shared memory, block", "shared_memory_per_block");
+      bytes("  opt-in", "shared_memory_per_block_optin");
+      bytes("  processor", "shared_memory_per_multiprocessor");
+      count("registers per block", "registers_per_block");
+      bytes("L2 cache", "l2_cache_size");
+      megahertz("clock", "clock_rate_khz");
+      megahertz("memory clock", "memory_clock_rate_khz");
+      show("memory bus", number("memory_bus_width_bits") ? fmt::format("{} bits", number("memory_bus_width_bits")) : "");
+      count("copy engines", "async_engine_count");
+      show("integrated", p["integrated"].get<bool>() ? "yes" : "no");
+      show("ECC", p["ecc_enabled"].get<bool>() ? "yes" : "no");
+      show("unified addressing", p["unified_addressing"].get<bool>() ? "yes" : "no");
+    }
+    const Json& range = device["priority_range"];
+    show("stream priorities", range.contains("error") ? text_of(range, "error")
+                                                      : fmt::format("{} (least urgent) to {}", range["least"].get<int>(),
+                                                                    range["greatest"].get<int>()));
+  }
+
+  void memory(const Json& device) {
+    const Json& memory = device["memory"];
+    std::string text;
+    if (memory.contains("error")) {
+      text = text_of(memory, "error");
+    } else if (const auto total = memory["total"].get<std::uint64_t>(); total != 0) {
+      text = fmt::format("{}, {} free", format_bytes(total), format_bytes(memory["free"].get<std::uint64_t>()));
+    }
+    optional(4, "memory", device_column, text);
+  }
+
+  void features(const std::string& devices, const Json& table) {
+    std::string native;
+    std::size_t native_count = 0;
+    for (const auto& [name, state] : table.items()) {
+      if (text_of(state, "support") != "native") continue;
+      native += native.empty() ? name : ", " + name;
+      ++native_count;
+    }
+    out_ += '\n';
+    field(2, "features of " + devices, 0, "");
+    field(4, "native", feature_column,
+          fmt::format("{} of {}{}{}", native_count, table.size(), native.empty() ? "" : ": ", native));
+    for (const char* const support : {"emulated", "absent"}) {
+      for (const auto& [name, state] : table.items()) {
+        if (text_of(state, "support") != support) continue;
+        field(4, fmt::format("{:<10}{}", support, name), reason_column, text_of(state, "reason"));
+      }
+    }
+  }
+
+  int width_;
+  bool verbose_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string format_report(const Json& report, int width, bool verbose) {
+  Writer writer(width, verbose);
+  writer.head(report);
+  for (const Json& backend : report["backends"]) writer.backend(backend);
+  return writer.take();
+}
+
+}  // namespace weir::tool
