@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+/// A random program over cells of memory: what is done, on which stream, and what it has to come after. The program alone
+/// says what the cells hold in the end; how it is ordered is left to whoever runs it.
+namespace stress {
+
+/// One piece of work. `a` and `b` are cells.
+struct Step {
+  enum class Kind : std::uint8_t {
+    multiply_add_on_host,    ///< a = a * value + b, in a host function
+    multiply_add_in_kernel,  ///< the same, in a kernel
+    copy,                    ///< a = b
+    copy_through_scratch,    ///< the same, through stream-ordered memory
+    fill,                    ///< a = value
+    write,                   ///< the same, as a memory operation
+    write_two,               ///< a = value, b = ~value, as one batch
+  };
+  static constexpr int kinds = 7;
+
+  Kind kind;
+  std::uint32_t a;
+  std::uint32_t b;
+  std::uint32_t value;
+
+  bool writes_b() const noexcept { return kind == Kind::write_two; }
+  bool reads_a() const noexcept { return kind == Kind::multiply_add_on_host || kind == Kind::multiply_add_in_kernel; }
+  bool reads_b() const noexcept { return reads_a() || kind == Kind::copy || kind == Kind::copy_through_scratch; }
+  void apply(std::vector<std::uint32_t>& cells) const;
+};
+
+/// How one stream is made to come after another.
+enum class Order : std::uint8_t { event, wait_stream, flag, host };
+
+/// One thing that a thread does with one of its streams, named by its slot.
+struct Item {
+  enum class Kind : std::uint8_t {
+    step,        ///< step
+    raise_flag,  ///< write number `number` to the slot's flag
+    await_flag,  ///< wait for number `number` on the flag of slot `other`
+    follow,      ///< come after all of slot `other`, of the same thread, by `order`
+    synchronize, ///< the host waits
+    replace,     ///< close the stream with work on it, and go on with a new one behind it
+    graph,       ///< capture `body`, forking to slots of the same thread, and launch it `number` times
+  };
+  Kind kind;
+  std::uint32_t slot;
+  std::uint32_t other = 0;
+  std::uint32_t number = 0;
+  Order order = Order::event;
+  Step step{};
+  std::vector<Item> body{};  ///< steps and follows
+};
+
+struct Shape {
+  std::uint32_t threads = 3;
+  std::uint32_t slots = 8;   ///< streams; slot s belongs to thread s % threads
+  std::uint32_t cells = 24;
+  std::uint32_t items = 400;
+  bool graphs = true;
+  bool kernels = true;
+  bool memory_operations = true;
+  bool allocations = true;
+};
+
+struct Program {
+  Shape shape;
+  std::vector<Item> items;           ///< in an order in which one thread could run them all
+  std::vector<std::uint32_t> start;  ///< the cells at first
+};
+
+/// The program of a seed: always the same for the same shape.
+Program make_program(const Shape& shape, std::uint64_t seed);
+/// What the cells hold in the end, found by doing one thing after another.
+std::vector<std::uint32_t> expected_cells(const Program& program);
+/// Runs the program on the default device and returns the cells. Throws what Weir throws.
+std::vector<std::uint32_t> run_program(const Program& program);
+
+}  // namespace stress
