@@ -57,11 +57,13 @@ TEST_CASE("buffer: parts lie within, to the last element and no further") {
   CHECK(buffer.subspan(0, 10).size() == 10);
   CHECK(buffer.subspan(4, 6).data() == buffer.data() + 4);
   CHECK(buffer.subspan(10, 0).empty());
-  for (const auto& [offset, count] :
-       {std::pair<std::size_t, std::size_t>{0, 11}, {10, 1}, {11, 0}, {5, 6}, {most, 1}, {1, most}, {5, most - 4}}) {
-    CAPTURE(offset);
-    CAPTURE(count);
-    CHECK(code_of([&, o = offset, c = count] { buffer.subspan(o, c); }) == Errc::invalid_argument);
+  struct Part {
+    std::size_t offset, count;
+  };
+  for (const Part part : {Part{0, 11}, Part{10, 1}, Part{11, 0}, Part{5, 6}, Part{most, 1}, Part{1, most}, Part{5, most - 4}}) {
+    CAPTURE(part.offset);
+    CAPTURE(part.count);
+    CHECK(code_of([&] { buffer.subspan(part.offset, part.count); }) == Errc::invalid_argument);
   }
   try {
     buffer.subspan(5, 6);

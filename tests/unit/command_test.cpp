@@ -70,9 +70,10 @@ TEST_CASE("command: a usable backend with its devices, and every feature with a 
   CHECK(b["devices"][1]["properties"]["name"] == "the calling thread");
   const json& features = b["devices"][0]["features"];
   CHECK(features.size() == weir::feature_count);
-  for (const auto& [name, state] : features.items()) {
-    CAPTURE(name);
-    CHECK(weir::parse_feature(name).has_value());
+  for (const auto& feature : features.items()) {
+    const json& state = feature.value();
+    CAPTURE(feature.key());
+    CHECK(weir::parse_feature(feature.key()).has_value());
     CHECK(state["reason"].get<std::string>().empty() == (state["support"] == "native"));
     CHECK_FALSE(state["description"].get<std::string>().empty());
   }

@@ -139,19 +139,20 @@ TEST_CASE("registry: listing tells of every known backend and of others that wer
 }
 
 TEST_CASE("registry: a variable that does not parse is an error at every entry, until it is mended") {
-  for (const auto& [name, value] :
-       std::initializer_list<std::pair<std::string, std::string>>{{"WEIR_DEVICE", "one"},
-                                                                  {"WEIR_DEVICE", "-1"},
-                                                                  {"WEIR_DEVICE", ""},
-                                                                  {"WEIR_BACKEND", "cuda,"},
-                                                                  {"WEIR_PLUGIN_PATH", "plugins"},
-                                                                  {"WEIR_LOG", "loud"},
-                                                                  {"WEIR_DISABLE_FEATURES", "x"}}) {
-    CAPTURE(name);
-    const Outcome outcome = run_child({"open", "immediate", "probe", "host", "list", "default", "device", "immediate"},
-                                      Environment{{name, value}});
+  const std::vector<Environment> wrong = {{{"WEIR_DEVICE", "one"}},
+                                          {{"WEIR_DEVICE", "-1"}},
+                                          {{"WEIR_DEVICE", ""}},
+                                          {{"WEIR_BACKEND", "cuda,"}},
+                                          {{"WEIR_PLUGIN_PATH", "plugins"}},
+                                          {{"WEIR_LOG", "loud"}},
+                                          {{"WEIR_DISABLE_FEATURES", "x"}}};
+  for (const Environment& environment : wrong) {
+    const auto& variable = *environment.begin();
+    CAPTURE(variable.first);
+    const Outcome outcome =
+        run_child({"open", "immediate", "probe", "host", "list", "default", "device", "immediate"}, environment);
     CHECK(outcome.count("error: invalid_environment") == 5);
-    CHECK(outcome.count("reading " + name + "='" + value + "'") == 5);
+    CHECK(outcome.count("reading " + variable.first + "='" + variable.second + "'") == 5);
   }
 }
 
