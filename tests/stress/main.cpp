@@ -28,12 +28,12 @@ stress::Shape fit_to(const weir::Device& device, stress::Shape shape) {
   return shape;
 }
 
-int report(std::uint64_t seed, const std::string& what) {
-  std::fprintf(stderr, "seed %llu: %s\n0 passed, 1 failed\n", static_cast<unsigned long long>(seed), what.c_str());
-  return EXIT_FAILURE;
-}
-
 }  // namespace
+
+void stress::fail(std::uint64_t seed, const std::string& what) {
+  std::fprintf(stderr, "seed %llu: %s\n0 passed, 1 failed\n", static_cast<unsigned long long>(seed), what.c_str());
+  std::_Exit(EXIT_FAILURE);
+}
 
 int main(int argc, char** argv) {
   CLI::App app{"Runs random stream programs and compares them with a sequential model"};
@@ -58,15 +58,15 @@ int main(int argc, char** argv) {
       const auto found = stress::run_program(program);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         if (found[i] != expected[i]) {
-          return report(seed, "cell " + std::to_string(i) + " is " + std::to_string(found[i]) + " instead of " +
-                                  std::to_string(expected[i]));
+          stress::fail(seed, "cell " + std::to_string(i) + " is " + std::to_string(found[i]) + " instead of " +
+                                 std::to_string(expected[i]));
         }
       }
       ++seed;
       ++programs;
     } while (std::chrono::steady_clock::now() < end);
   } catch (const std::exception& e) {
-    return report(seed, e.what());
+    stress::fail(seed, e.what());
   }
   std::printf("%llu programs of %u items on %u streams of %s from %u threads\n%llu passed, 0 failed\n",
               static_cast<unsigned long long>(programs), shape.items, shape.slots, weir::default_device().describe().c_str(),

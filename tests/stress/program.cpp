@@ -159,7 +159,11 @@ void apply(const std::vector<Item>& items, std::vector<std::uint32_t>& cells) {
 
 }  // namespace
 
-Program make_program(const Shape& shape, std::uint64_t seed) { return Writer(shape, seed).write(); }
+Program make_program(const Shape& shape, std::uint64_t seed) {
+  Program program = Writer(shape, seed).write();
+  program.seed = seed;
+  return program;
+}
 
 std::vector<std::uint32_t> expected_cells(const Program& program) {
   std::vector<std::uint32_t> cells = program.start;

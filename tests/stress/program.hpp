@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 /// A random program over cells of memory: what is done, on which stream, and what it has to come after. The program alone
@@ -68,6 +69,7 @@ struct Shape {
 };
 
 struct Program {
+  std::uint64_t seed = 0;
   Shape shape;
   std::vector<Item> items;           ///< in an order in which one thread could run them all
   std::vector<std::uint32_t> start;  ///< the cells at first
@@ -77,7 +79,10 @@ struct Program {
 Program make_program(const Shape& shape, std::uint64_t seed);
 /// What the cells hold in the end, found by doing one thing after another.
 std::vector<std::uint32_t> expected_cells(const Program& program);
-/// Runs the program on the default device and returns the cells. Throws what Weir throws.
+/// Runs the program on the default device and returns the cells. An error ends the process through `fail`.
 std::vector<std::uint32_t> run_program(const Program& program);
+
+/// Tells which seed brings the failure back, and ends the process.
+[[noreturn]] void fail(std::uint64_t seed, const std::string& what);
 
 }  // namespace stress

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <exception>
 #include <span>
 #include <thread>
 
@@ -40,23 +39,20 @@ class Run {
   }
 
   std::vector<std::uint32_t> run() {
-    std::vector<std::exception_ptr> errors(program_.shape.threads);
     std::vector<std::thread> threads;
     for (std::uint32_t t = 0; t < program_.shape.threads; ++t) {
-      threads.emplace_back([this, t, &errors] {
+      threads.emplace_back([this, t] {
         try {
           for (const Item& item : program_.items) {
             if (item.slot % program_.shape.threads == t) perform(item);
           }
-        } catch (...) {
-          errors[t] = std::current_exception();
+        } catch (const std::exception& e) {
+          // The other threads' streams wait for what this one will not do now, so there is nothing to come back to.
+          fail(program_.seed, e.what());
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& error : errors) {
-      if (error) std::rethrow_exception(error);
-    }
     for (const StreamPtr& stream : streams_) stream->synchronize();
     const auto cells = cells_.host();
     return {cells.begin(), cells.end()};
