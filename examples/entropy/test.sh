@@ -95,6 +95,20 @@ if [ "$(id -u)" != 0 ]; then
   chmod 0 "$folder/secret"
   refuse "unreadable file" 'Permission denied' "$folder/secret"
 fi
+# A file that becomes shorter while it is read: no thread and no stream may be left waiting.
+shrink() {  # while reading goes on
+  local rounds=0
+  truncate -s 1T "$folder/shrinking" || return 0  # a file system without files of this size
+  "$entropy" "$folder/shrinking" --no-png >"$folder/output" 2>&1 &
+  local program=$! status=0
+  until grep -Eq '^(rchar|read_bytes): [0-9]{9,}' "/proc/$program/io" 2>/dev/null || [ $((rounds += 1)) = 600 ]; do sleep 0.1; done
+  truncate -s 1000000 "$folder/shrinking"
+  timeout 60 tail --pid="$program" -f /dev/null || kill "$program"
+  wait "$program" || status=$?
+  [ "$status" = 1 ] && grep -q 'did another program change it' "$folder/output"
+}
+if shrink; then report 0 "shrinking file"; else report 1 "shrinking file" "$(cat "$folder/output")"; fi
+
 refuse "odd block size" '--block 1000: must be a power of two' "$folder/long" --block 1000
 refuse "unknown device" 'nosuch' "$folder/long" --device nosuch
 refuse "picture in a folder that is not there" 'nosuch/map.png' "$folder/long" --png "$folder/nosuch/map.png"
