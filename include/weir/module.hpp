@@ -41,12 +41,12 @@ WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 /// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
 struct CompileOptions {
   std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
-  std::vector<std::pair<std::string, std::string>> defines;     ///< macros and their values
-  std::vector<std::string> include_directories;                 ///< absolute
+  std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros and their values
+  std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
   bool fast_math = false;                                       ///< trade exactness of floating point for speed
   bool debug = false;                                           ///< debug information, no optimization
-  std::vector<std::string> extra;                               ///< options of NVRTC, HIPRTC or the host's compiler
+  std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
 };
 
 /// A kernel's limits and needs, as far as the backend knows them.
