@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/symbols.hpp"
+#include "backends/gpu/errors.hpp"
+#include "weir/backend.hpp"
+#include "weir/capture.hpp"
+#include "weir/device.hpp"
+#include "weir/feature.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/plugin.hpp"
+#include "weir/stream_attributes.hpp"
+#include "weir/stream_memory.hpp"
+
+/// The CUDA driver API, as the code shared with HIP sees it (see backends/gpu/backend.hpp): the table of functions, and a
+/// function for each thing that CUDA does in a way of its own.
+namespace weir::cuda {
+
+inline CUdeviceptr device_address(const void* p) noexcept { return reinterpret_cast<CUdeviceptr>(p); }
+
+class Api : public Symbols {
+ public:
+  static constexpr const char* backend_name = "cuda";
+
+  // --- Types ----------------------------------------------------------------------------------------------------------
+
+  using Result = CUresult;
+  using StreamHandle = CUstream;
+  using EventHandle = CUevent;
+  using GraphHandle = CUgraph;
+  using GraphExecHandle = CUgraphExec;
+  using NodeHandle = CUgraphNode;
+  using ModuleHandle = CUmodule;
+  using FunctionHandle = CUfunction;
+  using PoolHandle = CUmemoryPool;
+  using UserObject = CUuserObject;
+  using HostNodeParameters = CUDA_HOST_NODE_PARAMS_v1;
+  using BatchOperation = CUstreamBatchMemOpParams;
+  using ConditionalHandle = std::uint64_t;
+  using CaptureModeValue = CUstreamCaptureMode;
+  using FunctionAttribute = CUfunction_attribute;
+  using PoolAttribute = CUmemPool_attribute;
+
+  struct DeviceContext {
+    CUdevice device = 0;
+    CUcontext context = nullptr;  // the device's primary context, which the runtime API shares
+  };
+
+  /// Makes a device's context current for a scope, if another is or none.
+  class Current {
+   public:
+    Current(const Api& api, const DeviceContext& device, bool needed = true) {
+      if (!needed) return;
+      CUcontext now = nullptr;
+      if (api.CtxGetCurrent(&now) == CUDA_SUCCESS && now == device.context) [[likely]] return;
+      push(api, device);
+    }
+    ~Current() {
+      if (api_ != nullptr) [[unlikely]] pop();
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    void push(const Api& api, const DeviceContext& device);
+    void pop() noexcept;
+    const Api* api_ = nullptr;
+  };
+
+  // --- Constants ------------------------------------------------------------------------------------------------------
+
+  static constexpr Result success = CUDA_SUCCESS;
+  static constexpr Result not_ready = CUDA_ERROR_NOT_READY;
+  static constexpr Result not_found = CUDA_ERROR_NOT_FOUND;
+  static constexpr unsigned stream_blocking = CU_STREAM_DEFAULT;
+  static constexpr unsigned stream_non_blocking = CU_STREAM_NON_BLOCKING;
+  static constexpr CaptureModeValue capture_relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
+  static constexpr unsigned user_object_no_sync = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
+  static constexpr unsigned user_object_move = CU_GRAPH_USER_OBJECT_MOVE;
+  static constexpr unsigned long long instantiate_auto_free = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+  static constexpr FunctionAttribute function_max_threads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+  static constexpr FunctionAttribute function_registers = CU_FUNC_ATTRIBUTE_NUM_REGS;
+  static constexpr FunctionAttribute function_shared_bytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+  static constexpr FunctionAttribute function_local_bytes = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr PoolAttribute pool_used = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
+  static constexpr PoolAttribute pool_reserved = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
+  static constexpr PoolAttribute pool_release_threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+  /// Operations that cuStreamBatchMemOp takes at once ("must be less than 256").
+  static constexpr std::size_t max_batch = 255;
+
+  // --- The driver -----------------------------------------------------------------------------------------------------
+
+  /// Opens the driver. Throws what `weir_plugin_descriptor::create` may throw. Called once.
+  static const Api& load(PluginContext& context);
+
+  BackendVersions versions() const;
+  int device_count() const noexcept { return device_count_; }
+  std::int64_t device_number(int ordinal) const;
+  /// Retains the device's primary context.
+  Result open_device(int ordinal, DeviceContext& context) const;
+  static void* native_context(const DeviceContext& context) noexcept { return context.context; }
+  /// Properties and features, by attributes alone: no context is made.
+  void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
+
+  /// Whether calls that take a stream or an event need its context to be current. Drivers from 13.0 on do not ask for one;
+  /// what earlier ones do has not been tried.
+  bool objects_need_current() const noexcept { return driver_version_ < 13000; }
+  /// Whether a batch is several calls, which a lock keeps together.
+  static constexpr bool orders_submissions() noexcept { return false; }
+
+  // --- Errors ---------------------------------------------------------------------------------------------------------
+
+  std::string_view error_name(Result result) const noexcept;
+  std::string_view error_text(Result result) const noexcept;
+  static gpu::Meaning meaning(Result result) noexcept;
+  static bool is_shut_down(Result result) noexcept {
+    return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
+
+  // --- Streams --------------------------------------------------------------------------------------------------------
+
+  static StreamHandle legacy_stream() noexcept { return CU_STREAM_LEGACY; }
+  static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
+  Result stream_id(StreamHandle stream, std::uint64_t& id) const;
+  Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
+  Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
+  /// The ordinal of the device that a stream is of, or -1 if that cannot be told.
+  int device_of(StreamHandle stream) const noexcept;
+  Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
+    return LaunchHostFunc(stream, function, data);
+  }
+  Result get_synchronization_policy(StreamHandle stream, SynchronizationPolicy& policy) const;
+  Result set_synchronization_policy(StreamHandle stream, SynchronizationPolicy policy) const;
+  Result get_access_policy_window(StreamHandle stream, AccessPolicyWindow& window) const;
+  Result set_access_policy_window(StreamHandle stream, const AccessPolicyWindow& window) const;
+
+  // --- Events ---------------------------------------------------------------------------------------------------------
+
+  static unsigned event_flags(const EventOptions& options) noexcept {
+    return (options.timing ? 0U : unsigned{CU_EVENT_DISABLE_TIMING}) |
+           (options.blocking_sync ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0U) |
+           (options.interprocess ? unsigned{CU_EVENT_INTERPROCESS} : 0U);
+  }
+  Result record_external(EventHandle event, StreamHandle stream) const {
+    return EventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL);
+  }
+  Result wait_external(StreamHandle stream, EventHandle event) const {
+    return StreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL);
+  }
+  Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
+  Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
+
+  // --- Copies and fills -----------------------------------------------------------------------------------------------
+
+  Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
+    return MemcpyAsync(device_address(to), device_address(from), bytes, stream);
+  }
+  Result copy_2d_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width_bytes,
+                       std::size_t height, StreamHandle stream) const;
+  Result copy_peer_async(void* to, const DeviceContext& to_device, const void* from, const DeviceContext& from_device,
+                         std::size_t bytes, StreamHandle stream) const {
+    return MemcpyPeerAsync(device_address(to), to_device.context, device_address(from), from_device.context, bytes, stream);
+  }
+  Result fill_async(void* to, std::uint32_t value, std::size_t element_size, std::size_t count, StreamHandle stream) const;
+  Result fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                       std::size_t height, StreamHandle stream) const;
+
+  // --- Memory ---------------------------------------------------------------------------------------------------------
+
+  Result allocate(void*& memory, std::size_t bytes, MemoryKind kind) const;
+  Result deallocate(void* memory, MemoryKind kind) const;
+  /// From the device's own pool where `pool` is null.
+  Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
+  Result free_async(void* memory, StreamHandle stream) const { return MemFreeAsync(device_address(memory), stream); }
+  Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
+  Result prefetch_async(const void* memory, std::size_t bytes, bool to_host, const DeviceContext& device,
+                        StreamHandle stream) const {
+    return MemPrefetchAsync(device_address(memory), bytes, to_host ? CU_DEVICE_CPU : device.device, stream);
+  }
+  Result register_host(void* data, std::size_t bytes, void*& device_pointer) const;
+  Result memory_to_handle(void* memory, InterprocessHandle& handle) const;
+  Result memory_from_handle(const InterprocessHandle& handle, void*& memory) const;
+  Result close_memory(void* memory) const { return IpcCloseMemHandle(device_address(memory)); }
+  Result create_pool(const DeviceContext& device, std::size_t max_size, PoolHandle& pool) const;
+  Result default_pool(const DeviceContext& device, PoolHandle& pool) const {
+    return DeviceGetDefaultMemPool(&pool, device.device);
+  }
+  Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
+
+  // --- Peers ----------------------------------------------------------------------------------------------------------
+
+  Result can_access_peer(int ordinal, int peer, bool& can) const;
+  /// The current device may address `peer`'s memory, or no longer. Idempotent.
+  Result enable_peer(const DeviceContext& peer) const;
+  Result disable_peer(const DeviceContext& peer) const;
+
+  // --- Memory operations ----------------------------------------------------------------------------------------------
+
+  Result memory_operation(StreamHandle stream, const MemoryOperation& operation) const;
+  static void fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept;
+  Result batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const {
+    return StreamBatchMemOp(stream, static_cast<unsigned>(count), operations, 0);
+  }
+  Result add_batch_node(const DeviceContext& device, NodeHandle& node, GraphHandle graph, const NodeHandle* dependencies,
+                        std::size_t dependency_count, BatchOperation* operations, std::size_t count) const;
+
+  // --- Capture --------------------------------------------------------------------------------------------------------
+
+  static CaptureModeValue capture_mode(CaptureMode mode) noexcept {
+    switch (mode) {
+      case CaptureMode::global: return CU_STREAM_CAPTURE_MODE_GLOBAL;
+      case CaptureMode::thread_local_: return CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+      case CaptureMode::relaxed: break;
+    }
+    return CU_STREAM_CAPTURE_MODE_RELAXED;
+  }
+  /// The pointers for dependencies are null where they are not asked for; what they point to is the driver's.
+  Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
+                      const NodeHandle** dependencies, std::size_t* count) const;
+  Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
+    return StreamUpdateCaptureDependencies(stream, nodes, count, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+  }
+  Result begin_capture_to_graph(StreamHandle stream, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
+                                CaptureModeValue mode) const {
+    return StreamBeginCaptureToGraph(stream, graph, dependencies, nullptr, count, mode);
+  }
+
+  // --- Graphs ---------------------------------------------------------------------------------------------------------
+
+  Result node_kind(NodeHandle node, NodeKind& kind) const;
+  Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const;
+  /// `difference`: why the graph cannot be taken over, where that is what failed.
+  Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
+
+  // --- Conditional nodes ----------------------------------------------------------------------------------------------
+
+  Result create_condition(const DeviceContext& device, GraphHandle graph, ConditionalHandle& handle) const;
+  Result add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
+                              ConditionalHandle handle, bool loop, NodeHandle& node, GraphHandle& body) const;
+  Result load_conditional_kernel(ModuleHandle& module, FunctionHandle& function) const;
+
+  // --- Modules --------------------------------------------------------------------------------------------------------
+
+  Result load_module(ModuleHandle& module, const char* image, std::string& log) const;
+  Result load_function(FunctionHandle function) const { return FuncLoad != nullptr ? FuncLoad(function) : CUDA_SUCCESS; }
+  Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const;
+  std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
+  /// Empty where the driver cannot tell.
+  std::vector<std::string> kernel_names(ModuleHandle module) const;
+  Result set_max_shared_memory(FunctionHandle function, std::uint32_t bytes) const {
+    return FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+  }
+  Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
+    return OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
+  }
+  /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
+  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+
+ private:
+  Api() = default;
+  int attribute(CUdevice_attribute attribute, CUdevice device) const noexcept;
+  /// The run-time compiler and its version, or why there is none.
+  std::string describe_compiler() const;
+  void describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const;
+
+  int driver_version_ = 0;
+  int device_count_ = 0;
+  std::string library_path_;
+};
+
+}  // namespace weir::cuda

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+
+#include "backends/cuda/api.hpp"
+
+/// Conditional nodes. The driver takes a condition from device code alone: a kernel of one thread reads the value in memory
+/// and hands it on.
+namespace weir::cuda {
+namespace {
+
+// `cudaGraphSetConditional` needs no library: the driver resolves it when it loads the module, as it does the other device
+// functions of the device runtime.
+constexpr const char* kernel_ptx = R"(
+.version 6.0
+.target sm_50
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry weir_set_condition(.param .u64 handle, .param .u64 address)
+{
+  .reg .pred %p;
+  .reg .b32 %value, %set;
+  .reg .b64 %handle, %address, %global;
+  ld.param.u64 %handle, [handle];
+  ld.param.u64 %address, [address];
+  cvta.to.global.u64 %global, %address;
+  ld.volatile.global.u32 %value, [%global];
+  setp.ne.u32 %p, %value, 0;
+  selp.u32 %set, 1, 0, %p;
+  {
+    .param .b64 parameter0;
+    .param .b32 parameter1;
+    st.param.b64 [parameter0], %handle;
+    st.param.b32 [parameter1], %set;
+    call.uni cudaGraphSetConditional, (parameter0, parameter1);
+  }
+  ret;
+}
+)";
+
+constexpr int type_conditional = 13;           // CU_GRAPH_NODE_TYPE_CONDITIONAL
+constexpr int condition_if = 0, condition_while = 1;  // CU_GRAPH_COND_TYPE_…
+constexpr unsigned assign_default = 1;         // CU_GRAPH_COND_ASSIGN_DEFAULT
+
+#if CUDA_VERSION >= 12030
+static_assert(sizeof(ConditionalNodeParams) == sizeof(CUgraphNodeParams));
+static_assert(offsetof(ConditionalNodeParams, handle) == offsetof(CUgraphNodeParams, conditional.handle));
+static_assert(offsetof(ConditionalNodeParams, condition_type) == offsetof(CUgraphNodeParams, conditional.type));
+static_assert(offsetof(ConditionalNodeParams, size) == offsetof(CUgraphNodeParams, conditional.size));
+static_assert(offsetof(ConditionalNodeParams, bodies) == offsetof(CUgraphNodeParams, conditional.phGraph_out));
+static_assert(offsetof(ConditionalNodeParams, context) == offsetof(CUgraphNodeParams, conditional.ctx));
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
+static_assert(type_conditional == CU_GRAPH_NODE_TYPE_CONDITIONAL && condition_if == CU_GRAPH_COND_TYPE_IF &&
+              condition_while == CU_GRAPH_COND_TYPE_WHILE && assign_default == CU_GRAPH_COND_ASSIGN_DEFAULT);
+#endif
+
+}  // namespace
+
+Api::Result Api::load_conditional_kernel(ModuleHandle& module, FunctionHandle& function) const {
+  std::string log;
+  const CUresult result = load_module(module, kernel_ptx, log);
+  if (result != CUDA_SUCCESS) {
+    gpu::fail(*this, result, "Stream::capture_if", "cuda",
+              "the driver does not load the kernel that sets conditions" + (log.empty() ? "" : ": " + log));
+  }
+  return ModuleGetFunction(&function, module, "weir_set_condition");
+}
+
+Api::Result Api::create_condition(const DeviceContext& device, GraphHandle graph, ConditionalHandle& handle) const {
+  return GraphConditionalHandleCreate(&handle, graph, device.context, 0, assign_default);
+}
+
+Api::Result Api::add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies,
+                                      std::size_t count, ConditionalHandle handle, bool loop, NodeHandle& node,
+                                      GraphHandle& body) const {
+  ConditionalNodeParams parameters{};
+  parameters.type = type_conditional;
+  parameters.handle = handle;
+  parameters.condition_type = loop ? condition_while : condition_if;
+  parameters.size = 1;
+  parameters.context = device.context;
+  const CUresult result = GraphAddNode(&node, graph, dependencies, nullptr, count, &parameters);
+  if (result == CUDA_SUCCESS) body = parameters.bodies[0];
+  return result;
+}
+
+}  // namespace weir::cuda

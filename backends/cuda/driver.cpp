@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "backends/cuda/api.hpp"
+#include "backends/gpu/library.hpp"
+#include "weir/backend_support.hpp"
+
+/// Finding and opening the driver.
+namespace weir::cuda {
+namespace {
+
+constexpr const char* operation = "opening the CUDA driver";
+constexpr const char* variable = "WEIR_CUDA_DRIVER";
+constexpr int oldest_version = 12000;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::vector<std::string> names(const std::optional<std::string>& chosen) {
+  if (chosen) return {*chosen};
+  // The soname: libcuda.so without it is a file for developers, and often a stub. The second is where Windows puts its own
+  // for Linux, which some distributions' loaders do not know.
+  return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+}
+
+gpu::Library open_library(PluginContext& context) {
+  const std::optional<std::string> chosen = support::environment_path(variable);
+  std::vector<LoadAttempt> attempts;
+  auto library = gpu::Library::open(names(chosen), attempts);
+  for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
+  if (library) return std::move(*library);
+  const std::string remedy =
+      chosen ? std::string(variable) + " names it; correct or unset that variable"
+      : ::access("/proc/driver/nvidia/version", F_OK) == 0
+          ? "the kernel's NVIDIA driver is there, its library is not visible: in a container, start it with GPU access; else "
+            "install the driver's user-space libraries, or name the file in WEIR_CUDA_DRIVER"
+          : "install NVIDIA's driver (it brings libcuda.so.1), or name the file in WEIR_CUDA_DRIVER";
+  throw Error(Errc::driver_not_found, operation, "", "no driver library: " + gpu::list_attempts(attempts) + "; " + remedy);
+}
+
+// The few functions that are needed before the table can be filled.
+struct Entry {
+  PFN_cuInit_v2000 init = nullptr;
+  PFN_cuDriverGetVersion_v2020 version = nullptr;
+  PFN_cuGetProcAddress_v12000 address = nullptr;
+};
+
+[[noreturn]] void throw_too_old(const gpu::Library& library, int version, const std::string& what) {
+  throw Error(Errc::driver_too_old, operation, library.path(),
+              what + (version != 0 ? " (the driver is for CUDA " + version_text(version) + ")" : "") +
+                  "; Weir needs a driver for CUDA " + version_text(oldest_version) + " or later: update NVIDIA's driver");
+}
+
+std::string result_text(CUresult result) { return "error " + std::to_string(static_cast<int>(result)); }
+
+}  // namespace
+
+const Api& Api::load(PluginContext& context) {
+  const gpu::Library library = open_library(context);
+  Entry entry;
+  entry.init = library.find_as<PFN_cuInit_v2000>("cuInit");
+  entry.version = library.find_as<PFN_cuDriverGetVersion_v2020>("cuDriverGetVersion");
+  entry.address = library.find_as<PFN_cuGetProcAddress_v12000>("cuGetProcAddress_v2");
+  int version = 0;
+  if (entry.version != nullptr) entry.version(&version);
+  for (const auto& [found, name] : {std::pair{entry.init != nullptr, "cuInit"},
+                                    {entry.version != nullptr, "cuDriverGetVersion"},
+                                    {entry.address != nullptr, "cuGetProcAddress_v2"}}) {
+    if (!found) throw_too_old(library, version, std::string("it has no ") + name);
+  }
+
+  auto* const api = new Api;  // as long as the process
+  api->driver_version_ = version;
+  api->library_path_ = library.path();
+
+  std::string missing;
+  const auto find = [&](const char* name, int signature, bool required, auto& pointer) {
+    void* address = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    // The variants of the functions that take the null stream for the legacy one: a per-thread default stream is passed by
+    // its handle, as on HIP.
+    const CUresult result = entry.address(name, &address, signature, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status);
+    if (result == CUDA_SUCCESS && status == CU_GET_PROC_ADDRESS_SUCCESS) {
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(address);
+    }
+    if (pointer == nullptr && required) missing += (missing.empty() ? "" : ", ") + (name + (" of " + version_text(signature)));
+  };
+  constexpr bool required = true, optional = false;
+#define WEIR_CUDA_FIND(field, function, pinned, need) find(#function, pinned, need, api->field);
+  WEIR_CUDA_SYMBOLS(WEIR_CUDA_FIND)
+#undef WEIR_CUDA_FIND
+#define WEIR_CUDA_FIND(field, function, pinned, parameters) find(#function, pinned, optional, api->field);
+  WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_FIND)
+#undef WEIR_CUDA_FIND
+  if (!missing.empty()) throw_too_old(library, version, "it lacks " + missing);
+
+  CUresult result = entry.init(0);
+  if (result == CUDA_SUCCESS) result = api->DeviceGetCount(&api->device_count_);
+  if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && api->device_count_ == 0)) {
+    throw Error(Errc::no_device, operation, library.path(),
+                support::environment("CUDA_VISIBLE_DEVICES")
+                    ? "the driver shows no device; CUDA_VISIBLE_DEVICES is set, and may hide them all"
+                    : "the driver shows no device; see whether nvidia-smi lists one, and whether this process may open "
+                      "/dev/nvidia*",
+                result != CUDA_SUCCESS ? gpu::native_error(*api, result) : NativeError{});
+  }
+  if (result != CUDA_SUCCESS) {
+    throw Error(Errc::driver_failed, operation, library.path(),
+                "the driver does not start (" + result_text(result) + "): " + std::string(meaning(result).detail),
+                gpu::native_error(*api, result));
+  }
+  return *api;
+}
+
+BackendVersions Api::versions() const {
+  BackendVersions versions;
+  versions.driver = version_text(driver_version_);
+  versions.library_path = library_path_;
+  versions.compiler = describe_compiler();
+  return versions;
+}
+
+}  // namespace weir::cuda

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdio>
+#include <initializer_list>
+#include <utility>
+
+#include "backends/cuda/api.hpp"
+
+/// What a device is and can do.
+namespace weir::cuda {
+
+int Api::attribute(CUdevice_attribute attribute, CUdevice device) const noexcept {
+  int value = 0;
+  return DeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+}
+
+namespace {
+
+std::string uuid_text(const CUuuid& uuid) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+// CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, since 12.0's last headers.
+constexpr auto attribute_ipc_event = static_cast<CUdevice_attribute>(125);
+
+/// Whether a feature's functions are in the driver, its attribute is set on the device, and nothing is known against it.
+class Rules {
+ public:
+  Rules(FeatureTable& features, int driver_version) : features_(features), driver_version_(driver_version) {}
+
+  static std::string text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+  struct Symbol {
+    bool found;
+    const char* name;
+    int version;
+  };
+
+  struct Attribute {
+    bool set;
+    const char* name;
+  };
+
+  void decide(Feature feature, std::initializer_list<Symbol> symbols, Attribute attribute = Attribute{true, nullptr}) {
+    for (const Symbol& symbol : symbols) {
+      if (!symbol.found) {
+        features_.absent(feature, std::string(symbol.name) + " is not in the driver (CUDA " + text(driver_version_) +
+                                      "); CUDA " + text(symbol.version) + " has it");
+        return;
+      }
+    }
+    if (!attribute.set) {
+      features_.absent(feature, std::string("this device lacks it: ") + attribute.name + " is 0");
+      return;
+    }
+    features_.native(feature);
+  }
+
+ private:
+  FeatureTable& features_;
+  int driver_version_;
+};
+
+}  // namespace
+
+#define WEIR_HAS(field, function, version) \
+  Rules::Symbol { field != nullptr, #function, version }
+
+void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const {
+  const auto device = static_cast<CUdevice>(device_number(ordinal));
+  const auto get = [&](CUdevice_attribute a) { return attribute(a, device); };
+  const auto get_unsigned = [&](CUdevice_attribute a) { return static_cast<std::uint32_t>(get(a)); };
+
+  char text[256] = "";
+  if (DeviceGetName(text, sizeof(text), device) == CUDA_SUCCESS) properties.name = text;
+  properties.compute_capability_major = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  properties.compute_capability_minor = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  properties.architecture =
+      "sm_" + std::to_string(properties.compute_capability_major) + std::to_string(properties.compute_capability_minor);
+  if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) properties.uuid = uuid_text(uuid);
+  if (DeviceGetPCIBusId(text, sizeof(text), device) == CUDA_SUCCESS) properties.pci_bus_id = text;
+  DeviceTotalMem(&properties.total_memory, device);
+  properties.multiprocessor_count = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  properties.warp_size = get(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  properties.max_threads_per_block = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  properties.max_threads_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  properties.max_block = {get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                          get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)};
+  properties.max_grid = {get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                         get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)};
+  properties.shared_memory_per_block = get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  properties.shared_memory_per_block_optin = get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  properties.shared_memory_per_multiprocessor = get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  properties.registers_per_block = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  properties.l2_cache_size = get_unsigned(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  properties.clock_rate_khz = get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  properties.memory_clock_rate_khz = get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  properties.memory_bus_width_bits = get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  properties.async_engine_count = get(CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
+  properties.integrated = get(CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0;
+  properties.ecc_enabled = get(CU_DEVICE_ATTRIBUTE_ECC_ENABLED) != 0;
+  properties.unified_addressing = get(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) != 0;
+
+  Rules rules(features, driver_version_);
+  const auto when = [&](CUdevice_attribute a, const char* name) { return Rules::Attribute{get(a) != 0, name}; };
+#define WEIR_WHEN(name) when(CU_DEVICE_ATTRIBUTE_##name, "CU_DEVICE_ATTRIBUTE_" #name)
+
+  // What every driver has that this backend opens.
+  for (const Feature feature :
+       {Feature::per_thread_default_stream, Feature::native_context, Feature::host_functions, Feature::stream_callbacks,
+        Feature::event_timing, Feature::blocking_sync_events, Feature::graph_capture, Feature::host_functions_in_capture,
+        Feature::graph_update, Feature::graph_clone, Feature::graph_child_nodes, Feature::cross_device_capture,
+        Feature::modules, Feature::block_cooperation}) {
+    features.native(feature);
+  }
+  rules.decide(Feature::stream_priorities, {}, WEIR_WHEN(STREAM_PRIORITIES_SUPPORTED));
+  rules.decide(Feature::stream_id, {WEIR_HAS(StreamGetId, cuStreamGetId, 12000)});
+  const auto attributes = {WEIR_HAS(StreamGetAttribute, cuStreamGetAttribute, 11000),
+                           WEIR_HAS(StreamSetAttribute, cuStreamSetAttribute, 11000),
+                           WEIR_HAS(StreamCopyAttributes, cuStreamCopyAttributes, 11000)};
+  rules.decide(Feature::synchronization_policy, attributes);
+  rules.decide(Feature::access_policy_window, attributes, WEIR_WHEN(MAX_ACCESS_POLICY_WINDOW_SIZE));
+  rules.decide(Feature::interprocess_events,
+               {WEIR_HAS(IpcGetEventHandle, cuIpcGetEventHandle, 4010), WEIR_HAS(IpcOpenEventHandle, cuIpcOpenEventHandle, 4010)},
+               when(attribute_ipc_event, "CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED"));
+  rules.decide(Feature::interprocess_memory,
+               {WEIR_HAS(IpcGetMemHandle, cuIpcGetMemHandle, 4010), WEIR_HAS(IpcOpenMemHandle, cuIpcOpenMemHandle, 11000),
+                WEIR_HAS(IpcCloseMemHandle, cuIpcCloseMemHandle, 4010)},
+               WEIR_WHEN(UNIFIED_ADDRESSING));
+
+  const auto to_graph = WEIR_HAS(StreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030);
+  rules.decide(Feature::capture_into_graph, {to_graph});
+  rules.decide(Feature::graph_upload, {WEIR_HAS(GraphUpload, cuGraphUpload, 11010)});
+  rules.decide(Feature::graph_debug_dot, {WEIR_HAS(GraphDebugDotPrint, cuGraphDebugDotPrint, 11030)});
+  rules.decide(Feature::external_events, {WEIR_HAS(EventRecordWithFlags, cuEventRecordWithFlags, 11010)});
+  // The functions are in 12.3; drivers run the nodes as they are documented, loops and nesting included, from 12.4 on.
+  if (driver_version_ < 12040) {
+    features.absent(Feature::graph_conditional_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
+                                                          "; conditional nodes work from CUDA 12.4 on");
+  } else {
+    rules.decide(Feature::graph_conditional_nodes,
+                 {to_graph, WEIR_HAS(GraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030),
+                  WEIR_HAS(GraphAddNode, cuGraphAddNode, 12030)});
+  }
+
+  const auto write_32 = WEIR_HAS(StreamWriteValue32, cuStreamWriteValue32, 11070);
+  const auto write_64 = WEIR_HAS(StreamWriteValue64, cuStreamWriteValue64, 11070);
+  const auto wait_32 = WEIR_HAS(StreamWaitValue32, cuStreamWaitValue32, 11070);
+  const auto wait_64 = WEIR_HAS(StreamWaitValue64, cuStreamWaitValue64, 11070);
+  const auto batch = WEIR_HAS(StreamBatchMemOp, cuStreamBatchMemOp, 11070);
+  rules.decide(Feature::write_value_32, {write_32});
+  rules.decide(Feature::write_value_64, {write_64}, WEIR_WHEN(CAN_USE_64_BIT_STREAM_MEM_OPS));
+  rules.decide(Feature::wait_value_32, {wait_32});
+  rules.decide(Feature::wait_value_64, {wait_64}, WEIR_WHEN(CAN_USE_64_BIT_STREAM_MEM_OPS));
+  rules.decide(Feature::wait_value_geq, {wait_32});
+  rules.decide(Feature::wait_value_nor, {wait_32}, WEIR_WHEN(CAN_USE_STREAM_WAIT_VALUE_NOR));
+  rules.decide(Feature::wait_value_flush, {wait_32, batch}, WEIR_WHEN(CAN_FLUSH_REMOTE_WRITES));
+  rules.decide(Feature::batch_memory_operations, {batch});
+  rules.decide(Feature::memory_operations_in_capture,
+               {write_32, batch, WEIR_HAS(GraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070)});
+
+  const auto pool_functions = {WEIR_HAS(MemPoolCreate, cuMemPoolCreate, 11020),
+                               WEIR_HAS(MemPoolDestroy, cuMemPoolDestroy, 11020),
+                               WEIR_HAS(MemPoolTrimTo, cuMemPoolTrimTo, 11020),
+                               WEIR_HAS(MemPoolGetAttribute, cuMemPoolGetAttribute, 11020),
+                               WEIR_HAS(MemPoolSetAttribute, cuMemPoolSetAttribute, 11020),
+                               WEIR_HAS(MemPoolSetAccess, cuMemPoolSetAccess, 11020),
+                               WEIR_HAS(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020),
+                               WEIR_HAS(DeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020)};
+  const auto async_functions = {WEIR_HAS(MemAllocAsync, cuMemAllocAsync, 11020),
+                                WEIR_HAS(MemFreeAsync, cuMemFreeAsync, 11020)};
+  rules.decide(Feature::async_allocation, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  rules.decide(Feature::memory_pools, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  rules.decide(Feature::graph_memory_nodes, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  rules.decide(Feature::managed_memory, {}, WEIR_WHEN(MANAGED_MEMORY));
+  rules.decide(Feature::managed_attach, {}, WEIR_WHEN(MANAGED_MEMORY));
+  rules.decide(Feature::concurrent_managed_access, {}, WEIR_WHEN(CONCURRENT_MANAGED_ACCESS));
+  rules.decide(Feature::managed_prefetch, {WEIR_HAS(MemPrefetchAsync, cuMemPrefetchAsync, 8000)},
+               WEIR_WHEN(CONCURRENT_MANAGED_ACCESS));
+  rules.decide(Feature::host_registration,
+               {WEIR_HAS(MemHostRegister, cuMemHostRegister, 6050), WEIR_HAS(MemHostUnregister, cuMemHostUnregister, 4000)},
+               WEIR_WHEN(HOST_REGISTER_SUPPORTED));
+  rules.decide(Feature::cooperative_launch, {WEIR_HAS(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000)},
+               WEIR_WHEN(COOPERATIVE_LAUNCH));
+
+  bool any_peer = false;
+  for (int peer = 0; peer < device_count_ && !any_peer; ++peer) {
+    if (peer != ordinal && can_access_peer(ordinal, peer, any_peer) != CUDA_SUCCESS) any_peer = false;
+  }
+  if (any_peer) {
+    features.native(Feature::peer_access);
+  } else {
+    features.absent(Feature::peer_access, device_count_ < 2 ? "there is no other CUDA device"
+                                                            : "this device cannot address any other one's memory "
+                                                              "(cuDeviceCanAccessPeer); copies between them work all the same");
+  }
+  describe_runtime_compilation(properties, features);
+#undef WEIR_WHEN
+}
+
+#undef WEIR_HAS
+
+}  // namespace weir::cuda

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nvrtc.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backends/cuda/api.hpp"
+#include "backends/gpu/library.hpp"
+#include "weir/backend_support.hpp"
+
+/// Compiling at run time, with NVRTC.
+namespace weir::cuda {
+namespace {
+
+constexpr const char* variable = "WEIR_NVRTC";
+
+/// NVRTC's functions that are called, all of them required.
+#define WEIR_NVRTC_SYMBOLS(X) \
+  X(nvrtcVersion)             \
+  X(nvrtcGetErrorString)      \
+  X(nvrtcGetNumSupportedArchs)\
+  X(nvrtcGetSupportedArchs)   \
+  X(nvrtcCreateProgram)       \
+  X(nvrtcDestroyProgram)      \
+  X(nvrtcCompileProgram)      \
+  X(nvrtcGetCUBINSize)        \
+  X(nvrtcGetCUBIN)            \
+  X(nvrtcGetPTXSize)          \
+  X(nvrtcGetPTX)              \
+  X(nvrtcGetProgramLogSize)   \
+  X(nvrtcGetProgramLog)
+
+struct Nvrtc {
+#define WEIR_NVRTC_MEMBER(function) decltype(&::function) function = nullptr;
+  WEIR_NVRTC_SYMBOLS(WEIR_NVRTC_MEMBER)
+#undef WEIR_NVRTC_MEMBER
+  int version = 0;                  // 13000: as the driver's
+  std::vector<int> architectures;   // 75, 80, …, ascending
+  std::string description;          // the version and the file, or why there is none
+  bool usable = false;
+};
+
+std::vector<std::string> candidates(int driver_version) {
+  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for.
+  std::vector<std::string> sonames;
+  for (int major = std::max(driver_version / 1000, 12); major >= 12; --major) {
+    sonames.push_back("libnvrtc.so." + std::to_string(major));
+  }
+  std::vector<std::string> names = sonames;
+  for (const char* const root : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const auto folder = support::environment(root); folder && folder->starts_with('/')) {
+      for (const std::string& soname : sonames) names.push_back(*folder + "/lib64/" + soname);
+    }
+  }
+  for (const std::string& soname : sonames) names.push_back("/usr/local/cuda/lib64/" + soname);
+  return names;
+}
+
+void open(Nvrtc& nvrtc, int driver_version) {
+  const std::optional<std::string> chosen = support::environment_path(variable);
+  std::vector<LoadAttempt> attempts;
+  const auto library =
+      gpu::Library::open(chosen ? std::vector<std::string>{*chosen} : candidates(driver_version), attempts);
+  if (!library) {
+    nvrtc.description = "no NVRTC: " + gpu::list_attempts(attempts) + "; " +
+                        (chosen ? "correct or unset WEIR_NVRTC"
+                                : "install the CUDA Toolkit's NVRTC, or name its file in WEIR_NVRTC");
+    return;
+  }
+#define WEIR_NVRTC_FIND(function)                                                                              \
+  nvrtc.function = library->find_as<decltype(&::function)>(#function);                                         \
+  if (nvrtc.function == nullptr) {                                                                             \
+    nvrtc.description = library->path() + " has no " #function "; NVRTC of CUDA 12.0 or later is needed";      \
+    return;                                                                                                    \
+  }
+  WEIR_NVRTC_SYMBOLS(WEIR_NVRTC_FIND)
+#undef WEIR_NVRTC_FIND
+  int major = 0, minor = 0, count = 0;
+  nvrtc.nvrtcVersion(&major, &minor);
+  nvrtc.version = major * 1000 + minor * 10;
+  if (nvrtc.nvrtcGetNumSupportedArchs(&count) == NVRTC_SUCCESS && count > 0) {
+    nvrtc.architectures.resize(static_cast<std::size_t>(count));
+    nvrtc.nvrtcGetSupportedArchs(nvrtc.architectures.data());
+    std::sort(nvrtc.architectures.begin(), nvrtc.architectures.end());
+  }
+  nvrtc.description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + " (" + library->path() + ")";
+  nvrtc.usable = !nvrtc.architectures.empty();
+}
+
+const Nvrtc& nvrtc_for(int driver_version) {
+  static const Nvrtc* const opened = [&] {
+    auto* const nvrtc = new Nvrtc;
+    open(*nvrtc, driver_version);
+    return nvrtc;
+  }();
+  return *opened;
+}
+
+int architecture_number(const DeviceProperties& properties) {
+  return properties.compute_capability_major * 10 + properties.compute_capability_minor;
+}
+
+// --- What the common dialect may include -------------------------------------------------------------------------------
+
+// NVRTC brings no C++ headers; these are the ones that kernels for all backends may include.
+constexpr const char* integer_types = R"(#pragma once
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t; typedef unsigned long uintptr_t; typedef long intptr_t;
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t;
+}
+)";
+constexpr const char* size_types = R"(#pragma once
+typedef unsigned long size_t; typedef long ptrdiff_t;
+namespace std { using ::size_t; using ::ptrdiff_t; }
+)";
+constexpr std::array header_names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
+constexpr std::array header_texts = {integer_types, integer_types, size_types, size_types};
+
+std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
+  std::vector<std::string> list{"--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard)};
+  for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
+  for (const std::string& folder : options.include_directories) list.push_back("--include-path=" + folder);
+  if (options.fast_math) list.emplace_back("--use_fast_math");
+  if (options.debug) {
+    list.emplace_back("--device-debug");
+    list.emplace_back("--generate-line-info");
+  }
+  list.insert(list.end(), options.extra.begin(), options.extra.end());
+  return list;
+}
+
+}  // namespace
+
+std::string Api::describe_compiler() const { return nvrtc_for(driver_version_).description; }
+
+void Api::describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const {
+  const Nvrtc& nvrtc = nvrtc_for(driver_version_);
+  if (!nvrtc.usable) {
+    features.absent(Feature::runtime_compilation, nvrtc.description);
+  } else if (architecture_number(properties) < nvrtc.architectures.front()) {
+    features.absent(Feature::runtime_compilation,
+                    nvrtc.description + " compiles for sm_" + std::to_string(nvrtc.architectures.front()) +
+                        " and later, and this device is " + properties.architecture + "; name an older NVRTC in WEIR_NVRTC");
+  } else {
+    features.native(Feature::runtime_compilation);
+  }
+}
+
+std::vector<std::byte> Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+  const char* const operation = "Device::compile";
+  const Nvrtc& nvrtc = nvrtc_for(driver_version_);
+  if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
+
+  // Machine code for the device itself. For a device that is newer than the compiler, PTX, which the driver compiles.
+  const int architecture = architecture_number(device.properties());
+  const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
+  const std::string target = knows ? device.properties().architecture
+                                   : "compute_" + std::to_string(*std::prev(std::upper_bound(
+                                                      nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
+
+  struct Program {
+    const Nvrtc& nvrtc;
+    nvrtcProgram handle = nullptr;
+    ~Program() {
+      if (handle != nullptr) nvrtc.nvrtcDestroyProgram(&handle);
+    }
+  } program{nvrtc};
+  const auto check = [&](nvrtcResult result, const char* call) {
+    if (result == NVRTC_SUCCESS) return;
+    throw Error(Errc::compilation_failed, operation, device.describe(),
+                std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
+  };
+  check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
+                                 static_cast<int>(header_names.size()), header_texts.data(), header_names.data()),
+        "nvrtcCreateProgram");
+
+  const std::vector<std::string> list = option_list(options, target);
+  std::vector<const char*> pointers;
+  for (const std::string& option : list) pointers.push_back(option.c_str());
+  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
+  std::size_t size = 0;
+  std::string log;
+  if (nvrtc.nvrtcGetProgramLogSize(program.handle, &size) == NVRTC_SUCCESS && size > 1) {
+    log.resize(size);
+    nvrtc.nvrtcGetProgramLog(program.handle, log.data());
+    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+  }
+  if (result != NVRTC_SUCCESS) {
+    throw Error(Errc::compilation_failed, operation, device.describe(),
+                "'" + options.name + "' does not compile for " + target + " with " + nvrtc.description + " (" +
+                    nvrtc.nvrtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
+  }
+  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+
+  std::vector<std::byte> image;
+  if (knows) {
+    check(nvrtc.nvrtcGetCUBINSize(program.handle, &size), "nvrtcGetCUBINSize");
+    image.resize(size);
+    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetCUBIN");
+  } else {
+    check(nvrtc.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize");
+    image.resize(size);
+    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetPTX");
+  }
+  return image;
+}
+
+}  // namespace weir::cuda

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/api.hpp"
+#include "backends/gpu/backend.hpp"
+#include "weir/plugin.hpp"
+
+namespace {
+
+weir::Backend* create(weir::PluginContext& context) {
+  return new weir::gpu::GpuBackend<weir::cuda::Api>(weir::cuda::Api::load(context));
+}
+
+}  // namespace
+
+WEIR_PLUGIN("cuda", WEIR_VERSION_STRING, create)

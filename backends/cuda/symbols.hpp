@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// The driver's functions that this backend calls: its whole surface, as one list.
+///
+///   X(field, function, version, need)
+///
+/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors agree.
+/// `version`: the CUDA version of the signature, as in cudaTypedefs.h; the driver is asked for just that one, whatever it and
+/// the headers have meanwhile (asking with the headers' own version would change signatures under the code).
+/// `need`: `required`, or `optional` where a feature depends on it.
+#define WEIR_CUDA_SYMBOLS(X)                                                                                    \
+  X(GetErrorName, cuGetErrorName, 6000, required)                                                               \
+  X(GetErrorString, cuGetErrorString, 6000, required)                                                           \
+  X(DeviceGetCount, cuDeviceGetCount, 2000, required)                                                           \
+  X(DeviceGet, cuDeviceGet, 2000, required)                                                                     \
+  X(DeviceGetName, cuDeviceGetName, 2000, required)                                                             \
+  X(DeviceGetUuid, cuDeviceGetUuid, 11040, required)                                                            \
+  X(DeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, required)                                                     \
+  X(DeviceTotalMem, cuDeviceTotalMem, 3020, required)                                                           \
+  X(DeviceGetAttribute, cuDeviceGetAttribute, 2000, required)                                                   \
+  X(DeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, required)                                                 \
+  X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, required)                                           \
+  X(CtxGetCurrent, cuCtxGetCurrent, 4000, required)                                                             \
+  X(CtxPushCurrent, cuCtxPushCurrent, 4000, required)                                                           \
+  X(CtxPopCurrent, cuCtxPopCurrent, 4000, required)                                                             \
+  X(CtxGetDevice, cuCtxGetDevice, 2000, required)                                                               \
+  X(DeviceSynchronize, cuCtxSynchronize, 2000, required)                                                        \
+  X(GetStreamPriorityRange, cuCtxGetStreamPriorityRange, 5050, required)                                        \
+  X(CtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, required)                                                 \
+  X(CtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000, required)                                               \
+  X(StreamCreateWithPriority, cuStreamCreateWithPriority, 5050, required)                                       \
+  X(StreamDestroy, cuStreamDestroy, 4000, required)                                                             \
+  X(StreamQuery, cuStreamQuery, 2000, required)                                                                 \
+  X(StreamSynchronize, cuStreamSynchronize, 2000, required)                                                     \
+  X(StreamWaitEvent, cuStreamWaitEvent, 3020, required)                                                         \
+  X(StreamGetFlags, cuStreamGetFlags, 5050, required)                                                           \
+  X(StreamGetPriority, cuStreamGetPriority, 5050, required)                                                     \
+  X(StreamGetCtx, cuStreamGetCtx, 9020, required)                                                               \
+  X(StreamGetId, cuStreamGetId, 12000, optional)                                                                \
+  X(StreamGetAttribute, cuStreamGetAttribute, 11000, optional)                                                  \
+  X(StreamSetAttribute, cuStreamSetAttribute, 11000, optional)                                                  \
+  X(StreamCopyAttributes, cuStreamCopyAttributes, 11000, optional)                                              \
+  X(StreamAddCallback, cuStreamAddCallback, 5000, required)                                                     \
+  X(LaunchHostFunc, cuLaunchHostFunc, 10000, required)                                                          \
+  X(StreamAttachMemAsync, cuStreamAttachMemAsync, 6000, required)                                               \
+  X(StreamWaitValue32, cuStreamWaitValue32, 11070, optional)                                                    \
+  X(StreamWaitValue64, cuStreamWaitValue64, 11070, optional)                                                    \
+  X(StreamWriteValue32, cuStreamWriteValue32, 11070, optional)                                                  \
+  X(StreamWriteValue64, cuStreamWriteValue64, 11070, optional)                                                  \
+  X(StreamBatchMemOp, cuStreamBatchMemOp, 11070, optional)                                                      \
+  X(EventCreate, cuEventCreate, 2000, required)                                                                 \
+  X(EventDestroy, cuEventDestroy, 4000, required)                                                               \
+  X(EventRecord, cuEventRecord, 2000, required)                                                                 \
+  X(EventRecordWithFlags, cuEventRecordWithFlags, 11010, optional)                                              \
+  X(EventQuery, cuEventQuery, 2000, required)                                                                   \
+  X(EventSynchronize, cuEventSynchronize, 2000, required)                                                       \
+  X(EventElapsedTime, cuEventElapsedTime, 2000, required)                                                       \
+  X(IpcGetEventHandle, cuIpcGetEventHandle, 4010, optional)                                                     \
+  X(IpcOpenEventHandle, cuIpcOpenEventHandle, 4010, optional)                                                   \
+  X(IpcGetMemHandle, cuIpcGetMemHandle, 4010, optional)                                                         \
+  X(IpcOpenMemHandle, cuIpcOpenMemHandle, 11000, optional)                                                      \
+  X(IpcCloseMemHandle, cuIpcCloseMemHandle, 4010, optional)                                                     \
+  X(MemGetInfo, cuMemGetInfo, 3020, required)                                                                   \
+  X(MemAlloc, cuMemAlloc, 3020, required)                                                                       \
+  X(MemFree, cuMemFree, 3020, required)                                                                         \
+  X(MemHostAlloc, cuMemHostAlloc, 2020, required)                                                               \
+  X(MemFreeHost, cuMemFreeHost, 2000, required)                                                                 \
+  X(MemAllocManaged, cuMemAllocManaged, 6000, required)                                                         \
+  X(MemHostRegister, cuMemHostRegister, 6050, optional)                                                         \
+  X(MemHostUnregister, cuMemHostUnregister, 4000, optional)                                                     \
+  X(MemHostGetDevicePointer, cuMemHostGetDevicePointer, 3020, required)                                         \
+  X(MemPrefetchAsync, cuMemPrefetchAsync, 8000, optional)                                                       \
+  X(MemcpyAsync, cuMemcpyAsync, 4000, required)                                                                 \
+  X(Memcpy2DAsync, cuMemcpy2DAsync, 3020, required)                                                             \
+  X(MemcpyPeerAsync, cuMemcpyPeerAsync, 4000, required)                                                         \
+  X(MemsetD8Async, cuMemsetD8Async, 3020, required)                                                             \
+  X(MemsetD16Async, cuMemsetD16Async, 3020, required)                                                           \
+  X(MemsetD32Async, cuMemsetD32Async, 3020, required)                                                           \
+  X(MemsetD2D8Async, cuMemsetD2D8Async, 3020, required)                                                         \
+  X(MemsetD2D16Async, cuMemsetD2D16Async, 3020, required)                                                       \
+  X(MemsetD2D32Async, cuMemsetD2D32Async, 3020, required)                                                       \
+  X(MemAllocAsync, cuMemAllocAsync, 11020, optional)                                                            \
+  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, optional)                                            \
+  X(MemFreeAsync, cuMemFreeAsync, 11020, optional)                                                              \
+  X(MemPoolCreate, cuMemPoolCreate, 11020, optional)                                                            \
+  X(MemPoolDestroy, cuMemPoolDestroy, 11020, optional)                                                          \
+  X(MemPoolTrimTo, cuMemPoolTrimTo, 11020, optional)                                                            \
+  X(MemPoolGetAttribute, cuMemPoolGetAttribute, 11020, optional)                                                \
+  X(MemPoolSetAttribute, cuMemPoolSetAttribute, 11020, optional)                                                \
+  X(MemPoolSetAccess, cuMemPoolSetAccess, 11020, optional)                                                      \
+  X(DeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, optional)                                        \
+  X(ModuleLoadDataEx, cuModuleLoadDataEx, 2010, required)                                                       \
+  X(ModuleUnload, cuModuleUnload, 2000, required)                                                               \
+  X(ModuleGetFunction, cuModuleGetFunction, 2000, required)                                                     \
+  X(ModuleGetGlobal, cuModuleGetGlobal, 3020, required)                                                         \
+  X(FuncGetAttribute, cuFuncGetAttribute, 2020, required)                                                       \
+  X(FuncSetAttribute, cuFuncSetAttribute, 9000, required)                                                       \
+  X(OccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, required)     \
+  X(LaunchKernel, cuLaunchKernel, 4000, required)                                                               \
+  X(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, optional)                                         \
+  X(StreamBeginCapture, cuStreamBeginCapture, 10010, required)                                                  \
+  X(StreamEndCapture, cuStreamEndCapture, 10000, required)                                                      \
+  X(StreamGetCaptureInfo, cuStreamGetCaptureInfo, 11030, required)                                              \
+  X(StreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030, required)                        \
+  X(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010, required)                        \
+  X(UserObjectCreate, cuUserObjectCreate, 11030, required)                                                      \
+  X(UserObjectRelease, cuUserObjectRelease, 11030, required)                                                    \
+  X(GraphRetainUserObject, cuGraphRetainUserObject, 11030, required)                                            \
+  X(GraphReleaseUserObject, cuGraphReleaseUserObject, 11030, required)                                          \
+  X(GraphCreate, cuGraphCreate, 10000, required)                                                                \
+  X(GraphDestroy, cuGraphDestroy, 10000, required)                                                              \
+  X(GraphClone, cuGraphClone, 10000, required)                                                                  \
+  X(GraphGetNodes, cuGraphGetNodes, 10000, required)                                                            \
+  X(GraphGetEdges, cuGraphGetEdges, 10000, required)                                                            \
+  X(GraphNodeGetType, cuGraphNodeGetType, 10000, required)                                                      \
+  X(GraphDebugDotPrint, cuGraphDebugDotPrint, 11030, optional)                                                  \
+  X(GraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, required)                                          \
+  X(GraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, required)                                \
+  X(GraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, required)                                          \
+  X(GraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000, required)                                          \
+  X(GraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070, optional)                                          \
+  X(GraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, required)                                    \
+  X(GraphUpload, cuGraphUpload, 11010, optional)                                                                \
+  X(GraphLaunch, cuGraphLaunch, 10000, required)                                                                \
+  X(GraphExecUpdate, cuGraphExecUpdate, 12000, required)                                                        \
+  X(GraphExecDestroy, cuGraphExecDestroy, 10000, required)
+
+namespace weir::cuda {
+
+/// An edge's ports and type; kept from the older headers' ignorance of CUgraphEdgeData (12.3).
+struct EdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+};
+
+/// What adding a conditional node takes and gives: CUgraphNodeParams (12.3) with `conditional` in place.
+struct ConditionalNodeParams {
+  int type;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, 13
+  int reserved0[3];
+  std::uint64_t handle;
+  int condition_type;  // CU_GRAPH_COND_TYPE_IF 0, WHILE 1
+  unsigned size;
+  CUgraph* bodies;
+  CUcontext context;
+  long long reserved1[25];
+  long long reserved2;
+};
+
+}  // namespace weir::cuda
+
+/// Functions that are newer than the oldest headers that this builds with (12.0), with their signatures:
+///
+///   Y(field, function, version, (parameters))    all are optional
+#define WEIR_CUDA_NEWER_SYMBOLS(Y)                                                                                          \
+  Y(StreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030,                                                          \
+    (CUstream, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, CUstreamCaptureMode))                      \
+  Y(GraphGetEdgesAndData, cuGraphGetEdges, 12030, (CUgraph, CUgraphNode*, CUgraphNode*, weir::cuda::EdgeData*, size_t*))    \
+  Y(GraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030,                                                    \
+    (std::uint64_t*, CUgraph, CUcontext, unsigned, unsigned))                                                               \
+  Y(GraphAddNode, cuGraphAddNode, 12030,                                                                                    \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, weir::cuda::ConditionalNodeParams*))   \
+  Y(FuncGetName, cuFuncGetName, 12030, (const char**, CUfunction))                                                          \
+  Y(FuncGetParamInfo, cuFuncGetParamInfo, 12040, (CUfunction, size_t, size_t*, size_t*))                                    \
+  Y(FuncLoad, cuFuncLoad, 12040, (CUfunction))                                                                              \
+  Y(ModuleGetFunctionCount, cuModuleGetFunctionCount, 12040, (unsigned*, CUmodule))                                         \
+  Y(ModuleEnumerateFunctions, cuModuleEnumerateFunctions, 12040, (CUfunction*, unsigned, CUmodule))
+
+namespace weir::cuda {
+
+/// The table: a pointer for each function, null where an optional one is not there.
+struct Symbols {
+#define WEIR_CUDA_MEMBER(field, function, version, need) PFN_##function##_v##version field = nullptr;
+  WEIR_CUDA_SYMBOLS(WEIR_CUDA_MEMBER)
+#undef WEIR_CUDA_MEMBER
+#define WEIR_CUDA_MEMBER(field, function, version, parameters) CUresult(CUDAAPI* field) parameters = nullptr;
+  WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_MEMBER)
+#undef WEIR_CUDA_MEMBER
+};
+
+}  // namespace weir::cuda

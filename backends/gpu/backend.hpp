@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/gpu/device_impl.hpp"
+#include "backends/gpu/graph_impl.hpp"
+#include "backends/gpu/stream_capture_impl.hpp"
+#include "backends/gpu/stream_impl.hpp"
+#include "backends/gpu/stream_memory_impl.hpp"
+
+namespace weir::gpu {
+
+/// A vendor's driver, opened. All that CUDA and HIP have in common is in this folder, written over a policy `Api`, which has
+///
+///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
+///               FunctionHandle, PoolHandle, UserObject, HostNodeParameters, BatchOperation, ConditionalHandle, and the
+///               enumerations that are passed through
+///   constants   success, not_ready, not_found, max_batch, and the flags of streams, graphs and user objects
+///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch): a
+///               table of pointers; and, in lower case, one for each thing that differs (copy_async, capture_info, …)
+///   Current     makes a device current for a scope, and restores what was
+///
+/// backends/cuda/api.hpp is such a policy.
+template <class Api>
+class GpuBackend final : public Backend {
+ public:
+  explicit GpuBackend(const Api& api) : Backend(Api::backend_name) {
+    mutable_versions() = api.versions();
+    const int count = api.device_count();
+    for (int ordinal = 0; ordinal < count; ++ordinal) add_device(*new GpuDevice<Api>(*this, api, ordinal));
+  }
+};
+
+}  // namespace weir::gpu

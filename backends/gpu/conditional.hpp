@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "backends/gpu/errors.hpp"
+
+namespace weir::gpu {
+
+/// The kernel that looks at a value in memory and tells the driver whether to run a conditional node's body. A driver takes
+/// a condition from device code only.
+template <class Api>
+class ConditionalKernel {
+ public:
+  /// The device is current.
+  template <class Object>
+  ConditionalKernel(const Api& api, const Object& object) : api_(api) {
+    check(api, api.load_conditional_kernel(module_, function_), "Stream::capture_if", object);
+  }
+  // Kept for the life of the process, as the device is.
+  ConditionalKernel(const ConditionalKernel&) = delete;
+  ConditionalKernel& operator=(const ConditionalKernel&) = delete;
+
+  typename Api::Result launch(typename Api::StreamHandle stream, typename Api::ConditionalHandle handle,
+                              const std::uint32_t* condition) const {
+    void* arguments[] = {&handle, &condition};
+    return api_.LaunchKernel(function_, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+  }
+
+ private:
+  const Api& api_;
+  typename Api::ModuleHandle module_ = nullptr;
+  typename Api::FunctionHandle function_ = nullptr;
+};
+
+}  // namespace weir::gpu

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/gpu/errors.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+
+namespace weir::gpu {
+
+template <class Api>
+class EventPool;
+template <class Api>
+class GpuEvent;
+template <class Api>
+class GpuMemoryPool;
+template <class Api>
+class GpuStream;
+template <class Api>
+class ConditionalKernel;
+
+/// A native event that one stream's wrappers share for `wait(Stream&)`.
+template <class Api>
+struct CachedEvent {
+  const Api& api;
+  typename Api::EventHandle handle;
+  ~CachedEvent() { log_failure(api, api.EventDestroy(handle), "while a stream's cached event was destroyed", "weir"); }
+};
+
+/// One device. What it does is the same for each vendor; how the driver is told is `Api`'s.
+template <class Api>
+class GpuDevice final : public Device {
+ public:
+  using Context = typename Api::DeviceContext;
+  using Current = typename Api::Current;
+  using StreamHandle = typename Api::StreamHandle;
+
+  GpuDevice(Backend& backend, const Api& api, int ordinal);
+
+  const Api& api() const noexcept { return api_; }
+  /// What the driver calls the device. Opened when it is first needed: it costs memory on the device.
+  const Context& context() const {
+    if (!opened_.load(std::memory_order_acquire)) [[unlikely]] open();
+    return context_;
+  }
+  /// Makes the device the calling thread's current one for the life of the result, if it is not already.
+  [[nodiscard]] Current make_current() const { return Current(api_, context()); }
+  /// The same for calls that take an object which knows its device: only drivers that insist on it get it.
+  [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
+  EventPool<Api>& events() noexcept { return *events_; }
+
+  /// Captures of the bodies of conditional nodes, where some operations are not allowed.
+  bool is_conditional_body(std::uint64_t capture_id) const;
+  void add_conditional_body(std::uint64_t capture_id);
+  void remove_conditional_body(std::uint64_t capture_id) noexcept;
+  ConditionalKernel<Api>& conditional_kernel();
+  /// A stream to capture such a body on.
+  StreamPtr create_body_stream();
+
+  /// The event by which other streams wait for `stream`; the same for all wrappers of one native stream, unless `shared` is
+  /// false, since the handle of a per-thread default stream names another stream in each thread.
+  std::shared_ptr<const CachedEvent<Api>> cached_event(StreamHandle stream, bool shared);
+
+  void add_pool(GpuMemoryPool<Api>& pool);
+  void remove_pool(GpuMemoryPool<Api>& pool) noexcept;
+
+ protected:
+  StreamPtr do_create_stream(bool blocking, int priority) override;
+  StreamPtr do_create_default_stream() override;
+  StreamPtr do_create_per_thread_stream() override;
+  StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) override;
+  PriorityRange do_priority_range() const override;
+  EventPtr do_create_event(const EventOptions& options) override;
+  EventPtr do_open_event(const InterprocessHandle& handle) override;
+  void* do_allocate(std::size_t bytes, MemoryKind kind) override;
+  void do_deallocate(void* memory, MemoryKind kind) override;
+  MemoryInfo do_memory_info() const override;
+  void do_copy(void* destination, const void* source, std::size_t bytes) override;
+  void* do_register_host(void* data, std::size_t bytes) override;
+  void do_unregister_host(void* data) override;
+  MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options) override;
+  MemoryPoolPtr do_default_memory_pool() override;
+  InterprocessHandle do_interprocess_handle(const Allocation& allocation) const override;
+  void* do_open_memory(const InterprocessHandle& handle) override;
+  void do_close_memory(void* memory) override;
+  bool do_can_access_peer(const Device& peer) const override;
+  void do_enable_peer_access(const Device& peer) override;
+  void do_disable_peer_access(const Device& peer) override;
+  ModulePtr do_load_module(std::span<const std::byte> image) override;
+  ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  void do_synchronize() override;
+
+ private:
+  void open() const;
+  StreamHandle copy_stream();
+  /// Lets another device address what this one's pools hold, or no longer.
+  void admit(const GpuDevice& reader, bool allowed);
+
+  const Api& api_;
+  mutable std::mutex open_mutex_;
+  mutable std::atomic<bool> opened_{false};
+  mutable Context context_{};
+  mutable PriorityRange priorities_{};
+  EventPool<Api>* events_;  // never destroyed: events may outlive main
+
+  std::atomic<std::uint32_t> body_count_{0};
+  mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make what is missing
+  std::vector<std::uint64_t> bodies_;
+  std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
+  std::map<StreamHandle, std::weak_ptr<const CachedEvent<Api>>> cached_events_;
+  std::size_t sweep_cached_events_at_ = 64;
+  std::vector<GpuMemoryPool<Api>*> pools_;
+  std::vector<const GpuDevice*> readers_;  // the devices that may address this one's memory
+  StreamHandle copy_stream_ = nullptr;
+};
+
+}  // namespace weir::gpu

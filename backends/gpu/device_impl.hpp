@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/conditional.hpp"
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/event.hpp"
+#include "backends/gpu/memory_pool.hpp"
+#include "backends/gpu/module.hpp"
+#include "backends/gpu/stream.hpp"
+
+namespace weir::gpu {
+
+template <class Api>
+GpuDevice<Api>::GpuDevice(Backend& backend, const Api& api, int ordinal)
+    : Device(backend, ordinal, api.device_number(ordinal)), api_(api), events_(new EventPool<Api>(*this)) {
+  api.describe_device(ordinal, mutable_properties(), mutable_features());
+}
+
+template <class Api>
+void GpuDevice<Api>::open() const {
+  const std::lock_guard lock(open_mutex_);
+  if (opened_.load(std::memory_order_relaxed)) return;
+  check(api_, api_.open_device(ordinal(), context_), "Device", *this);
+  const Current current(api_, context_);
+  check(api_, api_.GetStreamPriorityRange(&priorities_.least, &priorities_.greatest), "Device::priority_range", *this);
+  opened_.store(true, std::memory_order_release);
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+template <class Api>
+PriorityRange GpuDevice<Api>::do_priority_range() const {
+  (void)context();
+  return priorities_;
+}
+
+template <class Api>
+StreamPtr GpuDevice<Api>::do_create_stream(bool blocking, int priority) {
+  const auto current = make_current();
+  StreamHandle handle = nullptr;
+  check(api_, api_.StreamCreateWithPriority(&handle, blocking ? Api::stream_blocking : Api::stream_non_blocking, priority),
+        "Device::create_stream", *this);
+  return make<GpuStream<Api>>(*this, handle, StreamKind::owned);
+}
+
+template <class Api>
+StreamPtr GpuDevice<Api>::create_body_stream() {
+  const auto current = make_current();
+  StreamHandle handle = nullptr;
+  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, priorities_.least), "Stream::capture_if", *this);
+  // Borrowed, so that each check asks the driver: the core knows nothing of the capture that the stream will be in.
+  std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
+    log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
+  });
+  return make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true);
+}
+
+template <class Api>
+StreamPtr GpuDevice<Api>::do_create_default_stream() {
+  (void)context();
+  return make<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default);
+}
+
+template <class Api>
+StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
+  (void)context();
+  return make<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default);
+}
+
+template <class Api>
+StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
+  const char* const operation = "Device::wrap_stream";
+  auto native = static_cast<StreamHandle>(handle);
+  StreamKind kind = ownership == Ownership::adopt ? StreamKind::adopted : StreamKind::borrowed;
+  if (handle == nullptr || native == api_.legacy_stream()) {
+    kind = StreamKind::legacy_default;
+    native = api_.legacy_stream();
+  } else if (native == api_.per_thread_stream()) {
+    kind = StreamKind::per_thread_default;
+  }
+  if (kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default) {
+    if (ownership == Ownership::adopt) {
+      throw Error(Errc::invalid_argument, operation, describe(), "the handle stands for a default stream, which cannot be owned; "
+                                                                 "borrow it");
+    }
+  } else if (const int found = api_.device_of(native); found >= 0 && found != ordinal()) {
+    throw Error(Errc::wrong_device, operation, describe(),
+                "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
+  }
+  (void)context();
+  return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
+}
+
+// --- Events -----------------------------------------------------------------------------------------------------------
+
+template <class Api>
+EventPtr GpuDevice<Api>::do_create_event(const EventOptions& options) {
+  if (!options.interprocess) [[likely]] return events_->take(options);
+  return make<GpuEvent<Api>>(*this, options, events_->make_native(options), GpuEvent<Api>::Origin::own);
+}
+
+template <class Api>
+EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
+  const auto current = make_current();
+  typename Api::EventHandle native = nullptr;
+  check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
+  return make<GpuEvent<Api>>(*this, EventOptions{.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
+}
+
+template <class Api>
+std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandle stream, bool shared) {
+  const auto make_one = [&] {
+    return std::make_shared<const CachedEvent<Api>>(CachedEvent<Api>{api_, events_->make_native({})});
+  };
+  if (!shared) return make_one();
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<const CachedEvent<Api>>& slot = cached_events_[stream];
+  auto event = slot.lock();
+  if (!event) {
+    event = make_one();
+    slot = event;
+    // Handles come and go; entries of streams that are gone are dropped when their number has doubled.
+    if (cached_events_.size() >= sweep_cached_events_at_) {
+      std::erase_if(cached_events_, [](const auto& entry) { return entry.second.expired(); });
+      sweep_cached_events_at_ = std::max<std::size_t>(64, cached_events_.size() * 2);
+    }
+  }
+  return event;
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
+  const auto current = make_current();
+  void* memory = nullptr;
+  const auto result = api_.allocate(memory, bytes, kind);
+  if (result != Api::success) {
+    fail(api_, result, "Device::allocate", describe(),
+         std::to_string(bytes) + " bytes of " + std::string(to_string(kind)) + " memory: " +
+             std::string(Api::meaning(result).detail));
+  }
+  return memory;
+}
+
+template <class Api>
+void GpuDevice<Api>::do_deallocate(void* memory, MemoryKind kind) {
+  const auto current = make_current();
+  const auto result = api_.deallocate(memory, kind);
+  if (!Api::is_shut_down(result)) check(api_, result, "Device::allocate (free)", *this);
+}
+
+template <class Api>
+MemoryInfo GpuDevice<Api>::do_memory_info() const {
+  const auto current = make_current();
+  MemoryInfo info;
+  check(api_, api_.MemGetInfo(&info.free, &info.total), "Device::memory_info", *this);
+  return info;
+}
+
+template <class Api>
+typename GpuDevice<Api>::StreamHandle GpuDevice<Api>::copy_stream() {
+  const std::lock_guard lock(mutex_);
+  if (copy_stream_ == nullptr) {
+    check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, priorities_.least), "Device::copy", *this);
+  }
+  return copy_stream_;
+}
+
+template <class Api>
+void GpuDevice<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
+  // On a stream of its own: the driver's blocking copy is ordered against the legacy default stream, this one is in no order.
+  const auto current = make_current();
+  const StreamHandle stream = copy_stream();
+  check(api_, api_.copy_async(destination, source, bytes, stream), "Device::copy", *this);
+  check(api_, api_.StreamSynchronize(stream), "Device::copy", *this);
+}
+
+template <class Api>
+void* GpuDevice<Api>::do_register_host(void* data, std::size_t bytes) {
+  const auto current = make_current();
+  void* device_pointer = nullptr;
+  check(api_, api_.register_host(data, bytes, device_pointer), "Device::register_host", *this);
+  return device_pointer;
+}
+
+template <class Api>
+void GpuDevice<Api>::do_unregister_host(void* data) {
+  const auto current = make_current();
+  const auto result = api_.MemHostUnregister(data);
+  if (!Api::is_shut_down(result)) check(api_, result, "HostRegistration", *this);
+}
+
+template <class Api>
+MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& options) {
+  const char* const operation = "Device::create_memory_pool";
+  const auto current = make_current();
+  typename Api::PoolHandle handle = nullptr;
+  check(api_, api_.create_pool(context(), options.max_size, handle), operation, *this);
+  MemoryPoolPtr pool = make<GpuMemoryPool<Api>>(*this, handle, true);
+  if (options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
+  return pool;
+}
+
+template <class Api>
+MemoryPoolPtr GpuDevice<Api>::do_default_memory_pool() {
+  const auto current = make_current();
+  typename Api::PoolHandle handle = nullptr;
+  check(api_, api_.default_pool(context(), handle), "Device::default_memory_pool", *this);
+  return make<GpuMemoryPool<Api>>(*this, handle, false);
+}
+
+template <class Api>
+void GpuDevice<Api>::add_pool(GpuMemoryPool<Api>& pool) {
+  const std::lock_guard lock(mutex_);
+  for (const GpuDevice* reader : readers_) {
+    check(api_, api_.set_pool_access(pool.native(), reader->context(), true), "Device::create_memory_pool", *this);
+  }
+  pools_.push_back(&pool);
+}
+
+template <class Api>
+void GpuDevice<Api>::remove_pool(GpuMemoryPool<Api>& pool) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase(pools_, &pool);
+}
+
+template <class Api>
+InterprocessHandle GpuDevice<Api>::do_interprocess_handle(const Allocation& allocation) const {
+  const auto current = make_current();
+  InterprocessHandle handle;
+  check(api_, api_.memory_to_handle(allocation.data(), handle), "Device::interprocess_handle", *this);
+  return handle;
+}
+
+template <class Api>
+void* GpuDevice<Api>::do_open_memory(const InterprocessHandle& handle) {
+  const auto current = make_current();
+  void* memory = nullptr;
+  check(api_, api_.memory_from_handle(handle, memory), "Device::open_allocation", *this);
+  return memory;
+}
+
+template <class Api>
+void GpuDevice<Api>::do_close_memory(void* memory) {
+  const auto current = make_current();
+  const auto result = api_.close_memory(memory);
+  if (!Api::is_shut_down(result)) check(api_, result, "Device::open_allocation (close)", *this);
+}
+
+// --- Peers ------------------------------------------------------------------------------------------------------------
+
+template <class Api>
+bool GpuDevice<Api>::do_can_access_peer(const Device& peer) const {
+  bool can = false;
+  check(api_, api_.can_access_peer(ordinal(), peer.ordinal(), can), "Device::can_access_peer", *this);
+  return can;
+}
+
+template <class Api>
+void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
+  // The access is this device's alone, so the peer is not changed but for which pools let this device in.
+  auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
+  {
+    const auto current = make_current();
+    check(api_, api_.enable_peer(owner.context()), "Device::enable_peer_access", *this);
+  }
+  owner.admit(*this, true);
+}
+
+template <class Api>
+void GpuDevice<Api>::do_disable_peer_access(const Device& peer) {
+  auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
+  owner.admit(*this, false);
+  const auto current = make_current();
+  check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
+}
+
+template <class Api>
+void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
+  const char* const operation = allowed ? "Device::enable_peer_access" : "Device::disable_peer_access";
+  const auto current = make_current();
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find(readers_.begin(), readers_.end(), &reader);
+  if ((known != readers_.end()) == allowed) return;
+  if (supports(Feature::memory_pools)) {
+    typename Api::PoolHandle own = nullptr;
+    check(api_, api_.default_pool(context(), own), operation, *this);
+    check(api_, api_.set_pool_access(own, reader.context(), allowed), operation, *this);
+    for (const GpuMemoryPool<Api>* pool : pools_) {
+      check(api_, api_.set_pool_access(pool->native(), reader.context(), allowed), operation, *this);
+    }
+  }
+  if (allowed) {
+    readers_.push_back(&reader);
+  } else {
+    readers_.erase(known);
+  }
+}
+
+// --- Modules ----------------------------------------------------------------------------------------------------------
+
+template <class Api>
+ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
+  // A terminating null, which text images need and others ignore.
+  std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
+  const auto current = make_current();
+  typename Api::ModuleHandle module = nullptr;
+  std::string log;
+  const auto result = api_.load_module(module, copy.c_str(), log);
+  if (result != Api::success) {
+    const std::string detail(Api::meaning(result).detail);
+    throw Error(Api::meaning(result).errc == Errc::out_of_memory ? Errc::out_of_memory : Errc::invalid_image,
+                "Device::load_module", describe(),
+                detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
+                native_error(api_, result));
+  }
+  return make<GpuModule<Api>>(*this, module);
+}
+
+template <class Api>
+ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
+  const std::vector<std::byte> image = api_.compile(*this, source, options);
+  return do_load_module(image);
+}
+
+template <class Api>
+void GpuDevice<Api>::do_synchronize() {
+  const auto current = make_current();
+  check(api_, api_.DeviceSynchronize(), "Device::synchronize", *this);
+}
+
+// --- Conditional nodes ------------------------------------------------------------------------------------------------
+
+template <class Api>
+bool GpuDevice<Api>::is_conditional_body(std::uint64_t capture_id) const {
+  if (body_count_.load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard lock(mutex_);
+  return std::find(bodies_.begin(), bodies_.end(), capture_id) != bodies_.end();
+}
+
+template <class Api>
+void GpuDevice<Api>::add_conditional_body(std::uint64_t capture_id) {
+  const std::lock_guard lock(mutex_);
+  bodies_.push_back(capture_id);
+  body_count_.store(static_cast<std::uint32_t>(bodies_.size()), std::memory_order_release);
+}
+
+template <class Api>
+void GpuDevice<Api>::remove_conditional_body(std::uint64_t capture_id) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase(bodies_, capture_id);
+  body_count_.store(static_cast<std::uint32_t>(bodies_.size()), std::memory_order_release);
+}
+
+template <class Api>
+ConditionalKernel<Api>& GpuDevice<Api>::conditional_kernel() {
+  const auto current = make_current();
+  const std::lock_guard lock(mutex_);
+  if (!conditional_kernel_) {
+    const CaptureModeScope<Api> relaxed(api_);
+    conditional_kernel_ = std::make_unique<ConditionalKernel<Api>>(api_, *this);
+  }
+  return *conditional_kernel_;
+}
+
+}  // namespace weir::gpu

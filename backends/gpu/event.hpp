@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/errors.hpp"
+#include "backends/gpu/free_list.hpp"
+#include "weir/event.hpp"
+
+namespace weir::gpu {
+
+/// An event. Those for use within the process go back to the device's pool with their last owner, native event and all: a
+/// driver lets an event be recorded anew whatever still waits for its earlier record.
+template <class Api>
+class GpuEvent final : public Event {
+ public:
+  using Handle = typename Api::EventHandle;
+
+  enum class Origin : std::uint8_t { pooled, own, opened };
+
+  GpuEvent(GpuDevice<Api>& device, const EventOptions& options, Handle handle, Origin origin)
+      : Event(device, options, handle), origin_(origin) {}
+
+  Handle native() const noexcept { return static_cast<Handle>(handle()); }
+  /// Whether the native event's state is this event's. A pooled event that was not recorded yet in this life has that of its
+  /// former one; one that foreign code may have recorded, or another process, is taken at its word.
+  bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
+  void renew(Handle handle) noexcept { set_native_handle(handle); }
+
+  FreeListHook pool_hook;
+
+ protected:
+  Disposal disposal() const noexcept override {
+    return origin_ == Origin::pooled && !is_shared() ? Disposal::anywhere : Disposal::driver;
+  }
+
+  void dispose() noexcept override {
+    GpuDevice<Api>& owner = own_device();
+    if (origin_ != Origin::pooled || is_shared()) {
+      // What foreign code did with the handle is not known: the next life begins with another.
+      log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was destroyed", owner.describe());
+      set_native_handle(nullptr);
+    }
+    if (origin_ != Origin::pooled) {
+      delete this;
+      return;
+    }
+    reset_state();
+    owner.events().give_back(*this);
+  }
+
+  bool do_is_complete() const override {
+    if (!counts()) return true;
+    const Api& api = own_device().api();
+    const auto current = own_device().make_current_for_object();
+    const auto result = api.EventQuery(native());
+    if (result == Api::not_ready) return false;
+    check(api, result, "Event::is_complete", *this);
+    return true;
+  }
+
+  void do_synchronize() const override {
+    if (!counts()) return;
+    const Api& api = own_device().api();
+    const auto current = own_device().make_current_for_object();
+    check(api, api.EventSynchronize(native()), "Event::synchronize", *this);
+  }
+
+  double do_elapsed_ms_since(const Event& start) const override {
+    const Api& api = own_device().api();
+    const auto current = own_device().make_current_for_object();
+    float milliseconds = 0;
+    const auto result = api.EventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).native(), native());
+    if (result == Api::not_ready) {
+      throw Error(Errc::not_ready, "Event::elapsed_since", describe(),
+                  "one of the two events is not complete; synchronize with the later one first", native_error(api, result));
+    }
+    check(api, result, "Event::elapsed_since", *this);
+    return milliseconds;
+  }
+
+  InterprocessHandle do_interprocess_handle() const override {
+    const Api& api = own_device().api();
+    InterprocessHandle handle;
+    check(api, api.event_to_handle(native(), handle), "Event::interprocess_handle", *this);
+    return handle;
+  }
+
+ private:
+  GpuDevice<Api>& own_device() const noexcept { return static_cast<GpuDevice<Api>&>(device()); }
+
+  Origin origin_;
+};
+
+/// A device's events that are not in use, by what they were made for.
+template <class Api>
+class EventPool {
+ public:
+  explicit EventPool(GpuDevice<Api>& device) noexcept : device_(device) {}
+
+  EventPtr take(const EventOptions& options) {
+    FreeList<GpuEvent<Api>>& list = lists_[index(options)];
+    GpuEvent<Api>* event = list.take();
+    if (event == nullptr) {
+      event = new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
+      list.adopt(event);
+    } else if (event->native() == nullptr) [[unlikely]] {
+      try {
+        event->renew(make_native(options));
+      } catch (...) {
+        list.give_back(event);
+        throw;
+      }
+    }
+    return EventPtr(event);
+  }
+
+  void give_back(GpuEvent<Api>& event) noexcept { lists_[index(event.options())].give_back(&event); }
+
+  typename Api::EventHandle make_native(const EventOptions& options) const {
+    const Api& api = device_.api();
+    const auto current = device_.make_current();
+    typename Api::EventHandle handle = nullptr;
+    check(api, api.EventCreate(&handle, Api::event_flags(options)), "Device::create_event", device_);
+    return handle;
+  }
+
+ private:
+  static std::size_t index(const EventOptions& o) noexcept {
+    return (o.timing ? 1U : 0U) + (o.blocking_sync ? 2U : 0U);
+  }
+
+  GpuDevice<Api>& device_;
+  FreeList<GpuEvent<Api>> lists_[4];
+};
+
+}  // namespace weir::gpu

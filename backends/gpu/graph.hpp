@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/graph_errors.hpp"
+#include "weir/graph.hpp"
+
+namespace weir::gpu {
+
+enum class GraphOwnership : std::uint8_t {
+  own,         ///< destroyed with the object
+  of_capture,  ///< a look at a graph that is being captured
+};
+
+/// What executables were made of, for adding it to a capture as a child: the graph as it was then.
+template <class Api>
+class GraphTemplate {
+ public:
+  using Handle = typename Api::GraphHandle;
+
+  GraphTemplate(const Api& api, GraphPtr graph, Handle handle) : api_(api), graph_(std::move(graph)), handle_(handle) {}
+  ~GraphTemplate() {
+    if (copied_) log_failure(api_, api_.GraphDestroy(handle_), "while a graph was destroyed", "weir");
+  }
+  GraphTemplate(const GraphTemplate&) = delete;
+  GraphTemplate& operator=(const GraphTemplate&) = delete;
+
+  template <class F>
+  void with_handle(F&& function) const {
+    const std::lock_guard lock(mutex_);
+    function(handle_);
+  }
+
+  /// The graph is about to change: from here on this is a copy.
+  typename Api::Result become_copy() {
+    const std::lock_guard lock(mutex_);
+    Handle copy = nullptr;
+    const auto result = api_.GraphClone(&copy, handle_);
+    if (result != Api::success) return result;
+    handle_ = copy;
+    copied_ = true;
+    graph_.reset();
+    return result;
+  }
+
+ private:
+  const Api& api_;
+  mutable std::mutex mutex_;
+  GraphPtr graph_;  // keeps `handle_` until this is a copy
+  Handle handle_;
+  bool copied_ = false;
+};
+
+/// A captured graph. Drivers do not guard graphs against use by several threads; a lock does.
+template <class Api>
+class GpuGraph final : public Graph {
+ public:
+  using Handle = typename Api::GraphHandle;
+  using NodeHandle = typename Api::NodeHandle;
+
+  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership)
+      : Graph(device, handle), device_(device), ownership_(ownership) {}
+
+  Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+  template <class F>
+  void with_handle(F&& function) const {
+    const std::lock_guard lock(mutex_);
+    function(native());
+  }
+
+  /// What executables share of it.
+  std::shared_ptr<GraphTemplate<Api>> as_template() const;
+  /// The nodes that a capture goes on behind. Executables that exist keep the graph as it is now.
+  std::vector<NodeHandle> prepare_resume();
+
+  /// Calls `use(handle, errors, allocates)` while the graph's host functions are led to `errors`, null if it has none, so that
+  /// what is made of the graph meanwhile has them so. `allocates`: whether a node allocates memory.
+  template <class F>
+  void with_host_functions_bound(const char* operation, F&& use) const;
+
+ protected:
+  ~GpuGraph() override {
+    if (ownership_ == GraphOwnership::of_capture) return;
+    log_failure(device_.api(), device_.api().GraphDestroy(native()), "while a graph was destroyed", device_.describe());
+  }
+
+  std::size_t do_node_count() const override;
+  Topology do_topology() const override;
+  std::string do_debug_dot() const override;
+  GraphPtr do_clone() const override;
+  GraphExecPtr do_instantiate(const InstantiateOptions& options) const override;
+
+ private:
+  struct HostNode {
+    NodeHandle node;
+    typename Api::HostNodeParameters captured;
+  };
+  struct Contents {
+    std::vector<HostNode> host_functions;  // those that Weir captured, also in child graphs
+    bool allocates = false;
+  };
+  std::vector<NodeHandle> nodes_of(Handle graph) const;
+  std::vector<std::pair<NodeHandle, NodeHandle>> edges() const;
+  void look_through(Handle graph, Contents& contents) const;
+  void check(typename Api::Result result, const char* operation) const {
+    if (result != Api::success) [[unlikely]] fail(device_.api(), result, operation, describe());
+  }
+
+  GpuDevice<Api>& device_;
+  GraphOwnership ownership_;
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<GraphTemplate<Api>> template_;
+};
+
+/// An executable graph.
+template <class Api>
+class GpuGraphExec final : public GraphExec {
+ public:
+  using Handle = typename Api::GraphExecHandle;
+
+  GpuGraphExec(GpuDevice<Api>& device, Handle handle, std::shared_ptr<GraphTemplate<Api>> made_of, Ptr<GraphErrors> errors)
+      : GraphExec(device, handle), device_(device), made_of_(std::move(made_of)), errors_(std::move(errors)) {}
+
+  Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+
+ protected:
+  ~GpuGraphExec() override {
+    log_failure(device_.api(), device_.api().GraphExecDestroy(native()), "while an executable graph was destroyed",
+                device_.describe());
+  }
+
+  void do_launch(Stream& stream) override;
+  void do_upload(Stream& stream) override;
+  void do_update(const Graph& graph) override;
+
+ private:
+  GpuDevice<Api>& device_;
+  std::mutex mutex_;  // drivers do not guard executables against use by several threads
+  std::shared_ptr<GraphTemplate<Api>> made_of_;
+  Ptr<GraphErrors> errors_;  // null if there are no host functions
+};
+
+}  // namespace weir::gpu

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/registry.hpp"
+
+/// A vendor's shared library, opened at run time.
+namespace weir::gpu {
+
+class Library {
+ public:
+  /// Opens the first of `names` that the loader accepts: sonames, looked up as the loader does, or absolute paths. Libraries
+  /// stay open for the life of the process. What was tried is added to `attempts`.
+  static std::optional<Library> open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts);
+
+  /// The address of a symbol, or null.
+  void* find(const char* symbol) const noexcept;
+  template <class Function>
+  Function find_as(const char* symbol) const noexcept {
+    return reinterpret_cast<Function>(find(symbol));
+  }
+  /// The file that was opened.
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  Library(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+
+  void* handle_;
+  std::string path_;
+};
+
+/// "a (outcome), b (outcome)": what was tried, for an error's detail.
+std::string list_attempts(std::span<const LoadAttempt> attempts);
+
+}  // namespace weir::gpu

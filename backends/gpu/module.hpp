@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/errors.hpp"
+#include "weir/module.hpp"
+
+namespace weir::gpu {
+
+/// A function of a module.
+template <class Api>
+class GpuKernel final : public Kernel {
+ public:
+  using Handle = typename Api::FunctionHandle;
+
+  GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle)
+      : Kernel(std::move(module), std::move(name), handle, device.api().parameter_sizes(handle)), device_(device) {
+    const auto unasked = static_cast<std::uint32_t>(device.properties().shared_memory_per_block);
+    allowed_.store(unasked - std::min(unasked, attribute(Api::function_shared_bytes)), std::memory_order_relaxed);
+  }
+
+  Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+
+  /// More shared memory, static and dynamic together, than a block has without asking has to be allowed for each function.
+  void allow_shared_memory(std::uint32_t bytes) const {
+    if (bytes <= allowed_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(allowing_);
+    if (bytes <= allowed_.load(std::memory_order_relaxed)) return;
+    const auto result = device_.api().set_max_shared_memory(native(), bytes);
+    if (result != Api::success) {
+      fail(device_.api(), result, "Stream::launch", device_.describe(),
+           "kernel '" + name() + "' cannot have " + std::to_string(bytes) + " bytes of dynamic shared memory beside its static " +
+               std::to_string(properties().static_shared_memory_bytes));
+    }
+    allowed_.store(bytes, std::memory_order_release);
+  }
+
+ protected:
+  KernelProperties do_properties() const override {
+    return {.max_threads_per_block = attribute(Api::function_max_threads),
+            .registers_per_thread = attribute(Api::function_registers),
+            .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
+            .local_memory_bytes = attribute(Api::function_local_bytes)};
+  }
+
+  int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override {
+    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
+    const auto current = device_.make_current();
+    int blocks = 0;
+    check(device_.api(), device_.api().max_active_blocks(blocks, native(), static_cast<int>(block_threads), shared_memory_bytes),
+          "Kernel::max_active_blocks", device_);
+    return blocks;
+  }
+
+ private:
+  std::uint32_t attribute(typename Api::FunctionAttribute attribute) const {
+    int value = 0;
+    check(device_.api(), device_.api().FuncGetAttribute(&value, attribute, native()), "Kernel::properties", device_);
+    return static_cast<std::uint32_t>(value);
+  }
+
+  GpuDevice<Api>& device_;
+  mutable std::mutex allowing_;
+  mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
+};
+
+/// A loaded image.
+template <class Api>
+class GpuModule final : public Module {
+ public:
+  using Handle = typename Api::ModuleHandle;
+
+  GpuModule(GpuDevice<Api>& device, Handle handle) : Module(device, handle), device_(device) {}
+
+  Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+
+ protected:
+  ~GpuModule() override {
+    const auto current = device_.make_current();
+    log_failure(device_.api(), device_.api().ModuleUnload(native()), "while a module was unloaded", device_.describe());
+  }
+
+  KernelPtr do_kernel(std::string_view name) override {
+    const char* const operation = "Module::kernel";
+    const auto current = device_.make_current();
+    std::string text(name);
+    typename Api::FunctionHandle function = nullptr;
+    const auto result = device_.api().ModuleGetFunction(&function, native(), text.c_str());
+    if (result == Api::not_found) throw_missing(operation, "kernel", name);
+    check(device_.api(), result, operation, device_);
+    // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
+    check(device_.api(), device_.api().load_function(function), operation, device_);
+    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function);
+  }
+
+  Span<std::byte> do_global(std::string_view name) override {
+    const char* const operation = "Module::global";
+    const auto current = device_.make_current();
+    void* address = nullptr;
+    std::size_t bytes = 0;
+    const auto result = device_.api().module_global(address, bytes, native(), std::string(name).c_str());
+    if (result == Api::not_found) throw_missing(operation, "variable", name);
+    check(device_.api(), result, operation, device_);
+    return {static_cast<std::byte*>(address), bytes};
+  }
+
+ private:
+  [[noreturn]] void throw_missing(const char* operation, const char* what, std::string_view name) const {
+    std::string detail = std::string("the module has no ") + what + " '" + std::string(name) + "'";
+    if (const auto names = device_.api().kernel_names(native()); what == std::string_view("kernel") && !names.empty()) {
+      detail += "; its kernels are ";
+      for (std::size_t i = 0; i < names.size(); ++i) detail += (i == 0 ? "" : ", ") + names[i];
+    }
+    throw Error(Errc::kernel_not_found, operation, device_.describe(),
+                detail + "; declare it extern \"C\", so that its name is not mangled");
+  }
+
+  GpuDevice<Api>& device_;
+};
+
+}  // namespace weir::gpu

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backends/gpu/device.hpp"
+#include "backends/gpu/event.hpp"
+#include "backends/gpu/host_function.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::gpu {
+
+template <class Api>
+class GpuGraph;
+template <class Api>
+class GraphTemplate;
+
+/// A stream. The members are defined, by subject, in stream.inl, stream_capture.inl, stream_memory.inl and
+/// stream_attributes.inl.
+template <class Api>
+class GpuStream final : public Stream {
+ public:
+  using Handle = typename Api::StreamHandle;
+  using Device_ = GpuDevice<Api>;
+
+  /// `is_body`: captures the body of a conditional node.
+  GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {}, bool is_body = false);
+
+  Handle native() const noexcept { return static_cast<Handle>(handle()); }
+  Device_& own_device() const noexcept { return device_; }
+  const Ptr<HostErrors>& errors() const noexcept { return errors_; }
+
+  /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
+  class Submission {
+   public:
+    explicit Submission(const GpuStream& stream) {
+      if (stream.plain_) [[likely]] return;
+      prepare(stream);
+    }
+
+   private:
+    void prepare(const GpuStream& stream);
+    std::optional<typename Api::Current> current_;
+    std::unique_lock<std::mutex> order_;
+  };
+
+  /// A capture as the driver tells of it.
+  struct Capture {
+    CaptureStatus status = CaptureStatus::none;
+    std::uint64_t id = 0;
+    typename Api::GraphHandle graph = nullptr;
+    std::vector<typename Api::NodeHandle> dependencies;  ///< what the next node would run behind; only if asked for
+  };
+  Capture capture(bool with_dependencies = false) const;
+  /// The capture that is open, if there can be one; costs next to nothing where there cannot.
+  std::optional<Capture> open_capture(bool with_dependencies = false) const {
+    if (!captures_matter()) [[likely]] return std::nullopt;
+    Capture found = capture(with_dependencies);
+    return found.status == CaptureStatus::active ? std::optional(std::move(found)) : std::nullopt;
+  }
+  /// Adds a graph as one node of the capture.
+  void add_child(typename Api::GraphHandle graph, const Capture& capture);
+
+ protected:
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+  void do_close(bool destroy) override;
+  void* do_native_context() const override;
+  std::uint64_t do_id() const override;
+  bool do_is_non_blocking() const override;
+  int do_priority() const override;
+
+  void do_synchronize() override;
+  bool do_is_complete() const override;
+  std::exception_ptr do_take_host_error() noexcept override { return errors_->take(); }
+  void do_record(Event& event, bool external) override;
+  void do_wait(const Event& event, bool external) override;
+  void do_wait_stream(Stream& other) override;
+
+  void do_launch_host_function(HostFunction&& function) override;
+  void do_add_callback(StreamCallback&& callback) override;
+
+  void do_begin_capture(CaptureMode mode) override;
+  GraphPtr do_end_capture() override;
+  CaptureInfo do_capture_info(bool with_graph) const override;
+  void do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
+  void do_add_child_graph(const Graph& graph) override;
+  void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
+
+  void do_copy(void* destination, const void* source, std::size_t bytes) override;
+  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                  std::size_t width_bytes, std::size_t height) override;
+  void do_copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
+                    std::size_t bytes) override;
+  void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override;
+  void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                  std::size_t height) override;
+
+  void* do_allocate_async(std::size_t bytes, MemoryPool* pool) override;
+  void do_deallocate_async(void* memory) override;
+  void do_attach(const Allocation& managed, AttachMode mode) override;
+  void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
+  void do_memory_operation(const MemoryOperation& operation) override;
+  void do_batch(std::span<const MemoryOperation> operations) override;
+
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                 std::span<const std::size_t> sizes) override;
+
+  SynchronizationPolicy do_synchronization_policy() const override;
+  void do_set_synchronization_policy(SynchronizationPolicy policy) override;
+  AccessPolicyWindow do_access_policy_window() const override;
+  void do_set_access_policy_window(const AccessPolicyWindow& window) override;
+  void do_copy_attributes(const Stream& other) override;
+
+ private:
+  using Result = typename Api::Result;
+
+  void check(Result result, const char* operation) const {
+    if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
+  }
+  typename Api::EventHandle waited_for();
+  void keep_in_capture(const Capture& capture, const RefCounted& object);
+  void keep_module_in_capture(const Capture& capture, const Module& module);
+  void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
+  void append(typename Api::NodeHandle node);
+  void check_memory_operation(Result result, const char* operation) const;
+  void batch_as_graph(std::span<const MemoryOperation> operations);
+
+  Device_& device_;
+  const Api& api_;
+  // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
+  const bool plain_;
+  const bool is_body_;
+  const Ptr<HostErrors> errors_;
+  mutable std::mutex order_;  // held around submissions where batches are several calls to the driver
+
+  // The event by which other streams wait for this one; kept alive by the pointer beside it, which is set before.
+  std::atomic<typename Api::EventHandle> waited_for_{nullptr};
+  std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
+
+  // What a driver does not tell while the stream captures, asked once.
+  mutable std::atomic<std::uint64_t> id_{0};
+  mutable std::atomic<int> non_blocking_{-1};
+
+  std::mutex capture_mutex_;  // guards what follows
+  GraphPtr resumed_;          // the graph that a capture continues
+  std::uint64_t kept_for_ = 0;
+  std::vector<const Module*> kept_modules_;  // of the capture `kept_for_`
+};
+
+}  // namespace weir::gpu

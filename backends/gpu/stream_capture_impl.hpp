@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/conditional.hpp"
+#include "backends/gpu/graph.hpp"
+#include "backends/gpu/stream.hpp"
+
+/// GpuStream: capture.
+namespace weir::gpu {
+
+// --- State ------------------------------------------------------------------------------------------------------------
+
+template <class Api>
+typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies) const {
+  Capture capture;
+  // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
+  if (kind() == StreamKind::legacy_default) return capture;
+  const Submission submission(*this);
+  const typename Api::NodeHandle* dependencies = nullptr;
+  std::size_t count = 0;
+  check(api_.capture_info(native(), capture.status, capture.id, capture.graph, with_dependencies ? &dependencies : nullptr,
+                          with_dependencies ? &count : nullptr),
+        "Stream::capture_info");
+  if (capture.status == CaptureStatus::none) return Capture{};
+  if (dependencies != nullptr) capture.dependencies.assign(dependencies, dependencies + count);
+  return capture;
+}
+
+template <class Api>
+CaptureInfo GpuStream<Api>::do_capture_info(bool with_graph) const {
+  const Capture capture = this->capture();
+  CaptureInfo info{.status = capture.status, .id = capture.id, .graph = nullptr};
+  if (capture.status != CaptureStatus::active) {
+    info.id = 0;
+  } else if (with_graph && capture.graph != nullptr) {
+    info.graph = make<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
+  }
+  return info;
+}
+
+template <class Api>
+void GpuStream<Api>::append(typename Api::NodeHandle node) {
+  check(api_.set_capture_dependencies(native(), &node, 1), "Stream::capture_info");
+}
+
+// --- Begin and end ----------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_begin_capture(CaptureMode mode) {
+  const Submission submission(*this);
+  check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
+}
+
+template <class Api>
+void GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
+  const char* const operation = "Stream::resume_capture";
+  auto& continued = static_cast<GpuGraph<Api>&>(*graph);
+  const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
+  const Submission submission(*this);
+  check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
+        operation);
+  std::lock_guard lock(capture_mutex_);
+  resumed_ = graph;
+}
+
+template <class Api>
+GraphPtr GpuStream<Api>::do_end_capture() {
+  const char* const operation = "Stream::end_capture";
+  if (is_body_) {
+    throw Error(Errc::capture_unmatched, operation, describe(),
+                "this stream captures the body of a conditional node, which ends when the function that captures it returns");
+  }
+  GraphPtr resumed;
+  {
+    std::lock_guard lock(capture_mutex_);
+    resumed = std::move(resumed_);
+  }
+  typename Api::GraphHandle graph = nullptr;
+  const Submission submission(*this);
+  const auto result = api_.StreamEndCapture(native(), &graph);
+  if (result != Api::success) {
+    if (graph != nullptr && !resumed) api_.GraphDestroy(graph);
+    check(result, operation);
+  }
+  if (resumed) return resumed;
+  return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own);
+}
+
+// --- Ownership --------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::keep_in_capture(const Capture& capture, const RefCounted& object) {
+  object.retain();
+  give_to_graph(api_, capture.graph, const_cast<RefCounted*>(&object), &release_reference, "Stream::capture_info", *this);
+}
+
+template <class Api>
+void GpuStream<Api>::keep_module_in_capture(const Capture& capture, const Module& module) {
+  {
+    std::lock_guard lock(capture_mutex_);
+    if (kept_for_ != capture.id) {
+      kept_for_ = capture.id;
+      kept_modules_.clear();
+    }
+    if (std::find(kept_modules_.begin(), kept_modules_.end(), &module) != kept_modules_.end()) return;
+    kept_modules_.push_back(&module);
+  }
+  keep_in_capture(capture, module);
+}
+
+// --- Nodes that are not captured work ---------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const Capture& capture) {
+  typename Api::NodeHandle node = nullptr;
+  check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
+        "Stream::add_child_graph");
+  append(node);
+}
+
+template <class Api>
+void GpuStream<Api>::do_add_child_graph(const Graph& graph) {
+  const Submission submission(*this);
+  const Capture capture = this->capture(true);
+  static_cast<const GpuGraph<Api>&>(graph).with_handle([&](auto handle) { add_child(handle, capture); });
+}
+
+template <class Api>
+void GpuStream<Api>::refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const {
+  if (!device_.is_conditional_body(capture.id)) return;
+  throw Error(Errc::capture_unsupported, operation, describe(),
+              std::string("this captures the body of a conditional node, and drivers do not run ") + what +
+                  " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");
+}
+
+// --- Conditional nodes ------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) {
+  const char* const operation = loop ? "Stream::capture_while" : "Stream::capture_if";
+  ConditionalKernel<Api>& kernel = device_.conditional_kernel();
+  const Submission submission(*this);
+  typename Api::ConditionalHandle handle{};
+  check(api_.create_condition(device_.context(), capture().graph, handle), operation);
+  check(kernel.launch(native(), handle, condition), operation);
+  const Capture capture = this->capture(true);
+  typename Api::NodeHandle node = nullptr;
+  typename Api::GraphHandle body_graph = nullptr;
+  check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(), capture.dependencies.size(),
+                                  handle, loop, node, body_graph),
+        operation);
+  append(node);
+
+  // The body is captured on a stream of its own, which nobody else knows.
+  const StreamPtr stream = device_.create_body_stream();
+  auto& body_stream = static_cast<GpuStream&>(*stream);
+  check(api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0, Api::capture_mode(CaptureMode::thread_local_)),
+        operation);
+  struct End {
+    GpuStream& stream;
+    std::uint64_t id;
+    bool ended = false;
+    Result end() noexcept {
+      ended = true;
+      stream.device_.remove_conditional_body(id);
+      typename Api::GraphHandle graph = nullptr;
+      return stream.api_.StreamEndCapture(stream.native(), &graph);
+    }
+    ~End() {
+      if (!ended) (void)end();
+    }
+  } body_capture{body_stream, body_stream.capture().id};
+  device_.add_conditional_body(body_capture.id);
+  body(*stream);
+  if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
+  const auto result = body_capture.end();
+  stream->close();
+  check(result, operation);
+}
+
+}  // namespace weir::gpu

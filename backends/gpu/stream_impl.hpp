@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/module.hpp"
+#include "backends/gpu/stream.hpp"
+#include "weir/backend_support.hpp"
+
+/// GpuStream: identity, ordering, host work, launches.
+namespace weir::gpu {
+
+template <class Api>
+GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
+                          bool is_body)
+    : Stream(device, handle, kind, std::move(keep_alive)),
+      device_(device),
+      api_(device.api()),
+      plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
+             kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
+      is_body_(is_body),
+      errors_(make<HostErrors>()) {}
+
+template <class Api>
+void GpuStream<Api>::Submission::prepare(const GpuStream& stream) {
+  // The default streams' handles mean those of the current device.
+  current_.emplace(stream.api_, stream.device_.context());
+  if (stream.api_.orders_submissions()) order_ = std::unique_lock(stream.order_);
+}
+
+template <class Api>
+void GpuStream<Api>::do_close(bool destroy) {
+  if (!destroy) return;
+  const auto current = device_.make_current_for_object();
+  check(api_.StreamDestroy(native()), "Stream::close");
+}
+
+// --- Identity ---------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void* GpuStream<Api>::do_native_context() const {
+  return Api::native_context(device_.context());
+}
+
+template <class Api>
+std::uint64_t GpuStream<Api>::do_id() const {
+  std::uint64_t id = id_.load(std::memory_order_relaxed);
+  if (id != 0) return id;
+  const Submission submission(*this);
+  const CaptureModeScope<Api> relaxed(api_);
+  check(api_.stream_id(native(), id), "Stream::id");
+  id_.store(id, std::memory_order_relaxed);
+  return id;
+}
+
+template <class Api>
+bool GpuStream<Api>::do_is_non_blocking() const {
+  int known = non_blocking_.load(std::memory_order_relaxed);
+  if (known < 0) {
+    const Submission submission(*this);
+    unsigned flags = 0;
+    check(api_.stream_flags(native(), flags), "Stream::is_non_blocking");
+    known = (flags & Api::stream_non_blocking) != 0 ? 1 : 0;
+    non_blocking_.store(known, std::memory_order_relaxed);
+  }
+  return known != 0;
+}
+
+template <class Api>
+int GpuStream<Api>::do_priority() const {
+  const Submission submission(*this);
+  int priority = 0;
+  check(api_.stream_priority(native(), priority), "Stream::priority");
+  return priority;
+}
+
+// --- Ordering ---------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_synchronize() {
+  const Submission submission(*this);
+  check(api_.StreamSynchronize(native()), "Stream::synchronize");
+}
+
+template <class Api>
+bool GpuStream<Api>::do_is_complete() const {
+  const Submission submission(*this);
+  const auto result = api_.StreamQuery(native());
+  if (result == Api::not_ready) return false;
+  check(result, "Stream::is_complete");
+  return true;
+}
+
+template <class Api>
+void GpuStream<Api>::do_record(Event& event, bool external) {
+  auto& recorded = static_cast<GpuEvent<Api>&>(event);
+  if (external) {
+    const Capture capture = this->capture();
+    refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
+    // Each launch of the graph records it, whoever else has let go of it by then.
+    keep_in_capture(capture, event);
+    const Submission submission(*this);
+    check(api_.record_external(recorded.native(), native()), "Stream::record_external");
+    return;
+  }
+  const Submission submission(*this);
+  check(api_.EventRecord(recorded.native(), native()), "Stream::record");
+}
+
+template <class Api>
+void GpuStream<Api>::do_wait(const Event& event, bool external) {
+  const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
+  if (external) {
+    const Capture capture = this->capture();
+    refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
+    keep_in_capture(capture, event);
+    const Submission submission(*this);
+    check(api_.wait_external(native(), awaited.native()), "Stream::wait_external");
+    return;
+  }
+  if (!awaited.counts()) return;
+  const Submission submission(*this);
+  check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+}
+
+template <class Api>
+void GpuStream<Api>::do_wait_stream(Stream& other) {
+  auto& awaited = static_cast<GpuStream&>(other);
+  const typename Api::EventHandle event = awaited.waited_for();
+  {
+    const Submission submission(awaited);
+    check(api_.EventRecord(event, awaited.native()), "Stream::wait");
+  }
+  const Submission submission(*this);
+  check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+}
+
+template <class Api>
+typename Api::EventHandle GpuStream<Api>::waited_for() {
+  if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
+  auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
+  std::lock_guard lock(capture_mutex_);
+  if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
+    waited_for_owner_ = std::move(made);
+    waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
+  }
+  return waited_for_.load(std::memory_order_relaxed);
+}
+
+// --- Host work --------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_launch_host_function(HostFunction&& function) {
+  const char* const operation = "Stream::launch_host_function";
+  // Always asked of the driver: a function that runs more than once must not be taken for one that runs once.
+  const Submission submission(*this);
+  const Capture capture = this->capture();
+  if (capture.status == CaptureStatus::active) {
+    refuse_in_conditional_body(capture, operation, "host functions");
+    auto* const captured = new CapturedHostFunction{std::move(function), errors_};
+    // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
+    give_to_graph(api_, capture.graph, captured, &CapturedHostFunction::destroy, operation, *this);
+    check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
+    return;
+  }
+  HostCall* const call = HostCall::take(std::move(function), errors_);
+  const auto result = api_.launch_host_function(native(), &HostCall::run, call);
+  if (result != Api::success) [[unlikely]] {
+    call->give_back();
+    check(result, operation);
+  }
+}
+
+/// A callback that was enqueued. It keeps its stream.
+template <class Api>
+struct CallbackCall {
+  StreamCallback function;
+  Ptr<GpuStream<Api>> stream;
+  FreeListHook pool_hook;
+
+  static FreeList<CallbackCall>& list() {
+    static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
+    return *calls;
+  }
+
+  static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
+    CallbackCall* call = list().take();
+    if (call == nullptr) {
+      call = new CallbackCall;
+      list().adopt(call);
+    }
+    call->function = std::move(callback);
+    call->stream = Ptr<GpuStream<Api>>(&stream);
+    return call;
+  }
+
+  void give_back() noexcept {
+    function.reset();
+    stream.reset();
+    list().give_back(this);
+  }
+
+  static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
+    auto* const self = static_cast<CallbackCall*>(call);
+    const support::HostFunctionScope scope;
+    try {
+      self->function(*self->stream,
+                     result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
+    } catch (...) {
+      self->stream->errors()->add_current();
+    }
+    self->give_back();
+  }
+};
+
+template <class Api>
+void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
+  const Submission submission(*this);
+  auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
+  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
+  if (result != Api::success) [[unlikely]] {
+    call->give_back();
+    check(result, "Stream::add_callback");
+  }
+}
+
+// --- Kernels ----------------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                               std::span<const std::size_t>) {
+  const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
+  if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
+  if (const auto capture = open_capture()) [[unlikely]] keep_module_in_capture(*capture, *kernel.module());
+  // The driver reads the array of addresses and does not change it.
+  auto* const parameters = const_cast<void**>(arguments.data());
+  const auto& [grid, block, shared, cooperative] = config;
+  const Submission submission(*this);
+  const auto result =
+      cooperative ? api_.LaunchCooperativeKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
+                                                 native(), parameters)
+                  : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
+                                      parameters, nullptr);
+  if (result != Api::success) [[unlikely]] {
+    fail(api_, result, "Stream::launch", describe(),
+         "kernel '" + kernel.name() + "', grid " + to_string(grid) + ", blocks of " + to_string(block) + " threads and " +
+             std::to_string(shared) + " bytes of shared memory: " + std::string(Api::meaning(result).detail));
+  }
+}
+
+}  // namespace weir::gpu

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/memory_pool.hpp"
+#include "backends/gpu/stream.hpp"
+
+/// GpuStream: copies, fills, stream-ordered memory, memory operations, attributes.
+namespace weir::gpu {
+
+// --- Copies and fills -------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
+  const Submission submission(*this);
+  check(api_.copy_async(destination, source, bytes, native()), "Stream::copy");
+}
+
+template <class Api>
+void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                                std::size_t width_bytes, std::size_t height) {
+  // The pitch of a single row is not looked at, and may be anything; a driver wants it to be a row's width all the same.
+  destination_pitch = std::max(destination_pitch, width_bytes);
+  source_pitch = std::max(source_pitch, width_bytes);
+  const Submission submission(*this);
+  check(api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native()),
+        "Stream::copy_2d");
+}
+
+template <class Api>
+void GpuStream<Api>::do_copy_peer(void* destination, const Device& destination_device, const void* source,
+                                  const Device& source_device, std::size_t bytes) {
+  const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
+  const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
+  const Submission submission(*this);
+  check(api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()), "Stream::copy_peer");
+}
+
+template <class Api>
+void GpuStream<Api>::do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
+  const Submission submission(*this);
+  check(api_.fill_async(destination, value, element_size, count, native()), "Stream::fill");
+}
+
+template <class Api>
+void GpuStream<Api>::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
+                                std::size_t width, std::size_t height) {
+  const Submission submission(*this);
+  check(api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()), "Stream::fill_2d");
+}
+
+// --- Stream-ordered memory --------------------------------------------------------------------------------------------
+
+template <class Api>
+void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
+  const char* const operation = "Stream::allocate_async";
+  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, operation, "allocations");
+  const Submission submission(*this);
+  void* memory = nullptr;
+  const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
+  check(api_.allocate_async(memory, bytes, from, native()), operation);
+  return memory;
+}
+
+template <class Api>
+void GpuStream<Api>::do_deallocate_async(void* memory) {
+  const Submission submission(*this);
+  check(api_.free_async(memory, native()), "Stream::allocate_async (free)");
+}
+
+template <class Api>
+void GpuStream<Api>::do_attach(const Allocation& managed, AttachMode mode) {
+  const Submission submission(*this);
+  check(api_.attach_async(native(), managed.data(), mode), "Stream::attach");
+}
+
+template <class Api>
+void GpuStream<Api>::do_prefetch(const void* managed, std::size_t bytes, bool to_host) {
+  const Submission submission(*this);
+  check(api_.prefetch_async(managed, bytes, to_host, device_.context(), native()), "Stream::prefetch");
+}
+
+// --- Memory operations ------------------------------------------------------------------------------------------------
+
+template <class Api>
+void GpuStream<Api>::check_memory_operation(Result result, const char* operation) const {
+  if (result == Api::success) [[likely]] return;
+  fail(api_, result, operation, describe(),
+       Api::meaning(result).errc == Errc::invalid_argument
+           ? "the driver refuses the operation; its address must be of memory that the device knows: allocated by Weir or "
+             "registered, and of pageable memory it is not"
+           : Api::meaning(result).detail);
+}
+
+template <class Api>
+void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation) {
+  const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
+  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, name, "memory operations");
+  const Submission submission(*this);
+  check_memory_operation(api_.memory_operation(native(), operation), name);
+}
+
+template <class Api>
+void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations) {
+  const char* const name = "Stream::batch";
+  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, name, "memory operations");
+  if (operations.size() > Api::max_batch && !api_.orders_submissions()) {
+    batch_as_graph(operations);
+    return;
+  }
+  const Submission submission(*this);
+  std::array<typename Api::BatchOperation, Api::max_batch> batch;
+  while (!operations.empty()) {  // more than once only where the submission's lock keeps the parts together
+    const std::size_t count = std::min(operations.size(), batch.size());
+    for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
+    check_memory_operation(api_.batch(native(), batch.data(), count), name);
+    operations = operations.subspan(count);
+  }
+}
+
+/// A batch longer than one call takes. Several calls would let another thread's work in between; a graph of several nodes is
+/// one submission.
+template <class Api>
+void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations) {
+  const char* const name = "Stream::batch";
+  struct Native {
+    const Api& api;
+    typename Api::GraphHandle graph = nullptr;
+    typename Api::GraphExecHandle exec = nullptr;
+    ~Native() {
+      // A launch that is under way is not disturbed: the driver keeps the executable until it is over.
+      if (exec != nullptr) api.GraphExecDestroy(exec);
+      if (graph != nullptr) api.GraphDestroy(graph);
+    }
+  } native_graph{api_};
+  const auto current = device_.make_current();
+  check(api_.GraphCreate(&native_graph.graph, 0), name);
+  std::array<typename Api::BatchOperation, Api::max_batch> batch;
+  typename Api::NodeHandle last = nullptr;
+  while (!operations.empty()) {
+    const std::size_t count = std::min(operations.size(), batch.size());
+    for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
+    typename Api::NodeHandle node = nullptr;
+    check_memory_operation(api_.add_batch_node(device_.context(), node, native_graph.graph, last != nullptr ? &last : nullptr,
+                                               last != nullptr ? 1 : 0, batch.data(), count),
+                           name);
+    last = node;
+    operations = operations.subspan(count);
+  }
+  if (const auto capture = open_capture(true)) {
+    add_child(native_graph.graph, *capture);
+    return;
+  }
+  const CaptureModeScope<Api> relaxed(api_);
+  check(api_.GraphInstantiateWithFlags(&native_graph.exec, native_graph.graph, 0), name);
+  const Submission submission(*this);
+  check(api_.GraphLaunch(native_graph.exec, native()), name);
+}
+
+// --- Attributes -------------------------------------------------------------------------------------------------------
+
+template <class Api>
+SynchronizationPolicy GpuStream<Api>::do_synchronization_policy() const {
+  const Submission submission(*this);
+  SynchronizationPolicy policy{};
+  check(api_.get_synchronization_policy(native(), policy), "Stream::synchronization_policy");
+  return policy;
+}
+
+template <class Api>
+void GpuStream<Api>::do_set_synchronization_policy(SynchronizationPolicy policy) {
+  const Submission submission(*this);
+  check(api_.set_synchronization_policy(native(), policy), "Stream::set_synchronization_policy");
+}
+
+template <class Api>
+AccessPolicyWindow GpuStream<Api>::do_access_policy_window() const {
+  const Submission submission(*this);
+  AccessPolicyWindow window;
+  check(api_.get_access_policy_window(native(), window), "Stream::access_policy_window");
+  return window;
+}
+
+template <class Api>
+void GpuStream<Api>::do_set_access_policy_window(const AccessPolicyWindow& window) {
+  const Submission submission(*this);
+  check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
+}
+
+template <class Api>
+void GpuStream<Api>::do_copy_attributes(const Stream& other) {
+  const Submission submission(*this);
+  check(api_.StreamCopyAttributes(native(), static_cast<const GpuStream&>(other).native()), "Stream::copy_attributes");
+}
+
+}  // namespace weir::gpu
