@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/driver_overhead/comparison.hpp"
+#include "weir/weir.hpp"
+
+/// The operations that are compared, over a vendor's policy: the raw side calls the driver through the policy's table.
+namespace weir::bench {
+
+inline constexpr const char* kernel_source = R"(
+extern "C" __global__ void arguments_0() {}
+extern "C" __global__ void arguments_3(unsigned*, unsigned*, unsigned) {}
+extern "C" __global__ void arguments_12(unsigned*, unsigned*, unsigned*, unsigned*, float, float, float, float, unsigned,
+                                        unsigned, unsigned, unsigned) {}
+)";
+
+template <class Api>
+class Operations {
+ public:
+  using StreamHandle = typename Api::StreamHandle;
+  using EventHandle = typename Api::EventHandle;
+
+  Operations(const Api& api, Device& device) : api_(api), device_(device) {
+    check(api.open_device(device.ordinal(), context_), "open_device");
+    current_ = std::make_unique<typename Api::Current>(api, context_);  // as a program that calls the driver has it
+    stream_ = device.create_stream();
+    other_ = device.create_stream();
+    raw_stream_ = make_stream();
+    raw_other_ = make_stream();
+    check(api.EventCreate(&raw_event_, Api::event_flags({})), "EventCreate");
+    event_ = device.create_event();
+    stream_->record(*event_);
+    check(api.EventRecord(raw_event_, raw_stream_), "EventRecord");
+    module_ = device.compile(kernel_source);
+    memory_ = device.allocate<std::uint32_t>(4096);
+    pinned_ = device.allocate<std::uint32_t>(4096, MemoryKind::pinned);
+    pinned_.host()[0] = 0;
+    drain();
+  }
+
+  void add_to(Comparison& comparison) {
+    add_objects(comparison);
+    add_ordering(comparison);
+    add_launches(comparison);
+    add_memory(comparison);
+    add_graphs(comparison);
+  }
+
+ private:
+  static void check(typename Api::Result result, const char* what) {
+    if (result == Api::success) [[likely]] return;
+    std::fprintf(stderr, "%s failed: %lld\n", what, static_cast<long long>(result));
+    std::exit(2);
+  }
+  StreamHandle make_stream() const {
+    StreamHandle stream = nullptr;
+    check(api_.StreamCreateWithPriority(&stream, Api::stream_non_blocking, 0), "StreamCreate");
+    return stream;
+  }
+  void drain() const {
+    stream_->synchronize();
+    other_->synchronize();
+    check(api_.StreamSynchronize(raw_stream_), "StreamSynchronize");
+    check(api_.StreamSynchronize(raw_other_), "StreamSynchronize");
+  }
+  void add(Comparison& comparison, std::string name, std::function<void()> weir, std::function<void()> raw, Limit limit = {},
+           int iterations = 400) {
+    comparison.add({std::move(name), limit, std::move(weir), std::move(raw), [this] { drain(); }, iterations});
+  }
+
+  void add_objects(Comparison& c) {
+    const auto raw_streams = [this] { check(api_.StreamDestroy(make_stream()), "StreamDestroy"); };
+    add(c, "stream create + destroy", [this] { device_.create_stream(); }, raw_streams, {}, 100);
+    pool_ = std::make_unique<StreamPool>(device_);
+    add(c, "stream lease (raw: create + destroy)", [this] { (void)pool_->lease(); }, raw_streams, {.ratio = 1.0 / 20}, 100);
+    add(c, "event (raw: create + destroy)", [this] { device_.create_event(); },
+        [this] {
+          EventHandle event = nullptr;
+          check(api_.EventCreate(&event, Api::event_flags({})), "EventCreate");
+          check(api_.EventDestroy(event), "EventDestroy");
+        },
+        {.ratio = 0.25});
+  }
+
+  void add_ordering(Comparison& c) {
+    add(c, "record", [this] { stream_->record(*event_); }, [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); });
+    add(c, "wait (event)", [this] { other_->wait(*event_); },
+        [this] { check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait"); });
+    add(c, "wait (stream)", [this] { other_->wait(*stream_); },
+        [this] {
+          check(api_.EventRecord(raw_event_, raw_stream_), "record");
+          check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait");
+        },
+        {.ratio = 1, .extra_ns = 20});
+    add(c, "is_complete, idle", [this] { (void)stream_->is_complete(); },
+        [this] { check(api_.StreamQuery(raw_stream_), "query"); });
+    add(c, "synchronize, idle", [this] { stream_->synchronize(); },
+        [this] { check(api_.StreamSynchronize(raw_stream_), "synchronize"); });
+    add(c, "host function", [this] { stream_->launch_host_function([] {}); },
+        [this] { check(api_.launch_host_function(raw_stream_, [](void*) {}, nullptr), "host function"); }, {}, 100);
+  }
+
+  void add_launches(Comparison& c) {
+    kernels_ = {module_->kernel("arguments_0"), module_->kernel("arguments_3"), module_->kernel("arguments_12")};
+    for (const KernelPtr& kernel : kernels_) {
+      raw_kernels_.push_back(static_cast<typename Api::FunctionHandle>(kernel->native_handle()));
+    }
+    p_ = memory_.data();
+    for (void*& argument : raw_arguments_) argument = &p_;
+    const auto raw = [this](std::size_t i) {
+      check(api_.LaunchKernel(raw_kernels_[i], 1, 1, 1, 32, 1, 1, 0, raw_stream_, raw_arguments_, nullptr), "launch");
+    };
+    const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    add(c, "launch, 0 arguments", [this, one] { stream_->launch(kernels_[0], one); }, [raw] { raw(0); });
+    add(c, "launch, 3 arguments", [this, one] { stream_->launch(kernels_[1], one, p_, p_, 3U); }, [raw] { raw(1); });
+    add(c, "launch, 12 arguments",
+        [this, one] { stream_->launch(kernels_[2], one, p_, p_, p_, p_, 1.F, 2.F, 3.F, 4.F, 5U, 6U, 7U, 8U); },
+        [raw] { raw(2); });
+    add(c, "launch + synchronize",
+        [this, one] {
+          stream_->launch(kernels_[0], one);
+          stream_->synchronize();
+        },
+        [this, raw] {
+          raw(0);
+          check(api_.StreamSynchronize(raw_stream_), "synchronize");
+        },
+        {}, 100);
+  }
+
+  void add_memory(Comparison& c) {
+    const auto all = std::size_t{4096};
+    add(c, "copy of 4 KiB, pinned to device", [this, all] { stream_->copy_bytes(memory_.data(), pinned_.data(), all); },
+        [this, all] { check(api_.copy_async(memory_.data(), pinned_.data(), all, raw_stream_), "copy"); });
+    add(c, "fill of 4 KiB", [this] { stream_->fill(memory_.subspan(0, 1024), 7U); },
+        [this] { check(api_.fill_async(memory_.data(), 7, 4, 1024, raw_stream_), "fill"); });
+    if (device_.supports(Feature::write_value_32)) {
+      const auto write = MemoryOperation::write(memory_.data(), std::uint32_t{5});
+      add(c, "write value", [this] { stream_->write_value(memory_.data(), std::uint32_t{5}); },
+          [this, write] { check(api_.memory_operation(raw_stream_, write), "write value"); }, {}, 200);
+    }
+    if (device_.supports(Feature::wait_value_32)) {
+      const auto wait = MemoryOperation::wait(pinned_.data(), std::uint32_t{0}, WaitCondition::geq);
+      add(c, "wait value", [this] { stream_->wait_value(pinned_.data(), std::uint32_t{0}); },
+          [this, wait] { check(api_.memory_operation(raw_stream_, wait), "wait value"); }, {}, 200);
+    }
+    if (device_.supports(Feature::batch_memory_operations)) {
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        batch_.push_back(MemoryOperation::write(memory_.data() + i, i));
+        Api::fill_batch_operation(raw_batch_[i], batch_[i]);
+      }
+      add(c, "batch of 8", [this] { stream_->batch(batch_); },
+          [this] { check(api_.batch(raw_stream_, raw_batch_, 8), "batch"); }, {}, 100);
+    }
+    if (device_.supports(Feature::async_allocation)) {
+      add(c, "asynchronous allocate + free", [this] { stream_->allocate_bytes_async(4096); },
+          [this] {
+            void* memory = nullptr;
+            check(api_.allocate_async(memory, 4096, nullptr, raw_stream_), "allocate");
+            check(api_.free_async(memory, raw_stream_), "free");
+          },
+          {.ratio = 1.05, .extra_ns = 30});  // two operations
+    }
+  }
+
+  void add_graphs(Comparison& c) {
+    const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    const auto capture = [this, one] {
+      return stream_->capture([&](Stream& s) {
+        for (int i = 0; i < 100; ++i) s.launch(kernels_[1], one, p_, p_, 3U);
+      });
+    };
+    const auto raw_capture = [this] {
+      check(api_.StreamBeginCapture(raw_stream_, Api::capture_mode(CaptureMode::thread_local_)), "begin");
+      for (int i = 0; i < 100; ++i) {
+        check(api_.LaunchKernel(raw_kernels_[1], 1, 1, 1, 32, 1, 1, 0, raw_stream_, raw_arguments_, nullptr), "launch");
+      }
+      typename Api::GraphHandle graph = nullptr;
+      check(api_.StreamEndCapture(raw_stream_, &graph), "end");
+      return graph;
+    };
+    add(c, "capture of 100 kernels", [capture] { (void)capture(); },
+        [this, raw_capture] { check(api_.GraphDestroy(raw_capture()), "destroy"); }, {}, 20);
+    graph_ = capture();
+    exec_ = graph_->instantiate();
+    raw_graph_ = raw_capture();
+    check(api_.GraphInstantiateWithFlags(&raw_exec_, raw_graph_, 0), "instantiate");
+    add(c, "instantiate + destroy", [this] { graph_->instantiate(); },
+        [this] {
+          typename Api::GraphExecHandle exec = nullptr;
+          check(api_.GraphInstantiateWithFlags(&exec, raw_graph_, 0), "instantiate");
+          check(api_.GraphExecDestroy(exec), "destroy");
+        },
+        {}, 10);
+    add(c, "graph launch", [this] { exec_->launch(*stream_); },
+        [this] { check(api_.GraphLaunch(raw_exec_, raw_stream_), "launch"); }, {}, 20);
+    add(c, "graph launch + synchronize",
+        [this] {
+          exec_->launch(*stream_);
+          stream_->synchronize();
+        },
+        [this] {
+          check(api_.GraphLaunch(raw_exec_, raw_stream_), "launch");
+          check(api_.StreamSynchronize(raw_stream_), "synchronize");
+        },
+        {}, 20);
+  }
+
+  const Api& api_;
+  Device& device_;
+  typename Api::DeviceContext context_;
+  std::unique_ptr<typename Api::Current> current_;
+  StreamPtr stream_, other_;
+  StreamHandle raw_stream_ = nullptr, raw_other_ = nullptr;
+  EventPtr event_;
+  EventHandle raw_event_ = nullptr;
+  std::unique_ptr<StreamPool> pool_;
+  ModulePtr module_;
+  std::vector<KernelPtr> kernels_;
+  std::vector<typename Api::FunctionHandle> raw_kernels_;
+  Buffer<std::uint32_t> memory_, pinned_;
+  std::uint32_t* p_ = nullptr;
+  void* raw_arguments_[12] = {};
+  std::vector<MemoryOperation> batch_;
+  typename Api::BatchOperation raw_batch_[8];
+  GraphPtr graph_;
+  GraphExecPtr exec_;
+  typename Api::GraphHandle raw_graph_ = nullptr;
+  typename Api::GraphExecHandle raw_exec_ = nullptr;
+};
+
+}  // namespace weir::bench
