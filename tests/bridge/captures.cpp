@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge.hpp"
+
+/// Stream capture, and how AMD's library leaves streams behind when one goes wrong.
+using namespace bridge;
+
+namespace {
+
+// A release that leaves a stream in a broken capture's state lets a new capture begin on it once the status is not active.
+hipError_t check_can_begin(const char* function, hipStream_t stream, hipStreamCaptureMode mode, Target& target) {
+  if (const hipError_t error = resolve(function, stream, target)) return error;
+  if (target.cuda == CU_STREAM_LEGACY) return hipErrorStreamCaptureUnsupported;
+  if (mode < hipStreamCaptureModeGlobal || mode > hipStreamCaptureModeRelaxed) return hipErrorInvalidValue;
+  if (target.own != nullptr && target.own->stuck == Stuck::capturing) return hipErrorIllegalState;
+  return hipSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    Target on;
+    if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
+    const Scope scope(on.device);
+    const CUresult result = driver.StreamBeginCapture(on.cuda, static_cast<CUstreamCaptureMode>(mode));
+    if (result == CUDA_SUCCESS && on.own != nullptr) on.own->stuck = Stuck::no;
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                        const hipGraphEdgeData* edges, size_t count, hipStreamCaptureMode mode) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    if (edges != nullptr) return hipErrorNotSupported;
+    if (graph == nullptr || (dependencies == nullptr) != (count == 0)) return hipErrorInvalidValue;
+    Target on;
+    if (const hipError_t error = check_can_begin("hipStreamBeginCaptureToGraph", stream, mode, on)) return error;
+    const Scope scope(on.device);
+    return from_cuda(driver.StreamBeginCaptureToGraph(on.cuda, handle<CUgraph>(graph),
+                                                      reinterpret_cast<const CUgraphNode*>(dependencies), nullptr, count,
+                                                      static_cast<CUstreamCaptureMode>(mode)));
+  });
+}
+
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    if (graph == nullptr) return hipErrorInvalidValue;
+    if (stream == nullptr) return hipErrorIllegalState;
+    Target on;
+    if (const hipError_t error = resolve("hipStreamEndCapture", stream, on)) return error;
+    // Its thread has given the capture up already.
+    if (on.own != nullptr && on.own->stuck != Stuck::no) return hipErrorStreamCaptureWrongThread;
+    const Scope scope(on.device);
+    CUgraph made = nullptr;
+    const CUresult result = driver.StreamEndCapture(on.cuda, &made);
+    *graph = handle<hipGraph_t>(made);
+    if (on.own != nullptr) {
+      // Both returns come before the one place that sets the streams' state back.
+      if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED) on.own->stuck = Stuck::capturing;
+      if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && before(714)) on.own->stuck = Stuck::invalidated;
+    }
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id,
+                                      hipGraph_t* graph, const hipGraphNode_t** dependencies, size_t* count) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    if (status == nullptr) return hipErrorInvalidValue;
+    if (stream == nullptr) return hipErrorUnknown;
+    Target on;
+    if (const hipError_t error = resolve("hipStreamGetCaptureInfo_v2", stream, on)) return error;
+    if (on.own != nullptr && on.own->stuck != Stuck::no) {
+      *status = on.own->stuck == Stuck::invalidated ? hipStreamCaptureStatusInvalidated : hipStreamCaptureStatusActive;
+      return hipSuccess;
+    }
+    const Scope scope(on.device);
+    CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t native_id = 0;
+    CUgraph native_graph = nullptr;
+    const CUgraphNode* native_dependencies = nullptr;
+    std::size_t native_count = 0;
+    const CUresult result =
+        driver.StreamGetCaptureInfo(on.cuda, &native, &native_id, &native_graph, &native_dependencies, &native_count);
+    if (result != CUDA_SUCCESS) return from_cuda(result);
+    *status = static_cast<hipStreamCaptureStatus>(native);
+    if (native != CU_STREAM_CAPTURE_STATUS_ACTIVE) return hipSuccess;  // the other results are left as they were
+    if (id != nullptr) *id = native_id;
+    if (graph != nullptr) *graph = handle<hipGraph_t>(native_graph);
+    if (dependencies != nullptr) *dependencies = reinterpret_cast<const hipGraphNode_t*>(native_dependencies);
+    if (count != nullptr) *count = native_count;
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id) {
+  return hipStreamGetCaptureInfo_v2(stream, status, id, nullptr, nullptr, nullptr);
+}
+
+hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    if (status == nullptr) return hipErrorInvalidValue;
+    Target on;
+    if (const hipError_t error = resolve("hipStreamIsCapturing", stream, on)) return error;
+    if (on.own != nullptr && on.own->stuck != Stuck::no) {
+      *status = on.own->stuck == Stuck::invalidated ? hipStreamCaptureStatusInvalidated : hipStreamCaptureStatusActive;
+      return hipSuccess;
+    }
+    if (on.cuda == CU_STREAM_LEGACY && before(507)) {
+      *status = hipStreamCaptureStatusNone;
+      return hipSuccess;
+    }
+    const Scope scope(on.device);
+    CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = driver.StreamIsCapturing(on.cuda, &native);
+    *status = static_cast<hipStreamCaptureStatus>(native);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* dependencies, size_t count, unsigned flags) {
+  return on_stream("hipStreamUpdateCaptureDependencies", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(
+        driver.StreamUpdateCaptureDependencies(on.cuda, reinterpret_cast<CUgraphNode*>(dependencies), count, flags));
+  });
+}
+
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
+  return call([&](const Cuda& driver) {
+    auto native = static_cast<CUstreamCaptureMode>(*mode);
+    const CUresult result = driver.ThreadExchangeStreamCaptureMode(&native);
+    *mode = static_cast<hipStreamCaptureMode>(native);
+    return from_cuda(result);
+  });
+}
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "bridge.hpp"
+
+/// Graphs. Handles of graphs and nodes are CUDA's own; parameters of nodes are AMD's structures, whose members stand in
+/// another order.
+using namespace bridge;
+
+namespace {
+
+const CUgraphNode* nodes(const hipGraphNode_t* list) { return reinterpret_cast<const CUgraphNode*>(list); }
+CUgraphNode* nodes(hipGraphNode_t* list) { return reinterpret_cast<CUgraphNode*>(list); }
+CUgraph graph_of(hipGraph_t graph) { return handle<CUgraph>(graph); }
+CUgraphNode node_of(hipGraphNode_t node) { return handle<CUgraphNode>(node); }
+
+CUDA_KERNEL_NODE_PARAMS to_cuda(const hipKernelNodeParams& from) {
+  CUDA_KERNEL_NODE_PARAMS to{};
+  to.func = static_cast<CUfunction>(from.func);
+  to.gridDimX = from.gridDim.x;
+  to.gridDimY = from.gridDim.y;
+  to.gridDimZ = from.gridDim.z;
+  to.blockDimX = from.blockDim.x;
+  to.blockDimY = from.blockDim.y;
+  to.blockDimZ = from.blockDim.z;
+  to.sharedMemBytes = from.sharedMemBytes;
+  to.kernelParams = from.kernelParams;
+  to.extra = from.extra;
+  return to;
+}
+
+hipKernelNodeParams to_hip(const CUDA_KERNEL_NODE_PARAMS& from) {
+  hipKernelNodeParams to{};
+  to.func = from.func;
+  to.gridDim = dim3(from.gridDimX, from.gridDimY, from.gridDimZ);
+  to.blockDim = dim3(from.blockDimX, from.blockDimY, from.blockDimZ);
+  to.sharedMemBytes = from.sharedMemBytes;
+  to.kernelParams = from.kernelParams;
+  to.extra = from.extra;
+  return to;
+}
+
+CUDA_MEMSET_NODE_PARAMS to_cuda(const hipMemsetParams& from) {
+  CUDA_MEMSET_NODE_PARAMS to{};
+  to.dst = address(from.dst);
+  to.pitch = from.pitch;
+  to.value = from.value;
+  to.elementSize = from.elementSize;
+  to.width = from.width;
+  to.height = from.height;
+  return to;
+}
+
+// Widths are bytes, since arrays are not handled.
+CUDA_MEMCPY3D to_cuda(const hipMemcpy3DParms& from) {
+  CUDA_MEMCPY3D to{};
+  to.srcMemoryType = to.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  to.srcDevice = address(from.srcPtr.ptr);
+  to.srcPitch = from.srcPtr.pitch;
+  to.srcHeight = from.srcPtr.ysize;
+  to.srcXInBytes = from.srcPos.x;
+  to.srcY = from.srcPos.y;
+  to.srcZ = from.srcPos.z;
+  to.dstDevice = address(from.dstPtr.ptr);
+  to.dstPitch = from.dstPtr.pitch;
+  to.dstHeight = from.dstPtr.ysize;
+  to.dstXInBytes = from.dstPos.x;
+  to.dstY = from.dstPos.y;
+  to.dstZ = from.dstPos.z;
+  to.WidthInBytes = from.extent.width;
+  to.Height = from.extent.height;
+  to.Depth = from.extent.depth;
+  return to;
+}
+
+hipError_t add_copy(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                    const CUDA_MEMCPY3D& copy) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphAddMemcpyNode(nodes(node), graph_of(graph), nodes(dependencies), count, &copy,
+                                               context_of(current_device())));
+  });
+}
+
+// 5.2 counted from 1 and had a kind for one-dimensional copies; 5.5 put allocations where copies of symbols were.
+int kind_to_hip(CUgraphNodeType kind) {
+  if (kind == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) return 14;
+  return before(503) ? static_cast<int>(kind) + 1 : static_cast<int>(kind);
+}
+
+bool flags_are_known(unsigned long long flags) {
+  return flags == 0 || flags == 1 || (flags == 8 && !before(600));
+}
+
+}  // namespace
+
+extern "C" {
+
+hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphCreate(reinterpret_cast<CUgraph*>(graph), flags));
+  });
+}
+hipError_t hipGraphDestroy(hipGraph_t graph) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphDestroy(graph_of(graph))); });
+}
+hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphClone(reinterpret_cast<CUgraph*>(clone), graph_of(graph)));
+  });
+}
+
+// --- Looking at them --------------------------------------------------------------------------------------------------
+
+hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* list, size_t* count) {
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.GraphGetNodes(graph_of(graph), nodes(list), count)); });
+}
+hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* list, size_t* count) {
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.GraphGetRootNodes(graph_of(graph), nodes(list), count)); });
+}
+hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.GraphGetEdges(graph_of(graph), nodes(from), nodes(to), count)); });
+}
+hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
+  return on_device([&](const Cuda& driver) {
+    CUgraphNodeType native{};
+    const CUresult result = driver.GraphNodeGetType(node_of(node), &native);
+    *kind = static_cast<hipGraphNodeType>(kind_to_hip(native));
+    return from_cuda(result);
+  });
+}
+hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags) {
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags)); });
+}
+
+// --- Nodes ------------------------------------------------------------------------------------------------------------
+
+hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphAddDependencies(graph_of(graph), nodes(from), nodes(to), count));
+  });
+}
+hipError_t hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphAddEmptyNode(nodes(node), graph_of(graph), nodes(dependencies), count));
+  });
+}
+hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                                     hipGraph_t child) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(
+        driver.GraphAddChildGraphNode(nodes(node), graph_of(graph), nodes(dependencies), count, graph_of(child)));
+  });
+}
+hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* child) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.GraphChildGraphNodeGetGraph(node_of(node), reinterpret_cast<CUgraph*>(child)));
+  });
+}
+hipError_t hipGraphAddHostNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                               const hipHostNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
+    return from_cuda(driver.GraphAddHostNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native));
+  });
+}
+hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    CUDA_HOST_NODE_PARAMS native{};
+    const CUresult result = driver.GraphHostNodeGetParams(node_of(node), &native);
+    *parameters = {native.fn, native.userData};
+    return from_cuda(result);
+  });
+}
+hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
+    return from_cuda(driver.GraphHostNodeSetParams(node_of(node), &native));
+  });
+}
+hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipHostNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
+    return from_cuda(driver.GraphExecHostNodeSetParams(handle<CUgraphExec>(exec), node_of(node), &native));
+  });
+}
+hipError_t hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                                 const hipKernelNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_KERNEL_NODE_PARAMS native = to_cuda(*parameters);
+    return from_cuda(driver.GraphAddKernelNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native));
+  });
+}
+hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    CUDA_KERNEL_NODE_PARAMS native{};
+    const CUresult result = driver.GraphKernelNodeGetParams(node_of(node), &native);
+    if (result == CUDA_SUCCESS) *parameters = to_hip(native);
+    return from_cuda(result);
+  });
+}
+hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_KERNEL_NODE_PARAMS native = to_cuda(*parameters);
+    return from_cuda(driver.GraphKernelNodeSetParams(node_of(node), &native));
+  });
+}
+hipError_t hipGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                                 const hipMemsetParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    const CUDA_MEMSET_NODE_PARAMS native = to_cuda(*parameters);
+    return from_cuda(driver.GraphAddMemsetNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native,
+                                               context_of(current_device())));
+  });
+}
+hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* parameters) {
+  return on_device([&](const Cuda& driver) {
+    CUDA_MEMSET_NODE_PARAMS native{};
+    const CUresult result = driver.GraphMemsetNodeGetParams(node_of(node), &native);
+    if (result == CUDA_SUCCESS) {
+      *parameters = {.dst = handle<void*>(native.dst),
+                     .elementSize = native.elementSize,
+                     .height = native.height,
+                     .pitch = native.pitch,
+                     .value = native.value,
+                     .width = native.width};
+    }
+    return from_cuda(result);
+  });
+}
+hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                                 const hipMemcpy3DParms* parameters) {
+  return add_copy(node, graph, dependencies, count, to_cuda(*parameters));
+}
+hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
+                                   void* to, const void* from, size_t bytes, hipMemcpyKind) {
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  copy.srcDevice = address(from);
+  copy.dstDevice = address(to);
+  copy.WidthInBytes = bytes;
+  copy.Height = copy.Depth = 1;
+  return add_copy(node, graph, dependencies, count, copy);
+}
+
+// --- Executables ------------------------------------------------------------------------------------------------------
+
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, unsigned long long flags) {
+  return on_device([&](const Cuda& driver) {
+    if (!flags_are_known(flags)) return hipErrorInvalidValue;
+    return from_cuda(driver.GraphInstantiateWithFlags(reinterpret_cast<CUgraphExec*>(exec), graph_of(graph), flags));
+  });
+}
+hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t graph, hipGraphNode_t*, char*, size_t) {
+  return hipGraphInstantiateWithFlags(exec, graph, 0);
+}
+// Looks at its arguments, and that is all.
+hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {
+  return on_stream("hipGraphUpload", stream,
+                   [&](const Cuda&, const Target&) { return exec != nullptr ? hipSuccess : hipErrorInvalidValue; });
+}
+hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
+  return on_stream("hipGraphLaunch", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.GraphLaunch(handle<CUgraphExec>(exec), on.cuda));
+  });
+}
+// CUDA 10.2's form, with both results required.
+hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* error_node,
+                              hipGraphExecUpdateResult* outcome) {
+  return on_device([&](const Cuda& driver) {
+    if (error_node == nullptr || outcome == nullptr) return hipErrorInvalidValue;
+    CUgraphExecUpdateResultInfo info{};
+    const CUresult result = driver.GraphExecUpdate(handle<CUgraphExec>(exec), graph_of(graph), &info);
+    *error_node = handle<hipGraphNode_t>(info.errorNode);
+    *outcome = static_cast<hipGraphExecUpdateResult>(info.result);
+    return from_cuda(result);
+  });
+}
+hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphExecDestroy(handle<CUgraphExec>(exec))); });
+}
+
+// --- User objects -----------------------------------------------------------------------------------------------------
+
+hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn_t destroy, unsigned references,
+                               unsigned flags) {
+  return call([&](const Cuda& driver) {
+    if (flags != 1) return hipErrorInvalidValue;
+    return from_cuda(driver.UserObjectCreate(reinterpret_cast<CUuserObject*>(object), pointer, destroy, references, flags));
+  });
+}
+hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count) {
+  return call([&](const Cuda& driver) { return from_cuda(driver.UserObjectRelease(handle<CUuserObject>(object), count)); });
+}
+hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count) {
+  return call([&](const Cuda& driver) { return from_cuda(driver.UserObjectRetain(handle<CUuserObject>(object), count)); });
+}
+hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags) {
+  return call([&](const Cuda& driver) {
+    return from_cuda(driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags));
+  });
+}
+hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count) {
+  return call([&](const Cuda& driver) {
+    return from_cuda(driver.GraphReleaseUserObject(graph_of(graph), handle<CUuserObject>(object), count));
+  });
+}
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "bridge.hpp"
+
+/// Memory, copies and fills.
+using namespace bridge;
+
+namespace {
+
+// hipMemoryType by its numbers, which changed with 6.0.
+struct MemoryTypes {
+  int host, device, managed;
+};
+MemoryTypes memory_types() { return before(600) ? MemoryTypes{0, 1, 4} : MemoryTypes{1, 2, 3}; }
+
+CUmemLocation to_cuda(const hipMemLocation& location) {
+  CUmemLocation native{};
+  native.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  native.id = native_device(location.id);
+  return native;
+}
+
+}  // namespace
+
+extern "C" {
+
+// --- Allocation -------------------------------------------------------------------------------------------------------
+
+hipError_t hipMalloc(void** memory, size_t bytes) {
+  return on_device([&](const Cuda& driver) {
+    if (memory == nullptr) return hipErrorInvalidValue;
+    *memory = nullptr;
+    if (bytes == 0) return hipSuccess;
+    CUdeviceptr made = 0;
+    const CUresult result = driver.MemAlloc(&made, bytes);
+    *memory = handle<void*>(made);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipFree(void* memory) {
+  return on_device([&](const Cuda& driver) {
+    return memory == nullptr ? hipSuccess : from_cuda(driver.MemFree(address(memory)));
+  });
+}
+
+hipError_t hipHostMalloc(void** memory, size_t bytes, unsigned) {
+  return on_device([&](const Cuda& driver) {
+    if (memory == nullptr) return hipErrorInvalidValue;
+    return from_cuda(driver.MemHostAlloc(memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+  });
+}
+
+hipError_t hipHostFree(void* memory) {
+  return on_device([&](const Cuda& driver) {
+    return memory == nullptr ? hipSuccess : from_cuda(driver.MemFreeHost(memory));
+  });
+}
+
+hipError_t hipHostRegister(void* memory, size_t bytes, unsigned flags) {
+  return on_device([&](const Cuda& driver) {
+    // 8 is read-only to CUDA and coarse-grained memory to AMD.
+    if ((flags & ~0xFU) != 0) return hipErrorInvalidValue;
+    return from_cuda(
+        driver.MemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+  });
+}
+
+hipError_t hipHostUnregister(void* memory) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemHostUnregister(memory)); });
+}
+
+hipError_t hipHostGetDevicePointer(void** device_pointer, void* memory, unsigned flags) {
+  return on_device([&](const Cuda& driver) {
+    CUdeviceptr found = 0;
+    const CUresult result = driver.MemHostGetDevicePointer(&found, memory, flags);
+    *device_pointer = handle<void*>(found);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipMallocManaged(void** memory, size_t bytes, unsigned flags) {
+  return on_device([&](const Cuda& driver) {
+    if (memory == nullptr || bytes == 0) return hipErrorInvalidValue;
+    CUdeviceptr made = 0;
+    const CUresult result = driver.MemAllocManaged(&made, bytes, flags);
+    *memory = handle<void*>(made);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, int to, hipStream_t stream) {
+  return on_stream("hipMemPrefetchAsync", stream, [&](const Cuda& driver, const Target& on) {
+    const CUdevice native = to == hipCpuDeviceId ? CU_DEVICE_CPU : native_device(to);
+    return from_cuda(driver.MemPrefetchAsync(address(memory), bytes, native, on.cuda));
+  });
+}
+
+hipError_t hipMemGetInfo(size_t* free, size_t* total) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemGetInfo(free, total)); });
+}
+
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer) {
+  return on_device([&](const Cuda& driver) {
+    std::memset(attributes, 0, sizeof(*attributes));
+    CUmemorytype type{};
+    if (driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer)) != CUDA_SUCCESS) {
+      return before(600) ? hipErrorInvalidValue : hipSuccess;  // since 6.0, type 0: not registered
+    }
+    int managed = 0, ordinal = 0;
+    driver.PointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(pointer));
+    driver.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address(pointer));
+    const MemoryTypes types = memory_types();
+    const int value = managed != 0 ? types.managed : type == CU_MEMORYTYPE_HOST ? types.host : types.device;
+    attributes->memoryType = static_cast<hipMemoryType>(value);
+    attributes->device = ordinal;
+    attributes->isManaged = managed;
+    attributes->devicePointer = const_cast<void*>(pointer);
+    if (type == CU_MEMORYTYPE_HOST || managed != 0) attributes->hostPointer = const_cast<void*>(pointer);
+    return hipSuccess;
+  });
+}
+
+hipError_t hipPointerGetAttribute(void* data, hipPointer_attribute attribute, hipDeviceptr_t pointer) {
+  return on_device([&](const Cuda& driver) {
+    if (attribute != HIP_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+      return from_cuda(driver.PointerGetAttribute(data, static_cast<CUpointer_attribute>(attribute), address(pointer)));
+    }
+    CUmemorytype type{};
+    const CUresult result = driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer));
+    const MemoryTypes types = memory_types();
+    const unsigned value = static_cast<unsigned>(type == CU_MEMORYTYPE_HOST ? types.host : types.device);
+    if (result == CUDA_SUCCESS) std::memcpy(data, &value, sizeof(value));
+    return from_cuda(result);
+  });
+}
+
+// --- Stream-ordered allocation ----------------------------------------------------------------------------------------
+
+namespace {
+
+// AMD's library follows the stream before it looks whether there is one.
+void refuse_null_stream(const char* function, hipStream_t stream) {
+  if (stream == nullptr) undefined(function, "the null stream is followed as a pointer");
+}
+
+}  // namespace
+
+hipError_t hipMallocAsync(void** memory, size_t bytes, hipStream_t stream) {
+  refuse_null_stream("hipMallocAsync", stream);
+  return on_stream("hipMallocAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (bytes == 0) return before(506) ? hipErrorInvalidValue : hipSuccess;
+    CUdeviceptr made = 0;
+    const CUresult result = driver.MemAllocAsync(&made, bytes, on.cuda);
+    *memory = handle<void*>(made);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipFreeAsync(void* memory, hipStream_t stream) {
+  refuse_null_stream("hipFreeAsync", stream);
+  return on_stream("hipFreeAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (memory == nullptr) return before(700) ? hipErrorInvalidValue : hipSuccess;
+    return from_cuda(driver.MemFreeAsync(address(memory), on.cuda));
+  });
+}
+
+hipError_t hipMallocFromPoolAsync(void** memory, size_t bytes, hipMemPool_t pool, hipStream_t stream) {
+  refuse_null_stream("hipMallocFromPoolAsync", stream);
+  return on_stream("hipMallocFromPoolAsync", stream, [&](const Cuda& driver, const Target& on) {
+    CUdeviceptr made = 0;
+    const CUresult result = driver.MemAllocFromPoolAsync(&made, bytes, handle<CUmemoryPool>(pool), on.cuda);
+    *memory = handle<void*>(made);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* properties) {
+  return on_device([&](const Cuda& driver) {
+    if (pool == nullptr || properties == nullptr || properties->allocType != hipMemAllocationTypePinned) {
+      return hipErrorInvalidValue;
+    }
+    CUmemPoolProps native{};
+    native.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    native.location = to_cuda(properties->location);
+    // maxSize was carved from what was reserved, in 6.3.
+    if (!before(603)) std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
+    CUmemoryPool made = nullptr;
+    const CUresult result = driver.MemPoolCreate(&made, &native);
+    *pool = handle<hipMemPool_t>(made);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemPoolDestroy(handle<CUmemoryPool>(pool))); });
+}
+
+hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemPoolTrimTo(handle<CUmemoryPool>(pool), keep)); });
+}
+
+hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.MemPoolSetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
+  });
+}
+
+hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.MemPoolGetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
+  });
+}
+
+hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* descriptors, size_t count) {
+  return on_device([&](const Cuda& driver) {
+    for (size_t i = 0; i < count; ++i) {
+      CUmemAccessDesc native{};
+      native.location = to_cuda(descriptors[i].location);
+      native.flags = static_cast<CUmemAccess_flags>(descriptors[i].flags);
+      const CUresult result = driver.MemPoolSetAccess(handle<CUmemoryPool>(pool), &native, 1);
+      if (result != CUDA_SUCCESS) return from_cuda(result);
+    }
+    return hipSuccess;
+  });
+}
+
+hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int ordinal) {
+  return on_device([&](const Cuda& driver) {
+    if (!is_device(ordinal)) return hipErrorInvalidDevice;
+    CUmemoryPool found = nullptr;
+    const CUresult result = driver.DeviceGetDefaultMemPool(&found, native_device(ordinal));
+    *pool = handle<hipMemPool_t>(found);
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipDeviceGetMemPool(hipMemPool_t* pool, int ordinal) {
+  return on_device([&](const Cuda& driver) {
+    if (!is_device(ordinal)) return hipErrorInvalidDevice;
+    CUmemoryPool found = nullptr;
+    const CUresult result = driver.DeviceGetMemPool(&found, native_device(ordinal));
+    *pool = handle<hipMemPool_t>(found);
+    return from_cuda(result);
+  });
+}
+
+// --- Copies -----------------------------------------------------------------------------------------------------------
+
+hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.Memcpy(address(to), address(from), bytes)); });
+}
+
+hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
+  return on_stream("hipMemcpyAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (kind < hipMemcpyHostToHost || kind > hipMemcpyDefault) return hipErrorInvalidMemcpyDirection;
+    return from_cuda(driver.MemcpyAsync(address(to), address(from), bytes, on.cuda));
+  });
+}
+
+hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                            hipMemcpyKind, hipStream_t stream) {
+  return on_stream("hipMemcpy2DAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (width > to_pitch || width > from_pitch) return hipErrorInvalidValue;
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = address(from);
+    copy.srcPitch = from_pitch;
+    copy.dstDevice = address(to);
+    copy.dstPitch = to_pitch;
+    copy.WidthInBytes = width;
+    copy.Height = height;
+    return from_cuda(driver.Memcpy2DAsync(&copy, on.cuda));
+  });
+}
+
+// Not captured: done at once.
+hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, hipStream_t stream) {
+  return on_stream("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {
+    if (!is_device(to_device) || !is_device(from_device)) return hipErrorInvalidDevice;
+    return from_cuda(driver.MemcpyPeerAsync(address(to), context_of(to_device), address(from), context_of(from_device), bytes,
+                                            is_capturing(on) ? eager(on) : on.cuda));
+  });
+}
+
+// --- Fills ------------------------------------------------------------------------------------------------------------
+
+hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count, hipStream_t stream) {
+  return on_stream("hipMemsetD8Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD8Async(address(to), value, count, on.cuda));
+  });
+}
+hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count, hipStream_t stream) {
+  return on_stream("hipMemsetD16Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD16Async(address(to), value, count, on.cuda));
+  });
+}
+hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStream_t stream) {
+  return on_stream("hipMemsetD32Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD32Async(address(to), static_cast<unsigned>(value), count, on.cuda));
+  });
+}
+hipError_t hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
+  return on_stream("hipMemset2DAsync", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(
+        driver.MemsetD2D8Async(address(to), pitch, static_cast<unsigned char>(value), width, height, on.cuda));
+  });
+}
+hipError_t hipMemsetD2D8Async(hipDeviceptr_t to, size_t pitch, unsigned char value, size_t width, size_t height,
+                              hipStream_t stream) {
+  return on_stream("hipMemsetD2D8Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD2D8Async(address(to), pitch, value, width, height, on.cuda));
+  });
+}
+hipError_t hipMemsetD2D16Async(hipDeviceptr_t to, size_t pitch, unsigned short value, size_t width, size_t height,
+                               hipStream_t stream) {
+  return on_stream("hipMemsetD2D16Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD2D16Async(address(to), pitch, value, width, height, on.cuda));
+  });
+}
+hipError_t hipMemsetD2D32Async(hipDeviceptr_t to, size_t pitch, unsigned value, size_t width, size_t height,
+                               hipStream_t stream) {
+  return on_stream("hipMemsetD2D32Async", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.MemsetD2D32Async(address(to), pitch, value, width, height, on.cuda));
+  });
+}
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "bridge.hpp"
+
+/// Modules and launches.
+using namespace bridge;
+
+namespace {
+
+constexpr unsigned shared_bytes_without_asking = 48 << 10;
+
+// AMD's devices have no opt-in: a launch gets the shared memory it names.
+CUresult allow_shared_memory(const Cuda& driver, CUfunction function, unsigned bytes) {
+  if (bytes <= shared_bytes_without_asking) return CUDA_SUCCESS;
+  return driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+}
+
+}  // namespace
+
+extern "C" {
+
+hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
+  return on_device([&](const Cuda& driver) {
+    // There is no PTX in HIP: images are ELF files and bundles of them.
+    constexpr char elf[] = {0x7f, 'E', 'L', 'F'};
+    if (std::memcmp(image, elf, sizeof(elf)) != 0) return hipErrorInvalidImage;
+    return from_cuda(driver.ModuleLoadData(reinterpret_cast<CUmodule*>(module), image));
+  });
+}
+// The options are not looked at.
+hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, hipJitOption*, void**) {
+  return hipModuleLoadData(module, image);
+}
+hipError_t hipModuleUnload(hipModule_t module) {
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.ModuleUnload(handle<CUmodule>(module))); });
+}
+hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(driver.ModuleGetFunction(reinterpret_cast<CUfunction*>(function), handle<CUmodule>(module), name));
+  });
+}
+hipError_t hipModuleGetGlobal(hipDeviceptr_t* pointer, size_t* bytes, hipModule_t module, const char* name) {
+  return on_device([&](const Cuda& driver) {
+    CUdeviceptr found = 0;
+    const CUresult result = driver.ModuleGetGlobal(&found, bytes, handle<CUmodule>(module), name);
+    *pointer = handle<void*>(found);
+    return from_cuda(result);
+  });
+}
+
+// Captured from 5.3 on; before, done at once whatever the stream does.
+hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                 unsigned block_y, unsigned block_z, unsigned shared_bytes, hipStream_t stream,
+                                 void** parameters, void** extra) {
+  return on_stream("hipModuleLaunchKernel", stream, [&](const Cuda& driver, Target& on) {
+    if (extra != nullptr) return hipErrorInvalidValue;  // its marks are other numbers than CUDA's
+    const auto native = handle<CUfunction>(function);
+    const CUstream runs_on = before(503) && is_capturing(on) ? eager(on) : on.cuda;
+    CUresult result = allow_shared_memory(driver, native, shared_bytes);
+    if (result == CUDA_SUCCESS) {
+      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, runs_on, parameters,
+                                   nullptr);
+    }
+    return from_cuda(result);
+  });
+}
+
+// Never captured.
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                            hipStream_t stream, void** parameters) {
+  return on_stream("hipModuleLaunchCooperativeKernel", stream, [&](const Cuda& driver, Target& on) {
+    const auto native = handle<CUfunction>(function);
+    CUresult result = allow_shared_memory(driver, native, shared_bytes);
+    if (result == CUDA_SUCCESS) {
+      result = driver.LaunchCooperativeKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                              is_capturing(on) ? eager(on) : on.cuda, parameters);
+    }
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function, int threads,
+                                                              size_t shared_bytes) {
+  return on_device([&](const Cuda& driver) {
+    const auto native = handle<CUfunction>(function);
+    CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
+    if (result == CUDA_SUCCESS) {
+      result = driver.OccupancyMaxActiveBlocksPerMultiprocessor(blocks, native, threads, shared_bytes);
+    }
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function) {
+  return on_device([&](const Cuda& driver) {
+    return from_cuda(
+        driver.FuncGetAttribute(value, static_cast<CUfunction_attribute>(attribute), handle<CUfunction>(function)));
+  });
+}
+
+// Takes the address of a host function: nothing happens up to 6.2, and a module's function is not found since.
+hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int) {
+  return call([](const Cuda&) { return before(603) ? hipSuccess : hipErrorInvalidDeviceFunction; });
+}
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge.hpp"
+
+/// Compiled once for each presented release.
+namespace bridge {
+
+extern const int release = BRIDGE_RELEASE;
+
+}  // namespace bridge

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <new>
+#include <shared_mutex>
+#include <unordered_set>
+
+#include "bridge.hpp"
+
+/// Streams: handles, creation, waiting, host functions, attributes.
+namespace bridge {
+namespace {
+
+const hipStream_t legacy = handle<hipStream_t>(std::uintptr_t{1});
+const hipStream_t per_thread = handle<hipStream_t>(std::uintptr_t{2});
+
+struct Registry {
+  std::shared_mutex mutex;
+  std::unordered_set<ihipStream_t*> alive;
+};
+Registry& registry() {
+  static auto* const streams = new Registry;
+  return *streams;
+}
+
+bool is_alive(hipStream_t stream) {
+  Registry& streams = registry();
+  const std::shared_lock lock(streams.mutex);
+  return streams.alive.contains(stream);
+}
+
+// CUDA's normal is its least; HIP's is in the middle.
+int native_priority(int priority) {
+  int least = 0, greatest = 0;
+  cuda()->CtxGetStreamPriorityRange(&least, &greatest);
+  return priority < 0 ? greatest : priority > 0 ? least : greatest / 2;
+}
+
+hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
+  return on_device([&](const Cuda& driver) {
+    if (stream == nullptr || flags > hipStreamNonBlocking) return hipErrorInvalidValue;
+    static std::atomic<unsigned long long> ids{0};
+    auto* const made = new ihipStream_t;
+    made->device = current_device();
+    made->flags = flags;
+    made->priority = std::clamp(priority, -1, 1);
+    made->id = ++ids;
+    const CUresult result = driver.StreamCreateWithPriority(&made->cuda, flags, native_priority(made->priority));
+    if (result != CUDA_SUCCESS) {
+      delete made;
+      return hipErrorOutOfMemory;
+    }
+    Registry& streams = registry();
+    const std::unique_lock lock(streams.mutex);
+    streams.alive.insert(made);
+    *stream = made;
+    return hipSuccess;
+  });
+}
+
+}  // namespace
+
+hipError_t resolve(const char* function, hipStream_t stream, Target& target) noexcept {
+  if (stream == legacy && before(602)) undefined(function, "hipStreamLegacy is taken for a pointer before 6.2");
+  if (stream == nullptr || stream == legacy) {
+    target = {CU_STREAM_LEGACY, current_device(), nullptr};
+    return hipSuccess;
+  }
+  if (stream == per_thread) {
+    target = {CU_STREAM_PER_THREAD, current_device(), nullptr};
+    return hipSuccess;
+  }
+  if (!is_alive(stream)) {
+    if (!before(700)) undefined(function, "the stream does not exist, and handles are not looked at from 7.0 on");
+    return hipErrorContextIsDestroyed;
+  }
+  target = {stream->cuda, stream->device, stream};
+  return hipSuccess;
+}
+
+bool is_capturing(const Target& target) noexcept {
+  if (target.cuda == CU_STREAM_LEGACY) return false;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return cuda()->StreamIsCapturing(target.cuda, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+CUstream eager(Target& target) noexcept {
+  if (target.own == nullptr) return target.cuda;
+  const std::lock_guard lock(target.own->mutex);
+  if (target.own->twin == nullptr) {
+    cuda()->StreamCreateWithPriority(&target.own->twin, CU_STREAM_NON_BLOCKING, 0);
+  }
+  return target.own->twin;
+}
+
+}  // namespace bridge
+
+using namespace bridge;
+
+extern "C" {
+
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) { return create(stream, flags, 0); }
+hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
+  return create(stream, flags, priority);
+}
+
+// Waits for the stream's work, which CUDA's does not.
+hipError_t hipStreamDestroy(hipStream_t stream) {
+  return call([&](const Cuda& driver) -> hipError_t {
+    if (stream == nullptr || stream == per_thread || stream == legacy) return hipErrorInvalidResourceHandle;
+    Target target;
+    if (const hipError_t error = resolve("hipStreamDestroy", stream, target)) return error;
+    {
+      const std::unique_lock lock(registry().mutex);
+      registry().alive.erase(stream);
+    }
+    const Scope scope(target.device);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    driver.StreamIsCapturing(stream->cuda, &status);
+    if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
+      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+      driver.ThreadExchangeStreamCaptureMode(&mode);
+      driver.StreamSynchronize(stream->cuda);
+      driver.ThreadExchangeStreamCaptureMode(&mode);
+    }
+    if (stream->twin != nullptr) driver.StreamDestroy(stream->twin);
+    const CUresult result = driver.StreamDestroy(stream->cuda);
+    delete stream;
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipStreamQuery(hipStream_t stream) {
+  return on_stream("hipStreamQuery", stream,
+                   [](const Cuda& driver, const Target& on) { return from_cuda(driver.StreamQuery(on.cuda)); });
+}
+
+hipError_t hipStreamSynchronize(hipStream_t stream) {
+  return on_stream("hipStreamSynchronize", stream,
+                   [](const Cuda& driver, const Target& on) { return from_cuda(driver.StreamSynchronize(on.cuda)); });
+}
+
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
+  return on_stream("hipStreamWaitEvent", stream, [&](const Cuda& driver, const Target& on) {
+    if (event == nullptr) return hipErrorInvalidHandle;
+    // hipEventWaitExternal is 1; the release numbers tell 6.4.2, which first has it, not from 6.4.0.
+    if (flags > (before(700) ? 0U : 1U)) return hipErrorInvalidValue;
+    return from_cuda(driver.StreamWaitEvent(on.cuda, event->cuda, flags));
+  });
+}
+
+hipError_t hipStreamGetFlags(hipStream_t stream, unsigned* flags) {
+  return call([&](const Cuda&) -> hipError_t {
+    if (stream == nullptr || flags == nullptr) return hipErrorInvalidValue;
+    Target target;
+    if (const hipError_t error = resolve("hipStreamGetFlags", stream, target)) return error;
+    *flags = target.own != nullptr ? target.own->flags : 0;
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
+  return call([&](const Cuda&) -> hipError_t {
+    Target target;
+    if (const hipError_t error = resolve("hipStreamGetPriority", stream, target)) return error;
+    *priority = target.own != nullptr ? target.own->priority : 0;
+    return hipSuccess;
+  });
+}
+
+int hipGetStreamDeviceId(hipStream_t stream) {
+  Target target;
+  if (cuda() == nullptr || resolve("hipGetStreamDeviceId", stream, target) != hipSuccess) return -1;
+  return target.device;
+}
+
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
+  return call([&](const Cuda&) -> hipError_t {
+    Target target;
+    if (const hipError_t error = resolve("hipStreamGetDevice", stream, target)) return error;
+    *device = target.device;
+    return hipSuccess;
+  });
+}
+
+hipError_t hipStreamGetId(hipStream_t stream, unsigned long long* id) {
+  return call([&](const Cuda&) -> hipError_t {
+    Target target;
+    if (const hipError_t error = resolve("hipStreamGetId", stream, target)) return error;
+    *id = target.own != nullptr ? target.own->id : 0;
+    return hipSuccess;
+  });
+}
+
+// --- Attributes: the synchronization policy alone can be set ------------------------------------------------------------
+
+namespace {
+constexpr int attribute_synchronization_policy = 3, attribute_priority = 8;
+}
+
+hipError_t hipStreamGetAttribute(hipStream_t stream, int attribute, hipLaunchAttributeValue* value) {
+  return on_stream("hipStreamGetAttribute", stream, [&](const Cuda& driver, const Target& on) {
+    if (attribute == attribute_priority) {
+      value->priority = on.own != nullptr ? on.own->priority : 0;
+      return hipSuccess;
+    }
+    if (attribute != attribute_synchronization_policy) return hipErrorInvalidValue;
+    CUstreamAttrValue native{};
+    const CUresult result = driver.StreamGetAttribute(on.cuda, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &native);
+    value->sync_policy = native.syncPolicy;
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipStreamSetAttribute(hipStream_t stream, int attribute, const hipLaunchAttributeValue* value) {
+  return on_stream("hipStreamSetAttribute", stream, [&](const Cuda& driver, const Target& on) {
+    if (attribute != attribute_synchronization_policy) return hipErrorInvalidValue;
+    CUstreamAttrValue native{};
+    native.syncPolicy = static_cast<CUsynchronizationPolicy>(value->sync_policy);
+    return from_cuda(driver.StreamSetAttribute(on.cuda, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &native));
+  });
+}
+
+hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from) {
+  hipLaunchAttributeValue value{};
+  const hipError_t error = hipStreamGetAttribute(from, attribute_synchronization_policy, &value);
+  return error != hipSuccess ? error : hipStreamSetAttribute(to, attribute_synchronization_policy, &value);
+}
+
+// --- Host work --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Callback {
+  hipStreamCallback_t function;
+  hipStream_t stream;
+  void* data;
+
+  static void CUDA_CB run(CUstream, CUresult, void* callback) {
+    auto* const self = static_cast<Callback*>(callback);
+    self->function(self->stream, hipSuccess, self->data);  // AMD's library tells of no other status
+    delete self;
+  }
+};
+
+}  // namespace
+
+hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t function, void* data, unsigned flags) {
+  return on_stream("hipStreamAddCallback", stream, [&](const Cuda& driver, Target& on) {
+    if (function == nullptr || flags != 0) return hipErrorInvalidValue;
+    CUstream native = on.cuda;
+    if (is_capturing(on)) {
+      if (!before(700)) return hipErrorStreamCaptureUnsupported;
+      native = eager(on);
+    }
+    auto* const callback = new Callback{function, stream, data};
+    const CUresult result = driver.StreamAddCallback(native, &Callback::run, callback, 0);
+    if (result != CUDA_SUCCESS) delete callback;
+    return from_cuda(result);
+  });
+}
+
+hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
+  return on_stream("hipLaunchHostFunc", stream, [&](const Cuda& driver, const Target& on) {
+    if (function == nullptr) return hipErrorInvalidValue;
+    // 7.0.0 and 7.0.1, which the number does not tell from 7.0.2: the worse of the two is presented.
+    if (release == 700 && is_capturing(on)) return hipErrorStreamCaptureUnsupported;
+    return from_cuda(driver.LaunchHostFunc(on.cuda, function, data));
+  });
+}
+
+hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* memory, size_t length, unsigned flags) {
+  return on_stream("hipStreamAttachMemAsync", stream, [&](const Cuda& driver, const Target& on) {
+    return from_cuda(driver.StreamAttachMemAsync(on.cuda, address(memory), length, flags));
+  });
+}
+}
