@@ -61,6 +61,7 @@ struct Entry {
   std::atomic<bool> settled{false};  // the rest is fixed once this is true
   BackendInfo info;
   std::optional<Error> error;  // what `open` throws; empty where the backend is usable
+  Backend* made = nullptr;     // by the factory; kept also where it is not usable, since a backend is never destroyed
 };
 
 BackendState state_of(Errc code) {
@@ -117,12 +118,11 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
 }
 
 // Calls the plugin's factory. Throws one of the outcomes that the registry tells apart.
-Backend& start(const weir_plugin_descriptor& descriptor, std::string_view name, std::vector<LoadAttempt>& attempts) {
+void start(const weir_plugin_descriptor& descriptor, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
-  Backend* backend = nullptr;
   try {
-    PluginContext context(attempts);
-    backend = descriptor.create(context);
+    PluginContext context(e.info.attempts);
+    e.made = descriptor.create(context);
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -136,27 +136,28 @@ Backend& start(const weir_plugin_descriptor& descriptor, std::string_view name, 
     throw Error(Errc::driver_failed, "", "",
                 fmt::format("the plugin's factory threw what is no std::exception; {}", report));
   }
-  if (backend == nullptr) {
+  if (e.made == nullptr) {
     throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory returned no backend; {}", report));
   }
-  if (backend->name() != name) {
+  if (e.made->name() != e.info.name) {
     throw Error(Errc::plugin_incompatible, "", "",
-                fmt::format("the plugin says '{}', the backend that it made '{}'; {}", name, backend->name(), report));
+                fmt::format("the plugin says '{}', the backend that it made '{}'; {}", e.info.name, e.made->name(), report));
   }
-  if (backend->device_count() == 0) {
+  if (e.made->device_count() == 0) {
     throw Error(Errc::no_device, "", "", "the driver works and shows no device; see what hides them from this process");
   }
-  return *backend;
 }
 
-void load(BackendInfo& info, std::span<const std::string> folders) {
+void load(Entry& e, std::span<const std::string> folders) {
+  BackendInfo& info = e.info;
   std::string path;
   if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
   if (path.empty()) throw_without_plugin(info.name);
   const weir_plugin_descriptor& descriptor = detail::open_plugin(info.name, path, info.attempts);
   info.plugin_path = path;
   info.plugin_version = descriptor.version;
-  info.backend = &start(descriptor, info.name, info.attempts);
+  start(descriptor, e);
+  info.backend = e.made;
   info.state = BackendState::usable;
 }
 
@@ -214,7 +215,7 @@ struct Registry::Implementation {
     const Opening opening(e);
     BackendInfo& info = e.info;
     try {
-      load(info, folders);
+      load(e, folders);
     } catch (const Error& error) {
       info.state = state_of(error.errc());
       info.reason = error.detail() + detail::native_suffix(error.native());

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What `weir info` knows, in the form in which `--json` prints it; docs/weir_command.md describes the fields.
+/// What `weir info` knows, in the form in which `--json` prints it; docs/weir-command.md describes the fields.
 namespace weir::tool {
 
 using Json = nlohmann::ordered_json;
