@@ -2,8 +2,10 @@
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "core/captures.hpp"
+#include "core/disposal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -61,31 +63,34 @@ Disposal Allocation::disposal() const noexcept {
 }
 
 void Allocation::dispose() noexcept {
-  if (data_ != nullptr) {
-    if (stream_ != nullptr) {
-      stream_->deallocate_async(*this);
-    } else {
-      try {
-        if (foreign_) {
-          device_->do_close_memory(data_);
-        } else {
-          device_->do_deallocate(data_, kind_);
-        }
-      } catch (const std::exception& e) {
-        support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
+  if (stream_ != nullptr) {
+    const detail::FreeInFlight free;
+    if (capture_id_ == 0 && !free.allowed()) {
+      DisposalQueue::instance().after_captures(this);
+      return;
+    }
+    stream_->deallocate_async(*this);
+  } else if (data_ != nullptr) {
+    try {
+      if (foreign_) {
+        device_->do_close_memory(data_);
+      } else {
+        device_->do_deallocate(data_, kind_);
       }
+    } catch (const std::exception& e) {
+      support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
     }
   }
-  if (stream_ != nullptr) stream_->release();
+  Stream* const stream = std::exchange(stream_, nullptr);
   data_ = nullptr;
-  stream_ = nullptr;
   size_ = 0;
   capture_id_ = 0;
   foreign_ = false;
   AllocationPool::instance().give_back(this);
+  if (stream != nullptr) stream->release();
 }
 
-void Stream::deallocate_async(Allocation& allocation) noexcept {
+void Stream::deallocate_async(const Allocation& allocation) noexcept {
   try {
     bool free = true;
     if (allocation.capture_id_ != 0) {

@@ -2,6 +2,7 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/disposal.hpp"
 #include "core/thread_state.hpp"
@@ -31,6 +32,42 @@ namespace detail {
 
 std::atomic<std::uint32_t> open_captures{0};
 
+namespace {
+std::atomic<std::uint32_t> frees_in_flight{0};
+}  // namespace
+
+// Either the free sees the capture, or the capture sees the free: both announce themselves before they look.
+FreeInFlight::FreeInFlight() noexcept {
+  frees_in_flight.fetch_add(1, std::memory_order_seq_cst);
+  allowed_ = open_captures.load(std::memory_order_seq_cst) == 0;
+}
+FreeInFlight::~FreeInFlight() { frees_in_flight.fetch_sub(1, std::memory_order_release); }
+
+CaptureOpening::CaptureOpening() {
+  Captures& captures = Captures::instance();
+  {
+    std::lock_guard lock(captures.mutex_);
+    ++captures.opening_;
+    captures.count_open();
+  }
+  while (frees_in_flight.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+}
+
+CaptureOpening::~CaptureOpening() {
+  Captures& captures = Captures::instance();
+  {
+    std::lock_guard lock(captures.mutex_);
+    --captures.opening_;
+    captures.count_open();
+    if (open_captures.load(std::memory_order_relaxed) != 0) return;
+  }
+  DisposalQueue::instance().captures_ended();
+}
+
+void Captures::count_open() noexcept {
+  open_captures.store(static_cast<std::uint32_t>(open_.size()) + opening_, std::memory_order_seq_cst);
+}
+
 Captures& Captures::instance() noexcept {
   static auto* const captures = new Captures;
   return *captures;
@@ -39,7 +76,7 @@ Captures& Captures::instance() noexcept {
 void Captures::opened(const OpenCapture& capture) {
   std::lock_guard lock(mutex_);
   open_.push_back(capture);
-  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+  count_open();
 }
 
 void Captures::closed(const OpenCapture& capture) noexcept {
@@ -50,8 +87,8 @@ void Captures::closed(const OpenCapture& capture) noexcept {
              c.origin_thread_stream == capture.origin_thread_stream;
     };
     open_.erase(std::remove_if(open_.begin(), open_.end(), same), open_.end());
-    open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
-    if (!open_.empty()) return;
+    count_open();
+    if (open_captures.load(std::memory_order_relaxed) != 0) return;
   }
   DisposalQueue::instance().captures_ended();
 }

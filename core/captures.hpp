@@ -30,6 +30,7 @@ class Captures {
  public:
   static Captures& instance() noexcept;
 
+  /// Notes the capture that a `CaptureOpening` announced.
   void opened(const OpenCapture& capture);
   /// Ends what was put off while captures were open, if this was the last.
   void closed(const OpenCapture& capture) noexcept;
@@ -43,9 +44,36 @@ class Captures {
   bool any_on(const Device& device) const;
 
  private:
+  friend class CaptureOpening;
   Captures() = default;
+  void count_open() noexcept;
+
   mutable std::mutex mutex_;
   std::vector<OpenCapture> open_;
+  std::uint32_t opening_ = 0;
+};
+
+/// Held while a stream begins to capture. Counts as an open capture from before the driver is asked, and waits for the
+/// stream-ordered frees that did not see it coming: one that came to the driver after the begin would become a node.
+class CaptureOpening {
+ public:
+  CaptureOpening();
+  ~CaptureOpening();
+  CaptureOpening(const CaptureOpening&) = delete;
+  CaptureOpening& operator=(const CaptureOpening&) = delete;
+};
+
+/// Held around a stream-ordered free. Where `allowed` is false a capture is open or opening, and the free must be put off.
+class FreeInFlight {
+ public:
+  FreeInFlight() noexcept;
+  ~FreeInFlight();
+  FreeInFlight(const FreeInFlight&) = delete;
+  FreeInFlight& operator=(const FreeInFlight&) = delete;
+  bool allowed() const noexcept { return allowed_; }
+
+ private:
+  bool allowed_;
 };
 
 /// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls.

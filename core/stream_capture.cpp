@@ -54,6 +54,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
     return;
   }
   check_can_begin(operation);
+  const detail::CaptureOpening opening;
   do_begin_capture(options.mode);
   capture_began(operation, options.mode);
 }
@@ -67,6 +68,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
     throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());
   }
   check_can_begin(operation);
+  const detail::CaptureOpening opening;
   do_resume_capture(graph, mode);
   capture_began(operation, mode);
 }

@@ -423,7 +423,7 @@ class WEIR_API Stream : public RefCounted {
   void check_can_begin(const char* operation) const;
   void drop_capture() noexcept;
   void begin_closing() noexcept;
-  void deallocate_async(Allocation& allocation) noexcept;
+  void deallocate_async(const Allocation& allocation) noexcept;
 
   Device* device_;
   void* handle_;
