@@ -31,7 +31,8 @@ template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
   const auto current = device_.make_current_for_object();
-  check(api_.StreamDestroy(native()), "Stream::close");
+  const auto result = api_.StreamDestroy(native());
+  if (!Api::is_shut_down(result)) check(result, "Stream::close");
 }
 
 // --- Identity ---------------------------------------------------------------------------------------------------------

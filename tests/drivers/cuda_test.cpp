@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/unit/subprocess.hpp"
+
+// How the CUDA backend takes what a driver library answers, shown with stand-ins for it.
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+namespace {
+
+Outcome tell(const std::string& script, const std::vector<std::string>& steps, Environment environment = {}) {
+  environment.try_emplace("WEIR_BACKEND", "cuda");
+  environment.try_emplace("WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA);
+  environment.try_emplace("WEIR_NVRTC", "/nonexistent/libnvrtc.so");
+  environment["WEIR_TEST_DRIVER"] = script;
+  Outcome outcome = weir::test::run(WEIR_TEST_STORY, steps, environment);
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  return outcome;
+}
+
+}  // namespace
+
+#define CHECK_SAYS(outcome, text)                    \
+  do {                                               \
+    INFO((outcome).output, (outcome).errors);        \
+    CHECK((outcome).says(text));                     \
+  } while (false)
+#define CHECK_SILENT(outcome, text)                  \
+  do {                                               \
+    INFO((outcome).output, (outcome).errors);        \
+    CHECK_FALSE((outcome).says(text));               \
+  } while (false)
+
+// --- Loading ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda loading: a driver library that is not there is named, with the loader's words") {
+  const Outcome o = tell("", {"info", "open"}, {{"WEIR_CUDA_DRIVER", "/nonexistent/libcuda.so.1"}});
+  CHECK_SAYS(o, "state: driver_not_found");
+  CHECK_SAYS(o, "/nonexistent/libcuda.so.1: cannot open shared object file");
+  CHECK_SAYS(o, "WEIR_CUDA_DRIVER names it; correct or unset that variable");
+  CHECK_SAYS(o, "open: driver_not_found");
+}
+
+TEST_CASE("cuda loading: a relative driver path is refused, not guessed at") {
+  CHECK_SAYS(tell("", {"open"}, {{"WEIR_CUDA_DRIVER", "libcuda.so.1"}}), "open: invalid_environment");
+}
+
+TEST_CASE("cuda loading: a file that is no driver") {
+  const Outcome o = tell("", {"open"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_NO_DRIVER}});
+  CHECK_SAYS(o, "open: driver_too_old");
+  CHECK_SAYS(o, "it has no cuInit");
+}
+
+TEST_CASE("cuda loading: a driver from before CUDA 12 says so") {
+  const Outcome o = tell("version=11080", {"info"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_OLD_CUDA}});
+  CHECK_SAYS(o, "state: driver_too_old");
+  CHECK_SAYS(o, "it has no cuGetProcAddress_v2 (the driver is for CUDA 11.8)");
+  CHECK_SAYS(o, "needs a driver for CUDA 12.0 or later");
+}
+
+TEST_CASE("cuda loading: a missing required function is named, all of them at once") {
+  const Outcome o = tell("missing=cuGraphLaunch missing=cuStreamQuery", {"info"});
+  CHECK_SAYS(o, "state: driver_too_old");
+  CHECK_SAYS(o, "it lacks cuStreamQuery of 2.0, cuGraphLaunch of 10.0");
+}
+
+TEST_CASE("cuda loading: a missing optional function is a feature less, with the release that has it") {
+  const Outcome o = tell("missing=cuStreamGetId missing=cuGraphConditionalHandleCreate", {"features"});
+  CHECK_SAYS(o, "feature stream_id: absent cuStreamGetId is not in the driver (CUDA 13.0); CUDA 12.0 has it");
+  CHECK_SAYS(o, "feature graph_conditional_nodes: absent cuGraphConditionalHandleCreate is not in the driver (CUDA 13.0); CUDA "
+                "12.3 has it");
+  CHECK_SAYS(o, "feature graph_capture: native");
+  CHECK_SAYS(o, "feature wait_value_flush: absent this device lacks it: CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES is 0");
+  CHECK_SAYS(o, "feature runtime_compilation: absent no NVRTC: /nonexistent/libnvrtc.so");
+}
+
+TEST_CASE("cuda loading: the oldest driver that is taken lacks what came later, and nothing else") {
+  const Outcome o = tell("version=12000", {"features", "stream", "synchronize"});
+  CHECK_SAYS(o, "feature stream_id: native");
+  CHECK_SAYS(o, "feature graph_update: native");
+  CHECK_SAYS(o, "feature capture_into_graph: absent cuStreamBeginCaptureToGraph is not in the driver (CUDA 12.0); CUDA 12.3 has it");
+  CHECK_SAYS(o, "synchronize: ok");
+}
+
+TEST_CASE("cuda loading: a driver without a device") {
+  const Outcome counted = tell("devices=0", {"info"});
+  CHECK_SAYS(counted, "state: no_device");
+  const Outcome refused = tell("fail=cuInit:0:100", {"info"}, {{"CUDA_VISIBLE_DEVICES", ""}});
+  CHECK_SAYS(refused, "state: no_device");
+  CHECK_SAYS(refused, "CUDA_VISIBLE_DEVICES is set, and may hide them all");
+}
+
+TEST_CASE("cuda loading: a driver that does not start, with its code and what helps") {
+  const Outcome o = tell("fail=cuInit:0:803", {"info", "open"});
+  CHECK_SAYS(o, "state: driver_failed");
+  CHECK_SAYS(o, "error 803");
+  CHECK_SAYS(o, "different versions; restart the machine");
+  CHECK_SAYS(o, "open: driver_failed | CUDA_ERROR_SCRIPTED");
+}
+
+TEST_CASE("cuda loading: auto passes over a broken driver") {
+  const Outcome o = tell("fail=cuInit:0:999", {"open"}, {{"WEIR_BACKEND", "cuda,nosuch-driver"}});
+  CHECK_SAYS(o, "open: ");
+  CHECK_SILENT(o, "open: ok");
+}
+
+// --- Calls that fail --------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda calls: work goes through") {
+  const Outcome o = tell("", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function",
+                              "callback", "async", "query", "synchronize", "ran", "close", "drop-memory", "drop-event"});
+  CHECK_SAYS(o, "ran: 2");
+  CHECK_SAYS(o, "complete: 1");
+  CHECK(o.count(": ok\n") == 17);
+}
+
+TEST_CASE("cuda calls: each failing call is an error of its operation, with the driver's code, and the next call works") {
+  struct Case {
+    const char* script;
+    std::vector<std::string> steps;
+    const char* says;
+  };
+  const std::vector<Case> cases = {
+      {"fail=cuStreamCreateWithPriority:1:2", {"stream", "stream"}, "stream: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_stream"},
+      {"fail=cuEventCreate:1:2", {"event", "event"}, "event: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_event"},
+      {"fail=cuMemAlloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | CUDA_ERROR_SCRIPTED | Device::allocate"},
+      {"fail=cuDevicePrimaryCtxRetain:1:46", {"stream", "stream"}, "stream: backend_failure | CUDA_ERROR_SCRIPTED"},
+      {"fail=cuEventRecord:1:400", {"stream", "event", "record", "record"}, "record: backend_failure | CUDA_ERROR_SCRIPTED | Stream::record"},
+      {"fail=cuStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
+      {"fail=cuStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {"fail=cuStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
+      {"fail=cuMemcpyAsync:1:1", {"stream", "allocate", "copy", "copy"}, "copy: invalid_argument | CUDA_ERROR_SCRIPTED | Stream::copy"},
+      {"fail=cuMemAllocAsync:1:2", {"stream", "async", "async"}, "async: out_of_memory"},
+      {"fail=cuModuleLoadDataEx:1:209", {"load", "load"}, "load: invalid_image"},
+  };
+  for (const Case& c : cases) {
+    const Outcome o = tell(c.script, c.steps);
+    CAPTURE(c.script);
+    CHECK_SAYS(o, c.says);
+    CHECK_SAYS(o, c.steps.back() + ": ok");
+  }
+}
+
+TEST_CASE("cuda calls: not ready is an answer, not an error") {
+  CHECK_SAYS(tell("fail=cuStreamQuery:1:600", {"stream", "query"}), "complete: 0");
+}
+
+TEST_CASE("cuda calls: a host function that cannot be enqueued is destroyed, and does not run") {
+  const Outcome o = tell("fail=cuLaunchHostFunc:1:2 fail=cuStreamAddCallback:1:2",
+                         {"stream", "host-function", "callback", "ran", "host-function", "callback", "ran"});
+  CHECK_SAYS(o, "host-function: out_of_memory");
+  CHECK_SAYS(o, "callback: out_of_memory");
+  CHECK_SAYS(o, "ran: 0");
+  CHECK_SAYS(o, "ran: 2");
+}
+
+TEST_CASE("cuda calls: what a host function throws comes out of the next synchronize, once") {
+  const Outcome o = tell("", {"stream", "throwing-function", "synchronize", "synchronize"});
+  CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
+  CHECK_SAYS(o, "synchronize: ok");
+  CHECK(o.complains("a host function threw: thrown on purpose"));
+}
+
+TEST_CASE("cuda calls: a host function may not call Weir") {
+  CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
+}
+
+TEST_CASE("cuda calls: failures in destructors are logged, save that the driver has shut down") {
+  const Outcome failed = tell("fail=cuStreamDestroy:1:400 fail=cuMemFree:1:400",
+                              {"stream", "drop-stream", "allocate", "drop-memory"});
+  CHECK_SAYS(failed, "drop-stream: ok");
+  CHECK_SAYS(failed, "drop-memory: ok");
+  CHECK(failed.complains("while a stream was destroyed"));
+  CHECK(failed.complains("memory is leaked"));
+  const Outcome at_exit = tell("fail=cuStreamDestroy:0:4 fail=cuMemFree:0:4", {"stream", "allocate"});
+  CHECK_FALSE(at_exit.complains("weir error"));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+
+/// What a stand-in for a driver library is told to do, by the environment variable WEIR_TEST_DRIVER: words separated by spaces,
+///
+///   missing=FUNCTION        the library does not have it
+///   version=NUMBER          what it says its version is
+///   devices=NUMBER          how many devices it shows
+///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N = 0: each call does
+///
+/// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
+namespace weir::test {
+
+class Script {
+ public:
+  static Script& instance() {
+    static auto* const script = new Script(std::getenv("WEIR_TEST_DRIVER"));
+    return *script;
+  }
+
+  bool is_missing(const std::string& function) const { return missing_.contains(function); }
+  int number(const std::string& word, int otherwise) const {
+    const auto found = numbers_.find(word);
+    return found == numbers_.end() ? otherwise : found->second;
+  }
+
+  /// Counts a call; what it is to return instead of being carried out, or 0.
+  int failure_of(const std::string& function) {
+    const std::lock_guard lock(mutex_);
+    const auto found = failures_.find(function);
+    if (found == failures_.end()) return 0;
+    Failure& failure = found->second;
+    ++failure.calls;
+    return failure.at == 0 || failure.calls == failure.at ? failure.code : 0;
+  }
+
+ private:
+  struct Failure {
+    int at, code, calls = 0;
+  };
+
+  explicit Script(const char* text) {
+    std::istringstream words(text != nullptr ? text : "");
+    for (std::string word; words >> word;) {
+      const std::string key = word.substr(0, word.find('=')), value = word.substr(word.find('=') + 1);
+      if (key == "missing") {
+        missing_[value] = true;
+      } else if (key == "fail") {
+        const std::size_t first = value.find(':'), second = value.find(':', first + 1);
+        failures_[value.substr(0, first)] = {std::stoi(value.substr(first + 1)), std::stoi(value.substr(second + 1))};
+      } else {
+        numbers_[key] = std::stoi(value);
+      }
+    }
+  }
+
+  std::map<std::string, bool> missing_;
+  std::map<std::string, int> numbers_;
+  std::mutex mutex_;
+  std::map<std::string, Failure> failures_;
+};
+
+}  // namespace weir::test

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Does what its arguments say with the default device, one step after another, and prints what came of each: "STEP: ok", or
+// "STEP: CODE | NATIVE | what()". For tests that need a driver's answer in a process of its own.
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "weir/weir.hpp"
+
+namespace {
+
+struct World {
+  weir::StreamPtr stream;
+  weir::EventPtr event;
+  weir::Buffer<unsigned> memory;
+  int ran = 0;
+};
+
+const std::map<std::string, std::function<void(World&)>> steps = {
+    {"open", [](World&) { weir::default_device(); }},
+    {"info",
+     [](World&) {
+       const weir::BackendInfo& info = weir::Registry::instance().probe(std::getenv("WEIR_BACKEND"));
+       std::printf("state: %s\nreason: %s\n", std::string(to_string(info.state)).c_str(), info.reason.c_str());
+       for (const weir::LoadAttempt& attempt : info.attempts) {
+         std::printf("tried: %s: %s\n", attempt.path.c_str(), attempt.outcome.c_str());
+       }
+     }},
+    {"features",
+     [](World&) {
+       for (const weir::Feature feature : weir::all_features()) {
+         const weir::FeatureState& state = weir::default_device().feature(feature);
+         std::printf("feature %s: %s %s\n", std::string(to_string(feature)).c_str(),
+                     std::string(to_string(state.support)).c_str(), state.reason.c_str());
+       }
+     }},
+    {"stream", [](World& w) { w.stream = weir::default_device().create_stream(); }},
+    {"event", [](World& w) { w.event = weir::default_device().create_event(); }},
+    {"drop-event", [](World& w) { w.event.reset(); }},
+    {"allocate", [](World& w) { w.memory = weir::default_device().allocate<unsigned>(64); }},
+    {"drop-memory", [](World& w) { w.memory.reset(); }},
+    {"record", [](World& w) { w.stream->record(*w.event); }},
+    {"wait", [](World& w) { w.stream->wait(*w.event); }},
+    {"wait-stream", [](World& w) { weir::default_device().create_stream()->wait(*w.stream); }},
+    {"query", [](World& w) { std::printf("complete: %d\n", w.stream->is_complete() ? 1 : 0); }},
+    {"synchronize", [](World& w) { w.stream->synchronize(); }},
+    {"fill", [](World& w) { w.stream->fill(w.memory, 1U); }},
+    {"copy", [](World& w) { w.stream->copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
+    {"host-function", [](World& w) { w.stream->launch_host_function([&w] { ++w.ran; }); }},
+    {"throwing-function", [](World& w) { w.stream->launch_host_function([] { throw std::runtime_error("thrown on purpose"); }); }},
+    {"calling-function", [](World& w) { w.stream->launch_host_function([&w] { w.stream->synchronize(); }); }},
+    {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
+    {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
+    {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
+    {"close", [](World& w) { w.stream->close(); }},
+    {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  World world;
+  for (int i = 1; i < argc; ++i) {
+    const auto step = steps.find(argv[i]);
+    if (step == steps.end()) {
+      std::fprintf(stderr, "no step '%s'\n", argv[i]);
+      return 99;
+    }
+    try {
+      step->second(world);
+      std::printf("%s: ok\n", argv[i]);
+    } catch (const weir::Error& error) {
+      std::printf("%s: %s | %s | %s\n", argv[i], std::string(to_string(error.errc())).c_str(), error.native().name.c_str(),
+                  error.what());
+    } catch (const std::exception& exception) {
+      std::printf("%s: exception | %s\n", argv[i], exception.what());
+    }
+    std::fflush(stdout);
+  }
+  return 0;
+}
