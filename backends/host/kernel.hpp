@@ -26,9 +26,13 @@ using RunBlocks = void (*)(const BlockRange& range, const void* const* arguments
 
 class HostKernel final : public Kernel {
  public:
-  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes);
+  /// `max_threads_per_block`: the kernel's own limit (`__launch_bounds__`), or 0.
+  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes,
+             std::uint32_t max_threads_per_block = 0);
 
   RunBlocks run_blocks() const noexcept { return run_; }
+  /// The device's limit, or the kernel's own if that is lower. A launch of more is an error, as on a GPU.
+  std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
 
  protected:
   KernelProperties do_properties() const override;
@@ -36,6 +40,7 @@ class HostKernel final : public Kernel {
 
  private:
   RunBlocks run_;
+  std::uint32_t max_threads_per_block_;
 };
 
 /// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.

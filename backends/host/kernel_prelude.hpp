@@ -66,11 +66,18 @@ static thread_local uint3 threadIdx;
 static thread_local uint3 blockIdx;
 static thread_local dim3 blockDim;
 static thread_local dim3 gridDim;
+static thread_local unsigned int weir_global_x;  // blockIdx.x * blockDim.x + threadIdx.x
 static constexpr int warpSize = 1;
 )weir";
 
 /// The launcher and what a module exports (kernel_abi.hpp).
 inline constexpr std::string_view prelude_launcher = R"weir(
+#ifdef __OPTIMIZE__
+#define WEIR_FLATTEN __attribute__((flatten))
+#else
+#define WEIR_FLATTEN
+#endif
+
 namespace weir_host {
 
 struct block_range {
@@ -121,7 +128,7 @@ struct count_to<0, I...> {
   using type = indices<I...>;
 };
 
-#define WEIR_BUILT_IN uint3, uint3, dim3, dim3
+#define WEIR_BUILT_IN unsigned int, uint3, uint3, dim3, dim3
 
 template <class F, F kernel>
 struct launcher {
@@ -154,17 +161,11 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
     }
     for (uint64_t n = range.first_block; n < last; ++n) {
       if (sets_thread_variables) ::blockIdx = at;
-#if defined(__clang__)
-      threads(at, block, grid, p...);
-#else
-      // GCC takes `x[blockIdx.x * blockDim.x + threadIdx.x]` for consecutive memory only where it can see that the index
-      // does not wrap around. Clang checks that at run time.
       if (at.x < (1u << 21) && block.x <= 1024) {
-        threads(at, block, grid, p...);
+        near_threads(at, block, grid, p...);
       } else {
         far_threads(at, block, grid, p...);
       }
-#endif
       if (++at.x == grid.x) {
         at.x = 0;
         if (++at.y == grid.y) {
@@ -178,45 +179,68 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
   // No pragma promises the vectorizer that threads are independent, though CUDA's rules would allow it: compilers take such
   // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares
   // the pointers at run time instead, once a row.
-  __attribute__((always_inline)) static inline void threads(uint3 at, dim3 block, dim3 grid, P&... p) {
+  //
+  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first 2^21
+  // blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang compiles a
+  // check that i does not wrap, and a cheaper one for an unsigned number.
+#ifdef __clang__
+  using global_index = uint32_t;
+#else
+  using global_index = int32_t;
+#endif
+  __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
     for (uint32_t z = 0; z < block.z; ++z) {
       for (uint32_t y = 0; y < block.y; ++y) {
-        for (uint32_t x = 0; x < block.x; ++x) {
-          if (sets_thread_variables) ::threadIdx = uint3{x, y, z};
-          kernel(uint3{x, y, z}, at, block, grid, p...);
-        }
+        global_index global_x = static_cast<global_index>(at.x * block.x);
+        for (uint32_t x = 0; x < block.x; ++x, ++global_x) thread(static_cast<uint32_t>(global_x), {x, y, z}, at, block, grid, p...);
       }
     }
   }
 
   __attribute__((noinline, cold)) static void far_threads(uint3 at, dim3 block, dim3 grid, P... p) {
-    threads(at, block, grid, p...);
+    for (uint32_t z = 0; z < block.z; ++z) {
+      for (uint32_t y = 0; y < block.y; ++y) {
+        for (uint32_t x = 0; x < block.x; ++x) thread(at.x * block.x + x, {x, y, z}, at, block, grid, p...);
+      }
+    }
+  }
+
+  __attribute__((always_inline)) static inline void thread(uint32_t global_x, uint3 index, uint3 at, dim3 block, dim3 grid,
+                                                           P&... p) {
+    if (sets_thread_variables) {
+      ::threadIdx = index;
+      ::weir_global_x = global_x;
+    }
+    kernel(global_x, index, at, block, grid, p...);
   }
 };
 
-#undef WEIR_BUILT_IN
-
+// `sets_thread_variables` is the rewriter's word on whether functions other than kernels use threadIdx and its like.
 template <class F, F kernel>
-struct recorder;
-template <class R, class... P, R (*kernel)(uint3, uint3, dim3, dim3, P...)>
-struct recorder<R (*)(uint3, uint3, dim3, dim3, P...), kernel> {
+struct recorder : launcher<F, kernel> {
+  static constexpr kernel_record record(const char*, uint32_t) { return {}; }
+};
+template <class R, class... P, R (*kernel)(WEIR_BUILT_IN, P...)>
+struct recorder<R (*)(WEIR_BUILT_IN, P...), kernel> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<R (*)(uint3, uint3, dim3, dim3, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<R (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads};
   }
 };
-template <class R, class... P, R (*kernel)(uint3, uint3, dim3, dim3, P...)>
-constexpr size_t recorder<R (*)(uint3, uint3, dim3, dim3, P...), kernel>::sizes[];
+template <class R, class... P, R (*kernel)(WEIR_BUILT_IN, P...)>
+constexpr size_t recorder<R (*)(WEIR_BUILT_IN, P...), kernel>::sizes[];
+
+#undef WEIR_BUILT_IN
 
 extern "C" {
 // The section that the records' addresses are put in; absent where the source has no kernel.
 extern const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern const module_record weir_host_module_1;
-extern const char weir_host_cpu_features[];
-__attribute__((visibility("default"), used)) const module_record weir_host_module_1 = {
+extern const module_record weir_host_module_1 __attribute__((visibility("default")));
+extern const char weir_host_cpu_features[] __attribute__((visibility("default")));
+const module_record weir_host_module_1 = {
     1, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
-__attribute__((visibility("default"), used)) const char weir_host_cpu_features[] = ""
+const char weir_host_cpu_features[] = ""
 #define WEIR_CPU_FEATURE(name) " " name
 #ifdef __SSE3__
 WEIR_CPU_FEATURE("pni")

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "backends/host/child_process.hpp"
+#include "backends/host/compiler.hpp"
+#include "backends/host/elf_image.hpp"
+#include "backends/host/kernel.hpp"
+#include "backends/host/kernel_cache.hpp"
+#include "backends/host/kernel_source.hpp"
+#include "backends/host/module.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/version.hpp"
+
+/// From source to a module: preprocess, rewrite, compile, keep, load.
+namespace weir::host {
+namespace {
+
+constexpr const char* operation = "Device::compile";
+
+/// A step of the compiler that failed, with all that it said.
+class StepFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) throw std::system_error(errno, std::generic_category(), "writing " + path.string());
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Where a compiler that shows lines of the source looks for them, if that is inside the folder it runs in.
+std::optional<std::filesystem::path> shown_file(const std::string& name) {
+  const std::filesystem::path path(name);
+  if (!path.is_relative() || !path.has_filename()) return std::nullopt;
+  for (const auto& part : path) {
+    if (part == "..") return std::nullopt;
+  }
+  return path;
+}
+
+class Compilation {
+ public:
+  Compilation(std::string_view source, const CompileOptions& options)
+      : source_(source),
+        options_(options),
+        compiler_(find_compiler()),
+        flags_(compiler_flags(compiler_, options)),
+        unit_(compose_unit(source, options)) {}
+
+  const Compiler& compiler() const noexcept { return compiler_; }
+
+  Image image() {
+    KernelCache& cache = KernelCache::instance();
+    const bool alone = stands_alone();
+    if (!alone) preprocess();
+    const CacheKey key = this->key(alone);
+    if (auto kept = cache.find(key)) return *std::move(kept);
+    if (alone) preprocess();
+    Image image = compile();
+    cache.store(key, image);
+    return image;
+  }
+
+ private:
+  // Whether the text decides all: then a module that was kept is found without running the compiler at all.
+  bool stands_alone() const {
+    if (!options_.extra.empty()) return false;
+    std::string text(source_);
+    for (const auto& [name, value] : options_.defines) text += name + " " + value + "\n";
+    for (const std::string_view splice : {"\\\n", "\\\r\n"}) {  // a word may be broken over two lines
+      for (std::size_t at = 0; (at = text.find(splice, at)) != std::string::npos;) text.erase(at, splice.size());
+    }
+    for (const char* word : {"include", "import", "embed", "__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+      if (text.find(word) != std::string::npos) return false;
+    }
+    return true;
+  }
+
+  CacheKey key(bool alone) const {
+    CacheKeyBuilder builder;
+    builder.add(WEIR_VERSION_STRING).add(std::to_string(rewriter_revision)).add(compiler_.identity).add(cpu_features());
+    for (const std::string& flag : flags_) builder.add(flag);
+    if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
+    // The prelude's own headers are the C library's.
+    builder.add("alone").add(unit_).add(::gnu_get_libc_version());
+    for (const char* variable : {"CPATH", "CPLUS_INCLUDE_PATH"}) builder.add(support::environment(variable).value_or(""));
+    return builder.key();
+  }
+
+  // Runs the compiler in the folder `shown` of the temporary folder, where the source lies under the name its messages carry.
+  ChildOutcome run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), compiler_.path);
+    ChildOutcome outcome;
+    try {
+      outcome = run_child(arguments, folder_->path() + "/shown");
+    } catch (const std::system_error& failure) {
+      throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
+    }
+    if (outcome.status < 0) {
+      throw StepFailed(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status),
+                                   outcome.output));
+    }
+    if (outcome.status != 0) throw StepFailed(outcome.output);
+    return outcome;
+  }
+
+  // A file that a step wrote. Its presence is all there is to go by where the application collects children itself.
+  std::string result(const char* name, const ChildOutcome& outcome) const {
+    std::string text = read_file(folder_->path() + "/" + name);
+    if (text.empty()) throw StepFailed(outcome.output.empty() ? "the compiler wrote nothing" : outcome.output);
+    return text;
+  }
+
+  void show(const std::string& text) const {
+    if (const auto file = shown_file(options_.name)) {
+      const auto path = std::filesystem::path(folder_->path()) / "shown" / *file;
+      std::filesystem::create_directories(path.parent_path());
+      write_file(path, text);
+    }
+  }
+
+  void preprocess() {
+    folder_.emplace();
+    std::filesystem::create_directory(folder_->path() + "/shown");
+    write_file(folder_->path() + "/unit.cpp", unit_);
+    show(std::string(source_));
+    std::vector<std::string> arguments = flags_;
+    arguments.insert(arguments.end(), {"-x", "c++", "-E", "../unit.cpp", "-o", "../unit.ii"});
+    preprocessed_ = result("unit.ii", run(std::move(arguments)));
+  }
+
+  Image compile() {
+    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug);
+    write_file(folder_->path() + "/rewritten.ii", rewritten.text);
+    show(lines_of(preprocessed_, options_.name));
+    std::vector<std::string> arguments = flags_after_preprocessing(flags_);
+    // A GPU's compiler fuses as well, and as freely.
+    arguments.insert(arguments.begin(), rewritten.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
+    if (compiler_.is_gcc && !shown_file(options_.name)) arguments.push_back("-fno-diagnostics-show-caret");
+    arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output", "../rewritten.ii", "-o",
+                                       "../module.so"});
+    const ChildOutcome outcome = run(std::move(arguments));
+    if (!outcome.output.empty()) {
+      support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, outcome.output));
+    }
+    const std::string bytes = result("module.so", outcome);
+    const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+    return {begin, begin + bytes.size()};
+  }
+
+  std::string_view source_;
+  const CompileOptions& options_;
+  Compiler compiler_;
+  std::vector<std::string> flags_;
+  std::string unit_;
+  std::optional<TemporaryFolder> folder_;
+  std::string preprocessed_;
+};
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
+  const auto fail = [&](Errc code, const std::string& detail) -> Error { return {code, operation, device.describe(), detail}; };
+  try {
+    Compilation compilation(source, options);
+    try {
+      return load_image(device, compilation.image(), options.debug);
+    } catch (const StepFailed& failure) {
+      throw fail(Errc::compilation_failed, fmt::format("{} did not compile with {} ({}):\n{}", options.name, compilation.compiler().path,
+                                                       compilation.compiler().version, without_line_end(failure.what())));
+    }
+  } catch (const Error&) {
+    throw;
+  } catch (const NoCompiler& reason) {
+    throw fail(Errc::compiler_not_found, reason.what());
+  } catch (const std::invalid_argument& reason) {
+    throw fail(Errc::invalid_argument, reason.what());
+  } catch (const RefusedSource& refusal) {
+    if (!refusal.needs_cooperation()) throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
+    throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name,
+                                              device.feature(Feature::block_cooperation).reason, refusal.what()));
+  } catch (const BadImage& bad) {
+    throw fail(Errc::backend_failure, fmt::format("the compiler's output cannot be loaded: {}", bad.what()));
+  } catch (const std::filesystem::filesystem_error& failure) {
+    throw fail(Errc::backend_failure, failure.what());
+  } catch (const std::runtime_error& failure) {
+    throw fail(Errc::backend_failure, failure.what());
+  }
+}
+
+}  // namespace weir::host

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/host/file_descriptor.hpp"
+
+/// Compiled modules, kept under the hash of all that went into them: on disk, for the next process, or in memory where no
+/// folder can be used.
+namespace weir::host {
+
+/// 128 bits of XXH3.
+struct CacheKey {
+  std::array<std::uint8_t, 16> bytes{};
+  std::string hex() const;
+  friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
+};
+
+/// Builds a key of parts. The parts' lengths are hashed, too, so that no two lists of parts read alike.
+class CacheKeyBuilder {
+ public:
+  CacheKeyBuilder();
+  ~CacheKeyBuilder();
+  CacheKeyBuilder(const CacheKeyBuilder&) = delete;
+  CacheKeyBuilder& operator=(const CacheKeyBuilder&) = delete;
+  CacheKeyBuilder& add(std::string_view part) noexcept;
+  CacheKey key() const noexcept;
+
+ private:
+  void* state_;
+};
+
+using Image = std::vector<std::byte>;
+
+/// Any number of threads and processes may share a folder: entries appear whole, by renaming. An entry that is cut short or
+/// changed is dropped and never used. The folder holds at most `capacity` bytes; what was not used for longest goes first.
+class KernelCache {
+ public:
+  static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;
+
+  /// Keeps entries in the folder "host" of `folder`, which is made if it can be. It is not used unless it belongs to this
+  /// user alone: code is loaded from it. Without a folder, or with one that cannot be used, entries are kept in memory, and one
+  /// warning tells.
+  explicit KernelCache(std::optional<std::string> folder, std::uint64_t capacity = default_capacity);
+  /// The process's cache, in WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir. Throws `invalid_environment`.
+  static KernelCache& instance();
+
+  std::optional<Image> find(const CacheKey& key);
+  /// Never throws for a folder that takes no more.
+  void store(const CacheKey& key, std::span<const std::byte> image);
+
+ private:
+  bool open_folder();
+  std::optional<Image> read_entry(const std::string& name) const;
+  bool write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> image);
+  void trim();
+  void warn_once(const std::string& cause);
+
+  std::string path_;
+  FileDescriptor folder_;  // of the folder that was checked, which stays the same whatever is renamed
+  std::uint64_t capacity_;
+  std::mutex mutex_;
+  bool warned_ = false;
+  std::map<CacheKey, Image> memory_;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The mathematical functions and intrinsics that CUDA C++ and HIP C++ share and <math.h> lacks. Read as C++14, 17 or 20.
+namespace weir::host {
+
+inline constexpr std::string_view prelude_math = R"weir(
+#define WEIR_FUNCTION static inline __attribute__((always_inline, unused))
+#define WEIR_C_FUNCTION inline __attribute__((always_inline))
+
+// --- Smaller and greater. As in C, a NaN loses against a number; unlike the C library's, these vectorize.
+extern "C" {
+WEIR_C_FUNCTION float fminf(float a, float b) noexcept { return b != b ? a : a < b ? a : b; }
+WEIR_C_FUNCTION float fmaxf(float a, float b) noexcept { return b != b ? a : a > b ? a : b; }
+}
+#define WEIR_MIN_MAX(result, a_type, b_type)                                                               \
+  WEIR_FUNCTION constexpr result min(a_type a, b_type b) { return (result)a < (result)b ? (result)a : (result)b; } \
+  WEIR_FUNCTION constexpr result max(a_type a, b_type b) { return (result)a > (result)b ? (result)a : (result)b; }
+#define WEIR_MIN_MAX_MIXED(s, u) WEIR_MIN_MAX(s, s, s) WEIR_MIN_MAX(u, u, u) WEIR_MIN_MAX(u, s, u) WEIR_MIN_MAX(u, u, s)
+WEIR_MIN_MAX_MIXED(int, unsigned int)
+WEIR_MIN_MAX_MIXED(long, unsigned long)
+WEIR_MIN_MAX_MIXED(long long, unsigned long long)
+#undef WEIR_MIN_MAX_MIXED
+#undef WEIR_MIN_MAX
+#define WEIR_MIN_MAX(type)                                                                                  \
+  WEIR_FUNCTION constexpr type min(type a, type b) { return b != b ? a : a < b ? a : b; }                   \
+  WEIR_FUNCTION constexpr type max(type a, type b) { return b != b ? a : a > b ? a : b; }
+WEIR_MIN_MAX(float)
+WEIR_MIN_MAX(double)
+#undef WEIR_MIN_MAX
+WEIR_FUNCTION constexpr double min(float a, double b) { return min((double)a, b); }
+WEIR_FUNCTION constexpr double min(double a, float b) { return min(a, (double)b); }
+WEIR_FUNCTION constexpr double max(float a, double b) { return max((double)a, b); }
+WEIR_FUNCTION constexpr double max(double a, float b) { return max(a, (double)b); }
+
+// --- Functions that the C library does not have
+WEIR_FUNCTION float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+WEIR_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+WEIR_FUNCTION float rsqrt(float x) { return 1.0f / sqrtf(x); }
+WEIR_FUNCTION float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+WEIR_FUNCTION double rcbrt(double x) { return 1.0 / cbrt(x); }
+WEIR_FUNCTION float fdividef(float a, float b) { return a / b; }
+WEIR_FUNCTION float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
+WEIR_FUNCTION double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
+WEIR_FUNCTION float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
+WEIR_FUNCTION double norm4d(double a, double b, double c, double d) { return sqrt(a * a + b * b + c * c + d * d); }
+WEIR_FUNCTION float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678f); }
+WEIR_FUNCTION double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
+// The argument is reduced to [-1, 1] before the multiplication by pi, so that large ones keep their precision.
+WEIR_FUNCTION double sinpi(double x) { return sin((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
+WEIR_FUNCTION double cospi(double x) { return cos((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
+WEIR_FUNCTION float sinpif(float x) { return sinf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
+WEIR_FUNCTION float cospif(float x) { return cosf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
+WEIR_FUNCTION void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c = cospi(x); }
+WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
+
+// --- Fast forms: here as exact as the others. The C library declares some of them for itself.
+extern "C" {
+WEIR_C_FUNCTION float __expf(float x) noexcept { return expf(x); }
+WEIR_C_FUNCTION float __exp10f(float x) noexcept { return powf(10.0f, x); }
+WEIR_C_FUNCTION float __logf(float x) noexcept { return logf(x); }
+WEIR_C_FUNCTION float __log2f(float x) noexcept { return log2f(x); }
+WEIR_C_FUNCTION float __log10f(float x) noexcept { return log10f(x); }
+WEIR_C_FUNCTION float __powf(float x, float y) noexcept { return powf(x, y); }
+WEIR_C_FUNCTION float __sinf(float x) noexcept { return sinf(x); }
+WEIR_C_FUNCTION float __cosf(float x) noexcept { return cosf(x); }
+WEIR_C_FUNCTION float __tanf(float x) noexcept { return tanf(x); }
+WEIR_C_FUNCTION void __sincosf(float x, float* s, float* c) noexcept { *s = sinf(x); *c = cosf(x); }
+}
+WEIR_FUNCTION float __fdividef(float a, float b) { return a / b; }
+WEIR_FUNCTION float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+
+// --- Rounded once each: a source that names one of the sums and products is compiled without fusing (kernel_source.cpp)
+WEIR_FUNCTION float __fadd_rn(float a, float b) { return a + b; }
+WEIR_FUNCTION float __fsub_rn(float a, float b) { return a - b; }
+WEIR_FUNCTION float __fmul_rn(float a, float b) { return a * b; }
+WEIR_FUNCTION float __fdiv_rn(float a, float b) { return a / b; }
+WEIR_FUNCTION float __frcp_rn(float x) { return 1.0f / x; }
+WEIR_FUNCTION float __fsqrt_rn(float x) { return sqrtf(x); }
+WEIR_FUNCTION float __frsqrt_rn(float x) { return (float)(1.0 / sqrt((double)x)); }
+WEIR_FUNCTION float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+WEIR_FUNCTION double __dadd_rn(double a, double b) { return a + b; }
+WEIR_FUNCTION double __dsub_rn(double a, double b) { return a - b; }
+WEIR_FUNCTION double __dmul_rn(double a, double b) { return a * b; }
+WEIR_FUNCTION double __ddiv_rn(double a, double b) { return a / b; }
+WEIR_FUNCTION double __drcp_rn(double x) { return 1.0 / x; }
+WEIR_FUNCTION double __dsqrt_rn(double x) { return sqrt(x); }
+WEIR_FUNCTION double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
+// --- Bits
+WEIR_FUNCTION int __popc(unsigned int x) { return __builtin_popcount(x); }
+WEIR_FUNCTION int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+WEIR_FUNCTION int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned int)x); }
+WEIR_FUNCTION int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
+WEIR_FUNCTION int __ffs(int x) { return __builtin_ffs(x); }
+WEIR_FUNCTION int __ffsll(long long x) { return __builtin_ffsll(x); }
+WEIR_FUNCTION unsigned int __brev(unsigned int x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+WEIR_FUNCTION unsigned long long __brevll(unsigned long long x) {
+  return (unsigned long long)__brev((unsigned int)x) << 32 | __brev((unsigned int)(x >> 32));
+}
+WEIR_FUNCTION unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
+  const unsigned long long both = (unsigned long long)y << 32 | x;
+  unsigned int result = 0;
+  for (int i = 0; i < 4; ++i) result |= (unsigned int)(both >> (selector >> (4 * i) & 7u) * 8 & 0xffu) << (8 * i);
+  return result;
+}
+WEIR_FUNCTION unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int shift) {
+  return (unsigned int)((((unsigned long long)high << 32 | low) << (shift & 31u)) >> 32);
+}
+WEIR_FUNCTION unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift) {
+  return (unsigned int)(((unsigned long long)high << 32 | low) >> (shift & 31u));
+}
+WEIR_FUNCTION unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsigned int shift) {
+  return (unsigned int)((((unsigned long long)high << 32 | low) << (shift < 32u ? shift : 32u)) >> 32);
+}
+WEIR_FUNCTION unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int shift) {
+  return (unsigned int)(((unsigned long long)high << 32 | low) >> (shift < 32u ? shift : 32u));
+}
+
+// --- Whole numbers
+WEIR_FUNCTION int __mul24(int a, int b) { return ((int)((unsigned int)a << 8) >> 8) * ((int)((unsigned int)b << 8) >> 8); }
+WEIR_FUNCTION unsigned int __umul24(unsigned int a, unsigned int b) { return (a & 0xffffffu) * (b & 0xffffffu); }
+WEIR_FUNCTION int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
+WEIR_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned int)((unsigned long long)a * b >> 32); }
+WEIR_FUNCTION long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
+WEIR_FUNCTION unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+WEIR_FUNCTION unsigned int __sad(int a, int b, unsigned int c) {
+  return (a > b ? (unsigned int)a - (unsigned int)b : (unsigned int)b - (unsigned int)a) + c;
+}
+WEIR_FUNCTION unsigned int __usad(unsigned int a, unsigned int b, unsigned int c) { return (a > b ? a - b : b - a) + c; }
+WEIR_FUNCTION int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
+WEIR_FUNCTION int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
+WEIR_FUNCTION unsigned int __uhadd(unsigned int a, unsigned int b) { return (unsigned int)(((unsigned long long)a + b) >> 1); }
+WEIR_FUNCTION unsigned int __urhadd(unsigned int a, unsigned int b) {
+  return (unsigned int)(((unsigned long long)a + b + 1) >> 1);
+}
+
+// --- The same bits as another type
+#define WEIR_BITS(name, to, from) \
+  WEIR_FUNCTION to name(from x) { to y; __builtin_memcpy(&y, &x, sizeof(y)); return y; }
+WEIR_BITS(__float_as_int, int, float)
+WEIR_BITS(__float_as_uint, unsigned int, float)
+WEIR_BITS(__int_as_float, float, int)
+WEIR_BITS(__uint_as_float, float, unsigned int)
+WEIR_BITS(__double_as_longlong, long long, double)
+WEIR_BITS(__longlong_as_double, double, long long)
+#undef WEIR_BITS
+WEIR_FUNCTION int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+WEIR_FUNCTION int __double2loint(double x) { return (int)__double_as_longlong(x); }
+WEIR_FUNCTION double __hiloint2double(int high, int low) {
+  return __longlong_as_double((long long)((unsigned long long)(unsigned int)high << 32 | (unsigned int)low));
+}
+
+// --- Conversions: to whole numbers they saturate, and a NaN becomes 0, as on the GPU
+namespace weir_host {
+template <class To, class From>
+WEIR_FUNCTION To saturated(From x) {
+  constexpr int bits = sizeof(To) * 8 - ((To)-1 < (To)0);
+  constexpr To greatest = (To)(~0ull >> (64 - bits)), least = (To)-1 < (To)0 ? (To)(-greatest - 1) : (To)0;
+  constexpr From limit = 2 * (From)(1ull << (bits - 1));
+  return x < limit ? (x > (From)least ? (To)x : least) : x >= limit ? greatest : (To)0;
+}
+}  // namespace weir_host
+#define WEIR_CONVERSIONS(name, to, from, suffix)                                                              \
+  WEIR_FUNCTION to name##_rn(from x) { return weir_host::saturated<to, from>(__builtin_rint##suffix(x)); }    \
+  WEIR_FUNCTION to name##_rz(from x) { return weir_host::saturated<to, from>(__builtin_trunc##suffix(x)); }   \
+  WEIR_FUNCTION to name##_rd(from x) { return weir_host::saturated<to, from>(__builtin_floor##suffix(x)); }   \
+  WEIR_FUNCTION to name##_ru(from x) { return weir_host::saturated<to, from>(__builtin_ceil##suffix(x)); }
+WEIR_CONVERSIONS(__float2int, int, float, f)
+WEIR_CONVERSIONS(__float2uint, unsigned int, float, f)
+WEIR_CONVERSIONS(__float2ll, long long, float, f)
+WEIR_CONVERSIONS(__float2ull, unsigned long long, float, f)
+WEIR_CONVERSIONS(__double2int, int, double, )
+WEIR_CONVERSIONS(__double2uint, unsigned int, double, )
+WEIR_CONVERSIONS(__double2ll, long long, double, )
+WEIR_CONVERSIONS(__double2ull, unsigned long long, double, )
+#undef WEIR_CONVERSIONS
+WEIR_FUNCTION float __int2float_rn(int x) { return (float)x; }
+WEIR_FUNCTION float __uint2float_rn(unsigned int x) { return (float)x; }
+WEIR_FUNCTION float __ll2float_rn(long long x) { return (float)x; }
+WEIR_FUNCTION float __ull2float_rn(unsigned long long x) { return (float)x; }
+WEIR_FUNCTION double __int2double_rn(int x) { return x; }
+WEIR_FUNCTION double __uint2double_rn(unsigned int x) { return x; }
+WEIR_FUNCTION double __ll2double_rn(long long x) { return (double)x; }
+WEIR_FUNCTION double __ull2double_rn(unsigned long long x) { return (double)x; }
+WEIR_FUNCTION float __double2float_rn(double x) { return (float)x; }
+
+// --- Memory
+template <class weir_T>
+WEIR_FUNCTION weir_T __ldg(const weir_T* address) {
+  return *address;
+}
+WEIR_FUNCTION void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WEIR_FUNCTION void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WEIR_FUNCTION void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+#undef WEIR_FUNCTION
+#undef WEIR_C_FUNCTION
+)weir";
+
+}  // namespace weir::host

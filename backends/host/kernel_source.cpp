@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/kernel_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "backends/host/kernel_lexer.hpp"
+#include "backends/host/kernel_prelude.hpp"
+#include "backends/host/kernel_prelude_math.hpp"
+
+namespace weir::host {
+namespace {
+
+constexpr std::string_view built_in_variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+
+// What threads of a block do together. Refused while each thread runs to its end before the next begins.
+constexpr std::string_view cooperation[] = {
+    "__shared__",        "__syncthreads",     "__syncthreads_count", "__syncthreads_and",  "__syncthreads_or",
+    "__syncwarp",        "__activemask",      "__all",               "__any",              "__ballot",
+    "__all_sync",        "__any_sync",        "__ballot_sync",       "__shfl",             "__shfl_up",
+    "__shfl_down",       "__shfl_xor",        "__shfl_sync",         "__shfl_up_sync",     "__shfl_down_sync",
+    "__shfl_xor_sync",   "__match_any_sync",  "__match_all_sync",    "__reduce_add_sync",  "__reduce_min_sync",
+    "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",    "__reduce_xor_sync",  "atomicAdd",
+    "atomicSub",         "atomicExch",        "atomicMin",           "atomicMax",          "atomicInc",
+    "atomicDec",         "atomicCAS",         "atomicAnd",           "atomicOr",           "atomicXor",
+    "cooperative_groups"};
+
+// What promises that it is not fused with a neighbour.
+constexpr std::string_view rounded_alone[] = {"__fadd_rn", "__fsub_rn", "__fmul_rn", "__dadd_rn", "__dsub_rn", "__dmul_rn"};
+
+// What may stand before and after a sum without taking it apart.
+constexpr std::string_view loose_before[] = {"=", "(", ",", "[", "{", ";", "}", "return", "<", ">", "?", ":", "&", "|", "^"};
+constexpr std::string_view loose_after[] = {")", ",", "]", "}", ";", "<", ">", "?", ":", "&", "|", "^", "=", "!", "+", "-"};
+
+template <class Words>
+bool is_one_of(std::string_view word, const Words& words) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+std::string quoted(std::string_view name) {
+  std::string text = "\"";
+  for (char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + '"';
+}
+
+bool fits_a_line(std::string_view text) { return text.find_first_of(std::string_view("\n\r\0", 3)) == std::string_view::npos; }
+
+/// A change of the preprocessed text.
+struct Edit {
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::string text;
+  // Where the user's text goes on.
+  std::uint32_t line;
+  std::uint32_t column;
+  std::uint32_t file;
+};
+
+class Rewriter {
+ public:
+  Rewriter(std::string_view text, bool optimize) : source_(tokenize(text)), optimize_(optimize) {}
+
+  RewrittenUnit run() {
+    for (std::size_t i = 0; i < source_.tokens.size(); ++i) visit(i);
+    return {render(), may_fuse_};
+  }
+
+ private:
+  enum class Scope : std::uint8_t { outer, c_linkage, inner };  // outer: a namespace, or C++ linkage
+  struct OpenScope {
+    Scope kind;
+    std::size_t end;
+  };
+
+  const Token& token(std::size_t i) const { return source_.tokens[i]; }
+  std::size_t count() const { return source_.tokens.size(); }
+  std::string_view word(std::size_t i) const { return i < count() ? source_.spelling(i) : std::string_view(); }
+  bool is(std::size_t i, std::string_view text) const { return word(i) == text; }
+  bool is_identifier(std::size_t i) const { return i < count() && token(i).kind == Token::Kind::identifier; }
+  bool at_namespace_scope() const { return scopes_.empty() || scopes_.back().kind != Scope::inner; }
+  // The token behind the group that opens at `i`, or behind `i`.
+  std::size_t after(std::size_t i) const { return std::max<std::size_t>(token(i).match, i) + 1; }
+
+  [[noreturn]] void refuse(std::size_t i, std::string_view message, bool needs_cooperation = false) const {
+    throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message),
+                        needs_cooperation);
+  }
+
+  void visit(std::size_t i) {
+    while (!scopes_.empty() && scopes_.back().end == i) scopes_.pop_back();
+    const Token& t = token(i);
+    if (t.kind == Token::Kind::identifier) return visit_word(i);
+    if (t.kind != Token::Kind::punctuation) return;
+    if (is(i, "{")) {
+      const bool inner = !at_namespace_scope();
+      scopes_.push_back({inner ? Scope::inner : scope_at(i), t.match > i ? t.match : count()});
+    }
+    if (at_namespace_scope() && (is(i, "{") || is(i, "}") || is(i, ";"))) declaration_ = i + 1;
+  }
+
+  // What kind of scope the brace opens, which stands where a declaration may.
+  Scope scope_at(std::size_t brace) const {
+    if (brace >= 2 && is(brace - 2, "extern") && token(brace - 1).kind == Token::Kind::string) {
+      return is(brace - 1, "\"C\"") ? Scope::c_linkage : Scope::outer;
+    }
+    for (std::size_t i = declaration_; i < brace; ++i) {
+      if (is(i, "namespace")) return scopes_.empty() ? Scope::outer : scopes_.back().kind;
+    }
+    return Scope::inner;
+  }
+
+  void visit_word(std::size_t i) {
+    const std::string_view w = word(i);
+    if (i < handled_) return;  // part of a kernel's head
+    const bool member = i > 0 && (is(i - 1, ".") || is(i - 1, "->"));
+    if (is_one_of(w, built_in_variables)) {
+      if (member) return;
+      if (i >= own_end_) thread_variables_ = true;
+      return global_x(i);
+    }
+    if (!member && is_one_of(w, cooperation)) {
+      refuse(i,
+             fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
+                         "give this device a kernel in which each thread works for itself",
+                         w),
+             true);
+    }
+    if (is_one_of(w, rounded_alone)) may_fuse_ = false;
+    if (w == "__global__") return kernel(i);
+    if (w == "__device__" || w == "__constant__" || w == "__managed__") return visible(i);
+    if (w == "__host__" || w == "__grid_constant__") return blank(i);
+    if (w == "__launch_bounds__") return blank_with_parentheses(i);
+    if (w == "__forceinline__") {
+      return replace(i, says_inline(i) ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
+    }
+    if (w == "__noinline__" && !(i > 0 && (is(i - 1, "(") || is(i - 1, ",")))) replace(i, "__attribute__((noinline))");
+  }
+
+  // Whether the declaration that the token is in says `inline` by itself.
+  bool says_inline(std::size_t i) const {
+    const auto boundary = [&](std::size_t k) { return is(k, ";") || is(k, "{") || is(k, "}"); };
+    const auto inlined = [&](std::size_t k) { return is(k, "inline") || is(k, "__inline__") || is(k, "__inline"); };
+    for (std::size_t k = i; k > 0 && !boundary(k - 1); --k) {
+      if (inlined(k - 1)) return true;
+    }
+    for (std::size_t k = i + 1; k < count() && !boundary(k) && !is(k, "("); ++k) {
+      if (inlined(k)) return true;
+    }
+    return false;
+  }
+
+  // A variable that Module::global finds by its symbol. Inside functions and classes the word says nothing.
+  void visible(std::size_t i) {
+    std::size_t next = i + 1;
+    while (is(next, "__host__") || is(next, "__device__")) ++next;
+    const bool lambda = is(next, "(") || is(next, "{");
+    bool internal = !at_namespace_scope() || lambda;
+    for (std::size_t k = declaration_; k < count() && !internal && !is(k, "(") && !is(k, ";") && !is(k, "{"); ++k) {
+      internal = is(k, "static");
+    }
+    if (internal) {
+      blank(i);
+    } else {
+      replace(i, "__attribute__((visibility(\"default\")))");
+    }
+  }
+
+  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
+  // counts in a way that compilers see through.
+  void global_x(std::size_t i) {
+    const auto is_x = [&](std::size_t k, std::string_view variable) { return is(k, variable) && is(k + 1, ".") && is(k + 2, "x"); };
+    const auto is_product = [&](std::size_t k) {
+      return is(k + 3, "*") && ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
+    };
+    const bool matches = (is_product(i) && is(i + 7, "+") && is_x(i + 8, "threadIdx")) ||
+                         (is_x(i, "threadIdx") && is(i + 3, "+") && is_product(i + 4));
+    const std::size_t end = i + 11;
+    if (!matches || i == 0 || !is_one_of(word(i - 1), loose_before) || !is_one_of(word(end), loose_after)) return;
+    replace(i, "weir_global_x");
+    for (std::size_t k = i + 1; k < end; ++k) blank(k);
+    handled_ = end;
+  }
+
+  void kernel(std::size_t global) {
+    if (!at_namespace_scope()) refuse(global, "a __global__ function must stand at namespace scope");
+    bool c_linkage = !scopes_.empty() && scopes_.back().kind == Scope::c_linkage;
+    std::string bounds = "0";
+    std::size_t name = 0;
+    for (std::size_t i = declaration_; i < count() && name == 0;) {
+      if (is(i, "template")) {
+        refuse(global, "a __global__ template has no name that Module::kernel could find; write an extern \"C\" __global__ "
+                       "function for each instance");
+      }
+      if (is(i, ";") || is(i, "{") || is(i, "}") || is(i, "=")) break;
+      if (is(i, "extern") && is(i + 1, "\"C\"")) c_linkage = true;
+      if (is(i, "__launch_bounds__") && is(i + 1, "(")) bounds = first_argument(i + 1);
+      const bool takes_parentheses = is(i, "__launch_bounds__") || is(i, "__attribute__") || is(i, "alignas") || is(i, "decltype");
+      if (is_identifier(i) && is(i + 1, "(") && !takes_parentheses) name = i;
+      i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
+    }
+    if (name == 0 || token(name + 1).match == name + 1) refuse(global, "__global__ belongs to a function, and none follows");
+    if (!c_linkage) {
+      refuse(global, fmt::format("the __global__ function '{0}' has C++ linkage, so that Module::kernel could not find it by its "
+                                 "name; write extern \"C\" __global__ void {0}(…)",
+                                 word(name)));
+    }
+    head(global, name);
+    const std::size_t open = name + 1;
+    const std::size_t close = token(open).match;
+    std::size_t body = close + 1;
+    while (body < count() && !is(body, "{") && !is(body, ";")) ++body;
+    const bool definition = is(body, "{") && token(body).match > body;
+    const bool shadow = !definition || !hides_parameters(body);
+    const bool empty = close == open + 1 || (close == open + 2 && is(open + 1, "void"));
+    if (empty && close == open + 2) blank(open + 1);
+    insert_before(open + 1, parameters(shadow) + (empty ? "" : ", "));
+    if (!definition) return;
+    if (shadow) own_end_ = token(body).match;
+    insert_after(token(body).match,
+                 fmt::format(" static const ::weir_host::kernel_record weir_record_{0} = ::weir_host::recorder<"
+                             "decltype(&weir_kernel_{0}), &weir_kernel_{0}>::record(\"{0}\", {1}); "
+                             "__attribute__((used, section(\"weir_kernels\"))) "
+                             "static const ::weir_host::kernel_record* weir_entry_{0} = &weir_record_{0};",
+                             word(name), bounds));
+  }
+
+  // The specifiers and the name.
+  void head(std::size_t global, std::size_t name) {
+    for (std::size_t i = declaration_; i < name; ++i) {
+      if (is(i, "__global__") && i != global) blank(i);
+      if (is(i, "__host__")) blank(i);
+      if (is(i, "__launch_bounds__")) blank_with_parentheses(i);
+      if (is(i, "__forceinline__") || is(i, "inline")) blank(i);
+    }
+    replace(global, optimize_ ? "inline __attribute__((always_inline))" : "inline");
+    replace(name, fmt::format("weir_kernel_{}", word(name)));
+    handled_ = name + 1;
+  }
+
+  static std::string parameters(bool shadow) {
+    return shadow ? "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 blockDim, const ::dim3 gridDim"
+                  : "unsigned int, ::uint3, ::uint3, ::dim3, ::dim3";
+  }
+
+  std::string first_argument(std::size_t open) const {
+    std::string text;
+    for (std::size_t i = open + 1; i < token(open).match && !is(i, ",");) {
+      const std::size_t end = is(i, "(") || is(i, "[") || is(i, "{") ? after(i) : i + 1;
+      for (; i < end; ++i) text.append(word(i)).append(" ");
+    }
+    return text.empty() ? "0" : text;
+  }
+
+  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a class,
+  // or a lambda that captures by a list.
+  bool hides_parameters(std::size_t body) const {
+    const std::size_t end = token(body).match;
+    for (std::size_t i = body + 1; i < end; ++i) {
+      const bool a_class = is(i, "struct") || is(i, "class") || is(i, "union");
+      if (!a_class && !begins_closed_lambda(i)) continue;
+      std::size_t brace = i + 1;
+      while (brace < end && !is(brace, "{") && !is(brace, ";")) brace = is(brace, "(") || is(brace, "[") ? after(brace) : brace + 1;
+      if (!is(brace, "{")) continue;
+      for (std::size_t k = brace; k < token(brace).match; ++k) {
+        if (is_one_of(word(k), built_in_variables) && !is(k - 1, ".") && !is(k - 1, "->")) return true;
+      }
+    }
+    return false;
+  }
+
+  bool begins_closed_lambda(std::size_t i) const {
+    if (!is(i, "[") || is(i + 1, "[") || is(i - 1, "[")) return false;
+    const bool subscript = (is_identifier(i - 1) && !is(i - 1, "return")) || is(i - 1, ")") || is(i - 1, "]");
+    const bool by_default = is(i + 1, "=") || (is(i + 1, "&") && (is(i + 2, "]") || is(i + 2, ",")));
+    return !subscript && !by_default;
+  }
+
+  // --- Edits
+
+  // The last word on a token counts.
+  void edit(Edit&& e) { edits_.insert_or_assign({e.begin, e.end != e.begin}, std::move(e)); }
+  void blank(std::size_t i) { edit({token(i).begin, token(i).end, {}, 0, 0, 0}); }
+  void blank_with_parentheses(std::size_t i) {
+    const std::size_t end = is(i + 1, "(") ? after(i + 1) : i + 1;
+    for (handled_ = std::max(handled_, end); i < end; ++i) blank(i);
+  }
+  void replace(std::size_t i, std::string text) {
+    const Token& t = token(i);
+    edit({t.begin, t.end, std::move(text), t.line, t.column + (t.end - t.begin), t.file});
+  }
+  void insert_before(std::size_t i, std::string text) {
+    const Token& t = token(i);
+    edit({t.begin, t.begin, std::move(text), t.line, t.column, t.file});
+  }
+  void insert_after(std::size_t i, std::string text) {
+    const Token& t = token(i);
+    edit({t.end, t.end, std::move(text), t.line, t.column + (t.end - t.begin), t.file});
+  }
+
+  std::string render() {
+    std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}; }}\n", thread_variables_);
+    std::uint32_t position = 0;
+    for (const auto& [where, edit] : edits_) {
+      out.append(source_.text.substr(position, edit.begin - position));
+      position = edit.end;
+      if (edit.text.empty()) {
+        out.append(edit.end - edit.begin, ' ');
+        continue;
+      }
+      // The line is broken behind the insertion, and goes on as the line and column that it is.
+      fmt::format_to(std::back_inserter(out), "{}\n# {} {}\n{:{}}", edit.text, edit.line, source_.files[edit.file], "", edit.column);
+    }
+    out.append(source_.text.substr(position));
+    return out;
+  }
+
+  TokenizedSource source_;
+  std::map<std::pair<std::uint32_t, bool>, Edit> edits_;  // by offset; an insertion stands before a replacement
+  std::vector<OpenScope> scopes_;
+  std::size_t declaration_ = 0;  // the first token of the declaration, at namespace scope
+  std::size_t handled_ = 0;      // tokens before this one were seen by `kernel`
+  std::size_t own_end_ = 0;      // up to here threadIdx is a kernel's own parameter
+  bool thread_variables_ = false;
+  bool may_fuse_ = true;
+  bool optimize_;
+};
+
+}  // namespace
+
+std::string compose_unit(std::string_view source, const CompileOptions& options) {
+  if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
+  std::string unit = fmt::format("#line 1 {}\n{}{}{}", quoted(prelude_file_name), prelude_types, prelude_math, prelude_launcher);
+  if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
+  for (const auto& [macro, value] : options.defines) {
+    if (!fits_a_line(macro) || !fits_a_line(value)) {
+      throw std::invalid_argument(fmt::format("the macro '{}' contains a line end", macro.substr(0, macro.find_first_of("\n\r"))));
+    }
+    fmt::format_to(std::back_inserter(unit), "#define {} {}\n", macro, value);
+  }
+  fmt::format_to(std::back_inserter(unit), "#line 1 {}\n{}\n", quoted(options.name), source);
+  return unit;
+}
+
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize) { return Rewriter(preprocessed, optimize).run(); }
+
+std::string lines_of(std::string_view preprocessed, std::string_view name) {
+  std::vector<std::string> lines;
+  const TokenizedSource source = tokenize(preprocessed);
+  for (const Token& token : source.tokens) {
+    if (file_name(source.files[token.file]) != name) continue;
+    if (lines.size() < token.line) lines.resize(token.line);
+    std::string& line = lines[token.line - 1];
+    const std::string_view spelling = source.spelling(token);
+    if (line.size() < token.column) line.resize(token.column, ' ');
+    line.replace(token.column, std::string::npos, spelling.substr(0, spelling.find('\n')));
+  }
+  std::string text;
+  for (const std::string& line : lines) text.append(line).append("\n");
+  return text;
+}
+
+}  // namespace weir::host

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "weir/module.hpp"
+
+/// Kernel source on its way to the host's compiler: what stands before it, and what becomes of `__global__` and its like.
+namespace weir::host {
+
+/// The text that is preprocessed: the prelude, the options' macros, and the source under the name that its messages carry.
+/// Throws std::invalid_argument for a macro or a name that cannot be written as a line.
+std::string compose_unit(std::string_view source, const CompileOptions& options);
+
+/// Source that Weir refuses before the compiler sees it. `what()` reads as a compiler's message: "kernel.cu:12: error: …".
+class RefusedSource : public std::runtime_error {
+ public:
+  RefusedSource(const std::string& message, bool needs_cooperation)
+      : std::runtime_error(message), needs_cooperation_(needs_cooperation) {}
+  /// Whether it needs the feature `block_cooperation`.
+  bool needs_cooperation() const noexcept { return needs_cooperation_; }
+
+ private:
+  bool needs_cooperation_;
+};
+
+/// Counts changes of what rewriting makes of a source: modules that were kept by another revision are not used.
+inline constexpr int rewriter_revision = 1;
+
+struct RewrittenUnit {
+  std::string text;
+  /// Whether a multiplication may be fused with an addition. Not if the source uses __fmul_rn and its like.
+  bool may_fuse;
+};
+
+/// Turns a preprocessed unit into C++ that any compiler takes:
+/// - Kernels become inline functions `weir_kernel_NAME` whose first parameters are threadIdx, blockIdx, blockDim and gridDim,
+///   so that the body sees constants of its own; behind each stands a record that the module exports.
+/// - `__device__` and `__constant__` variables become visible symbols; the other keywords vanish.
+/// - The launcher sets the thread-local variables threadIdx and its like only if something other than a kernel's own body
+///   uses them, because that keeps the loop over threads from being vectorized.
+/// Lines and columns of what the user wrote stay what the preprocessor made of them. Throws RefusedSource.
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize);
+
+/// The lines of one file of a preprocessed unit, each in its place: what a compiler should show under that file's name, so that
+/// its marks stand under the right words.
+std::string lines_of(std::string_view preprocessed, std::string_view name);
+
+}  // namespace weir::host

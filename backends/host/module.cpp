@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/module.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "backends/host/elf_image.hpp"
+#include "backends/host/file_descriptor.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+
+namespace weir::host {
+namespace {
+
+int make_memory_file() noexcept {
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
+#endif
+  const int descriptor = ::memfd_create("weir-kernels", MFD_CLOEXEC | MFD_EXEC);
+  return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);  // Linux before 6.3
+}
+
+// A path of the open file that no other call gets. The loader takes an object whose name it knows for one that it has loaded,
+// and descriptors' numbers come back; so the name spells a serial number with components that mean nothing.
+std::string unique_path(int descriptor) {
+  static std::atomic<std::uint32_t> loads{0};
+  std::string path = "/proc/self/fd";
+  for (std::uint32_t serial = ++loads; serial != 0; serial >>= 1U) path += serial % 2 == 1 ? "/." : "//.";
+  return path + "/" + std::to_string(descriptor);
+}
+
+void* open_in_memory(std::span<const std::byte> image) noexcept {
+  const FileDescriptor file(make_memory_file());
+  if (!file || !file.write(image.data(), image.size())) return nullptr;
+  return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
+  const std::string path = folder.path() + "/module.so";
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  if (!file || !file.write(image.data(), image.size())) throw std::system_error(errno, std::generic_category(), "writing " + path);
+  return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+// What the code needs and the processor lacks.
+std::string missing_features(std::string_view needed) {
+  std::string missing;
+  if (cpu_features().empty()) return missing;
+  const std::string have = " " + cpu_features() + " ";
+  std::istringstream words{std::string(needed)};
+  for (std::string word; words >> word;) {
+    if (have.find(" " + word + " ") == std::string::npos) missing += " " + word;
+  }
+  return missing;
+}
+
+void check_image(const ElfImage& image) {
+  if (image.find(module_symbol) == nullptr) {
+    const bool other_revision = std::any_of(image.variables().begin(), image.variables().end(), [](const auto& variable) {
+      return variable.name.starts_with(module_symbol_stem);
+    });
+    throw BadImage(other_revision ? "another release of Weir made it; compile its source again"
+                                  : "it is a shared object, and not one that Device::compile made");
+  }
+  if (const auto* const features = image.find(features_symbol)) {
+    const std::string missing = missing_features(image.string(*features));
+    if (!missing.empty()) {
+      throw BadImage("it was compiled for a processor with" + missing + ", which this one lacks; compile its source here");
+    }
+  }
+}
+
+template <class Names>
+std::string list(const Names& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& name : names) {
+    if (count++ == most) return text + ", …";
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::string& cpu_features() {
+  static const std::string features = [] {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
+      const std::size_t colon = line.find(':');
+      return colon == std::string::npos ? std::string() : line.substr(std::min(colon + 2, line.size()));
+    }
+    return std::string();
+  }();
+  return features;
+}
+
+ModulePtr load_image(Device& device, std::span<const std::byte> bytes, bool for_debugger) {
+  const ElfImage image(bytes);
+  check_image(image);
+  std::optional<TemporaryFolder> folder;
+  void* handle = for_debugger ? nullptr : open_in_memory(bytes);
+  if (handle == nullptr) {
+    folder.emplace();
+    handle = open_as_file(bytes, *folder);
+  }
+  if (handle == nullptr) {
+    const char* const message = ::dlerror();
+    throw std::runtime_error(message != nullptr ? message : "dlopen failed without a message");
+  }
+  const auto* const record = static_cast<const ModuleRecord*>(::dlsym(handle, module_symbol));
+  link_map* map = nullptr;
+  if (record == nullptr || record->revision != module_revision || record->record_size != sizeof(KernelRecord) ||
+      ::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+    ::dlclose(handle);
+    throw BadImage("its record of kernels is damaged");
+  }
+  std::vector<HostModule::Variable> variables;
+  for (const ElfImage::Variable& variable : image.variables()) {
+    if (variable.name.starts_with("weir_host_")) continue;
+    auto* const address = reinterpret_cast<std::byte*>(map->l_addr + variable.address);
+    variables.push_back({variable.name, Span<std::byte>(address, variable.size)});
+  }
+  return make<HostModule>(device, handle, *record, std::move(variables), std::move(folder));
+}
+
+ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) {
+  try {
+    return load_image(device, {image, size}, false);
+  } catch (const BadImage& bad) {
+    throw Error(Errc::invalid_image, "Device::load_module", device.describe(), fmt::format("the image of {} bytes: {}", size, bad.what()));
+  } catch (const std::system_error& failure) {
+    throw Error(Errc::backend_failure, "Device::load_module", device.describe(), failure.what());
+  } catch (const std::runtime_error& refusal) {
+    throw Error(Errc::invalid_image, "Device::load_module", device.describe(),
+                fmt::format("the loader does not take the image: {}", refusal.what()));
+  }
+}
+
+HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
+                       std::optional<TemporaryFolder> file)
+    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}
+
+HostModule::~HostModule() { ::dlclose(native_handle()); }
+
+KernelPtr HostModule::do_kernel(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const KernelRecord* const record : kernels()) {
+    if (record->name == name) {
+      return make<HostKernel>(ModulePtr(this), std::string(name), record->run,
+                              std::vector<std::size_t>(record->parameter_sizes, record->parameter_sizes + record->parameter_count),
+                              record->max_threads_per_block);
+    }
+    names.emplace_back(record->name);
+  }
+  throw Error(Errc::kernel_not_found, "Module::kernel", device().describe(),
+              names.empty() ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is an extern \"C\" "
+                                          "__global__ function",
+                                          name)
+                            : fmt::format("there is no kernel '{}'; the module has {}", name, list(names)));
+}
+
+Span<std::byte> HostModule::do_global(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Variable& variable : variables_) {
+    if (variable.name == name) return variable.memory;
+    names.emplace_back(variable.name);
+  }
+  throw Error(Errc::kernel_not_found, "Module::global", device().describe(),
+              names.empty() ? fmt::format("there is no variable '{}': the module has none; a variable is __device__ or "
+                                          "__constant__, and neither static nor const",
+                                          name)
+                            : fmt::format("there is no variable '{}'; the module has {}", name, list(names)));
+}
+
+}  // namespace weir::host
