@@ -104,19 +104,10 @@ struct module_record {
 
 template <class P>
 struct parameter {
-  static_assert(__is_trivially_copyable(P), "a kernel's parameters are passed as bytes: they must be trivially copyable");
   // A launch promises nothing about where the bytes of an argument lie.
   alignas(P) unsigned char bytes[sizeof(P)];
   explicit parameter(const void* argument) { __builtin_memcpy(bytes, argument, sizeof(P)); }
   P& value() { return *reinterpret_cast<P*>(bytes); }
-};
-template <class P>
-struct parameter<P&> {
-  static_assert(sizeof(P) == 0, "a kernel takes its parameters by value or by pointer, not by reference");
-};
-template <class P>
-struct parameter<P&&> {
-  static_assert(sizeof(P) == 0, "a kernel takes its parameters by value or by pointer, not by reference");
 };
 
 template <size_t... I>
@@ -130,10 +121,44 @@ struct count_to<0, I...> {
 
 #define WEIR_BUILT_IN unsigned int, uint3, uint3, dim3, dim3
 
-template <class F, F kernel>
-struct launcher {
-  static_assert(sizeof(F) == 0, "a __global__ function returns void, and is neither noexcept nor variadic");
+template <bool...>
+struct all {
+  static constexpr bool value = true;
 };
+template <bool... rest>
+struct all<false, rest...> {
+  static constexpr bool value = false;
+};
+template <bool... rest>
+struct all<true, rest...> : all<rest...> {};
+
+template <class T>
+struct is_value {
+  static constexpr bool value = true;
+};
+template <class T>
+struct is_value<T&> {
+  static constexpr bool value = false;
+};
+template <class T>
+struct is_value<T&&> {
+  static constexpr bool value = false;
+};
+
+// What a kernel's type F has to be. The rewriter asserts each behind the kernel.
+template <class F>
+struct rules {
+  static constexpr bool returns_void = false, by_value = true, copyable = true;
+};
+template <class... P>
+struct rules<void (*)(WEIR_BUILT_IN, P...)> {
+  static constexpr bool returns_void = true;
+  static constexpr bool by_value = all<is_value<P>::value...>::value;
+  static constexpr bool copyable = !by_value || all<__is_trivially_copyable(P)...>::value;
+};
+
+template <class F, F kernel>
+struct launcher;
 
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
 struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
@@ -205,6 +230,7 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
     }
   }
 
+  // `sets_thread_variables`: whether functions other than kernels use threadIdx and its like, which the rewriter knows.
   __attribute__((always_inline)) static inline void thread(uint32_t global_x, uint3 index, uint3 at, dim3 block, dim3 grid,
                                                            P&... p) {
     if (sets_thread_variables) {
@@ -215,20 +241,19 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
   }
 };
 
-// `sets_thread_variables` is the rewriter's word on whether functions other than kernels use threadIdx and its like.
-template <class F, F kernel>
-struct recorder : launcher<F, kernel> {
+template <class F, F kernel, bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
+struct recorder {
   static constexpr kernel_record record(const char*, uint32_t) { return {}; }
 };
-template <class R, class... P, R (*kernel)(WEIR_BUILT_IN, P...)>
-struct recorder<R (*)(WEIR_BUILT_IN, P...), kernel> {
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
+struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<R (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads};
   }
 };
-template <class R, class... P, R (*kernel)(WEIR_BUILT_IN, P...)>
-constexpr size_t recorder<R (*)(WEIR_BUILT_IN, P...), kernel>::sizes[];
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
+constexpr size_t recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true>::sizes[];
 
 #undef WEIR_BUILT_IN
 

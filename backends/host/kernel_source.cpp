@@ -44,6 +44,19 @@ bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
+// What stands behind a kernel. Each line is made to read as if it stood where the kernel's name does.
+constexpr std::string_view record[] = {
+    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::returns_void, "
+    "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
+    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::by_value, "
+    "\"a __global__ function takes its parameters by value or by pointer, not by reference\");",
+    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::copyable, "
+    "\"a __global__ function's parameters are passed as bytes: they must be trivially copyable\");",
+    "static const ::weir_host::kernel_record weir_record_@ = "
+    "::weir_host::recorder<decltype(&weir_kernel_@), &weir_kernel_@>::record(\"@\", ~);",
+    "__attribute__((used, section(\"weir_kernels\"))) "
+    "static const ::weir_host::kernel_record* weir_entry_@ = &weir_record_@;"};
+
 std::string quoted(std::string_view name) {
   std::string text = "\"";
   for (char c : name) {
@@ -226,12 +239,14 @@ class Rewriter {
     insert_before(open + 1, parameters(shadow) + (empty ? "" : ", "));
     if (!definition) return;
     if (shadow) own_end_ = token(body).match;
-    insert_after(token(body).match,
-                 fmt::format(" static const ::weir_host::kernel_record weir_record_{0} = ::weir_host::recorder<"
-                             "decltype(&weir_kernel_{0}), &weir_kernel_{0}>::record(\"{0}\", {1}); "
-                             "__attribute__((used, section(\"weir_kernels\"))) "
-                             "static const ::weir_host::kernel_record* weir_entry_{0} = &weir_record_{0};",
-                             word(name), bounds));
+    std::string text;
+    for (const std::string_view line : record) {
+      text += resume(token(name).line, token(name).column, token(name).file);
+      for (const char c : line) {
+        text += c == '@' ? std::string(word(name)) : c == '~' ? bounds : std::string(1, c);
+      }
+    }
+    insert_after(token(body).match, std::move(text));
   }
 
   // The specifiers and the name.
@@ -307,6 +322,11 @@ class Rewriter {
     edit({t.end, t.end, std::move(text), t.line, t.column + (t.end - t.begin), t.file});
   }
 
+  // A line end, behind which the text counts as that line from that column on.
+  std::string resume(std::uint32_t line, std::uint32_t column, std::uint32_t file) const {
+    return fmt::format("\n# {} {}\n{:{}}", line, source_.files[file], "", column);
+  }
+
   std::string render() {
     std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}; }}\n", thread_variables_);
     std::uint32_t position = 0;
@@ -317,8 +337,7 @@ class Rewriter {
         out.append(edit.end - edit.begin, ' ');
         continue;
       }
-      // The line is broken behind the insertion, and goes on as the line and column that it is.
-      fmt::format_to(std::back_inserter(out), "{}\n# {} {}\n{:{}}", edit.text, edit.line, source_.files[edit.file], "", edit.column);
+      out.append(edit.text).append(resume(edit.line, edit.column, edit.file));
     }
     out.append(source_.text.substr(position));
     return out;
