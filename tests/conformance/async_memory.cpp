@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Stream-ordered memory: where and when it is freed, pools, and allocation as nodes of graphs.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("stream-ordered memory");
+
+bool needs_async(Stream& s) {
+  return needs(s, {Feature::async_allocation}, [&] { (void)s.allocate_async<int>(16); });
+}
+
+TEST_CASE("S48 allocate: memory of the stream, for work enqueued from there on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  const auto memory = s->allocate_async<std::uint32_t>(1000);
+  REQUIRE(memory.data() != nullptr);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % 256 == 0);
+  CHECK(memory.allocation()->stream() == s.get());
+  CHECK(memory.allocation()->kind() == MemoryKind::device);
+  CHECK(&memory.allocation()->device() == &device());
+  std::vector<std::uint32_t> back(1000);
+  s->fill(memory, 7U);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<std::uint32_t>(1000, 7));
+}
+
+TEST_CASE("S48 allocate: of nothing, and of more than there is") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  const auto none = s->allocate_async<int>(0);
+  CHECK(none.empty());
+  CHECK(none.data() == nullptr);
+  CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(std::size_t{1} << 60U));
+  CHECK_REFUSED(Errc::out_of_memory, s->allocate_async<double>(std::numeric_limits<std::size_t>::max() / 4));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S48 free: behind all work enqueued by then; dropping it does not block the host") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_async(*s) || !needs_gate(*s)) return;
+  constexpr std::size_t count = 1000;
+  const auto mine = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
+  const auto theirs = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
+  Gate gate;
+  gate.hold(*s);
+  auto first = s->allocate_async<std::uint32_t>(count);
+  s->fill(first, 1U);
+  s->copy(mine, first);
+  first.reset();  // returns although the stream is held
+  CHECK_FALSE(s->is_complete());
+  auto second = other->allocate_async<std::uint32_t>(count);  // must not be the memory that is still to be used
+  other->fill(second, 2U);
+  other->copy(theirs, second);
+  other->synchronize();
+  CHECK(theirs.host()[count - 1] == 2);
+  gate.open();
+  s->synchronize();
+  CHECK(mine.host()[0] == 1);
+  CHECK(mine.host()[count - 1] == 1);
+  other->fill(second, 3U);
+  other->copy(theirs, second);
+  other->synchronize();
+  CHECK(theirs.host()[0] == 3);
+}
+
+TEST_CASE("S48 free: memory is used again by later work of the same stream without spoiling earlier work") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  constexpr std::uint32_t rounds = 200;
+  const auto out = device().allocate<std::uint32_t>(rounds, MemoryKind::pinned);
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    const auto memory = s->allocate_async<std::uint32_t>(1U << 14U);
+    s->fill(memory, i);
+    s->copy(out.subspan(i, 1), memory.subspan((i * 37) % (1U << 14U), 1));
+  }
+  s->synchronize();
+  for (std::uint32_t i = 0; i < rounds; ++i) REQUIRE(out.host()[i] == i);
+}
+
+TEST_CASE("S23 S48 free: used on another stream that the first waits for before the memory is dropped") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr user = device().create_stream();
+  if (!needs_async(*s) || !needs_gate(*user)) return;
+  constexpr std::size_t count = 4096;
+  const auto out = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
+  const auto next_out = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
+  Gate gate;
+  auto memory = s->allocate_async<std::uint32_t>(count);
+  s->fill(memory, 5U);
+  user->wait(*s);
+  gate.hold(*user);
+  user->copy(out, memory);
+  s->wait(*user);
+  memory.reset();
+  const auto next = s->allocate_async<std::uint32_t>(count);
+  s->fill(next, 6U);
+  s->copy(next_out, next);
+  settle();
+  CHECK_FALSE(s->is_complete());
+  gate.open();
+  s->synchronize();
+  CHECK(out.host()[0] == 5);
+  CHECK(out.host()[count - 1] == 5);
+  CHECK(next_out.host()[0] == 6);
+}
+
+TEST_CASE("S9 S48 free: wherever the last owner goes: another thread, behind the stream's own end, in a host function") {
+  StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  auto elsewhere = s->allocate_async<std::uint32_t>(100);
+  s->fill(elsewhere, 1U);
+  on_another_thread([&] { elsewhere.reset(); });
+  CHECK_WORKS(*s);
+
+  if (device().supports(Feature::host_functions)) {
+    auto inside = std::make_unique<Buffer<std::uint32_t>>(s->allocate_async<std::uint32_t>(100));
+    s->launch_host_function([inside = std::move(inside)]() mutable { inside.reset(); });
+    s->synchronize();
+    CHECK_WORKS(*s);
+  }
+
+  auto late = s->allocate_async<std::uint32_t>(100);
+  s->fill(late, 2U);
+  s->close();
+  const StreamPtr other = device().create_stream();
+  std::vector<std::uint32_t> back(100);
+  device().synchronize();
+  other->copy(back, late);  // the memory outlives the stream's end
+  other->synchronize();
+  CHECK(back[99] == 2);
+  late.reset();
+
+  StreamPtr dropped = device().create_stream();
+  auto orphan = dropped->allocate_async<std::uint32_t>(100);
+  dropped->fill(orphan, 3U);
+  dropped.reset();
+  orphan.reset();
+  CHECK_WORKS(*other);
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
+  const StreamPtr probe = device().create_stream();
+  if (!needs_async(*probe)) return;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const StreamPtr s = device().create_stream();
+      std::vector<std::uint32_t> back(256);
+      for (std::uint32_t i = 0; i < 50; ++i) {
+        const auto memory = s->allocate_async<std::uint32_t>(256);
+        s->fill(memory, t * 1000 + i);
+        s->copy(back, memory);
+        s->synchronize();
+        if (back.front() != t * 1000 + i || back.back() != t * 1000 + i) ++wrong;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  const weir::MemoryPoolPtr pool = device().create_memory_pool({.release_threshold = std::size_t{64} << 20U});
+  CHECK(&pool->device() == &device());
+  CHECK(pool->used_bytes() == 0);
+  constexpr std::size_t bytes = std::size_t{4} << 20U;
+  auto memory = s->allocate_async<std::byte>(bytes, pool.get());
+  s->fill(memory, std::byte{3});
+  s->synchronize();
+  CHECK(pool->used_bytes() >= bytes);
+  CHECK(pool->reserved_bytes() >= pool->used_bytes());
+  memory.reset();
+  s->synchronize();
+  CHECK(pool->used_bytes() == 0);
+  pool->set_release_threshold(0);
+  pool->trim_to(0);
+  CHECK(pool->reserved_bytes() == 0);
+  const weir::MemoryPoolPtr own = device().default_memory_pool();
+  REQUIRE(own);
+  CHECK(&own->device() == &device());
+  const std::size_t before = own->used_bytes();
+  const auto from_own = s->allocate_async<std::byte>(bytes, own.get());
+  CHECK(own->used_bytes() >= before + bytes);
+  s->synchronize();
+}
+
+TEST_CASE("S48 pool: dropped before the memory that came from it") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  weir::MemoryPoolPtr pool = device().create_memory_pool();
+  auto memory = s->allocate_async<std::uint32_t>(100, pool.get());
+  s->fill(memory, 4U);
+  pool.reset();
+  std::vector<std::uint32_t> back(100);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back[99] == 4);
+  memory.reset();
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S48 pool: no larger than it may be") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  constexpr std::size_t limit = std::size_t{64} << 20U;
+  const weir::MemoryPoolPtr pool = device().create_memory_pool({.max_size = limit});
+  const auto small = s->allocate_async<std::byte>(limit / 4, pool.get());
+  CHECK(small.data() != nullptr);
+  CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(4 * limit, pool.get()));
+  CHECK_WORKS(*s);
+}
+
+// --- In graphs --------------------------------------------------------------------------------------------------------
+
+TEST_CASE("S39 S48 graph memory: allocated and freed by nodes, anew at each launch") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  const auto out = device().allocate<std::uint32_t>(100, MemoryKind::pinned);
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    auto memory = c.allocate_async<std::uint32_t>(100);
+    c.fill(memory, 6U);
+    c.copy(out, memory);
+    memory.reset();
+  });
+  const Topology t = graph->topology();
+  INFO(to_text(t));
+  CHECK(t.nodes == std::vector<NodeKind>{NodeKind::allocate, NodeKind::fill, NodeKind::copy, NodeKind::free});
+  const GraphExecPtr exec = graph->instantiate();
+  for (int i = 0; i < 3; ++i) {
+    std::fill(out.host().begin(), out.host().end(), 0U);
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(out.host()[0] == 6);
+    CHECK(out.host()[99] == 6);
+  }
+}
+
+TEST_CASE("S36 S48 graph memory: the free depends on every user of the memory") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    auto memory = c.allocate_async<std::uint32_t>(2);           // 0
+    forked->wait(c);
+    c.fill(memory.subspan(0, 1), 1U);                           // 1
+    forked->fill(memory.subspan(1, 1), 2U);                     // 2
+    forked->copy(board.cell(1), memory.subspan(1, 1));          // 3
+    c.copy(board.cell(0), memory.subspan(0, 1));                // 4
+    c.wait(*forked);
+    memory.reset();                                             // 5
+    board.show(c, 0);                                           // 6
+    board.show(c, 1);                                           // 7
+  });
+  const Topology t = graph->topology();
+  INFO(to_text(t));
+  REQUIRE(t.nodes.size() == 8);
+  REQUIRE(t.nodes[5] == NodeKind::free);
+  for (std::uint32_t user = 0; user < 5; ++user) CHECK(t.reaches(user, 5));
+  CHECK_FALSE(t.reaches(1, 2));
+  CHECK_FALSE(t.reaches(2, 1));
+  run(graph, *s);
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 2);
+}
+
+TEST_CASE("S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  Board board;
+  Buffer<std::uint32_t> memory;
+  GraphPtr graph = s->capture([&](Stream& c) {
+    memory = c.allocate_async<std::uint32_t>(1);
+    c.fill(memory, 8U);
+    c.copy(board.cell(0), memory);
+  });
+  CHECK(graph->topology().count(NodeKind::allocate) == 1);
+  CHECK(graph->topology().count(NodeKind::free) == 0);
+  memory.reset();
+  CHECK(graph->topology().count(NodeKind::free) == 0);
+  GraphExecPtr exec = graph->instantiate();
+  graph.reset();
+  for (int i = 0; i < 3; ++i) {
+    exec->launch(*s);
+    board.show(*s, 0);
+    board.set(*s, 0, 0);
+    s->synchronize();
+    CHECK(board[0] == 8);
+  }
+  exec.reset();
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S32 S48 graph memory: of a capture that fails harms nothing") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  Buffer<std::uint32_t> memory;
+  CHECK_THROWS_AS(s->capture([&](Stream& c) {
+    memory = c.allocate_async<std::uint32_t>(100);
+    c.fill(memory, 8U);
+    throw Boom("with memory");
+  }),
+                  Boom);
+  memory.reset();
+  CHECK_WORKS(*s);
+  const auto next = s->allocate_async<std::uint32_t>(100);
+  s->fill(next, 1U);
+  s->synchronize();
+}
+
+TEST_CASE("S40 S48 graph memory: stream-ordered memory made before a capture and dropped in it is freed behind it") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s) || !needs_capture(*s)) return;
+  Board board;
+  auto memory = s->allocate_async<std::uint32_t>(100);
+  s->fill(memory, 1U);
+  s->begin_capture();
+  board.put(*s, 0, 1);
+  memory.reset();
+  const GraphPtr graph = s->end_capture();
+  CHECK(graph->node_count() == 2);
+  run(graph, *s);
+  CHECK(board[0] == 1);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// What is refused while captures are open, and what a capture survives: each wrong call has its error, the capture goes on,
+/// and its graph is right.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("capture misuse");
+
+// A capture around one wrong call: it must survive, and hold what was captured before and after.
+class Survivor {
+ public:
+  explicit Survivor(Stream& stream) : stream_(stream) {}
+  Survivor(Stream& stream, CaptureMode mode) : stream_(stream) { begin(mode); }
+  ~Survivor() {
+    try {
+      if (open_) (void)stream_.end_capture();
+    } catch (const std::exception&) {
+      // The case has failed before.
+    }
+  }
+  Survivor(const Survivor&) = delete;
+  Survivor& operator=(const Survivor&) = delete;
+
+  void begin(CaptureMode mode = CaptureMode::thread_local_) {
+    stream_.begin_capture(mode);
+    open_ = true;
+    board_.set(stream_, 0, 77);
+  }
+  void end() {
+    CHECK(stream_.capture_status() == CaptureStatus::active);
+    board_.show(stream_, 0);
+    open_ = false;
+    graph_ = stream_.end_capture();
+    CHECK(stream_.capture_status() == CaptureStatus::none);
+  }
+  void check() {
+    REQUIRE(graph_);
+    CHECK(graph_->node_count() == 2);
+    run(graph_, stream_);
+    CHECK(board_[0] == 77);
+    CHECK_WORKS(stream_);
+  }
+  void finish() {
+    end();
+    check();
+  }
+
+ private:
+  Board board_;
+  Stream& stream_;
+  GraphPtr graph_;
+  bool open_ = false;
+};
+
+// Makes a call on a thread of its own; in doctest's terms, assertions stay on this one.
+Refusal refusal_on_another_thread(const std::function<void()>& call) {
+  Refusal refusal;
+  on_another_thread([&] {
+    try {
+      call();
+    } catch (const weir::Error& e) {
+      refusal.from_weir = true;
+      refusal.errc = e.errc();
+      refusal.text = e.what();
+    }
+  });
+  return refusal;
+}
+
+TEST_CASE("S19 S20 S31 refused in a capture: synchronizing and querying the capturing stream, in each mode") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (const CaptureMode mode : all_modes) {
+    INFO("mode ", std::string(weir::to_string(mode)));
+    Survivor capture(*s, mode);
+    CHECK_REFUSED(Errc::capture_unsupported, s->synchronize());
+    CHECK_REFUSED(Errc::capture_unsupported, s->is_complete());
+    capture.finish();
+  }
+}
+
+TEST_CASE("S19 S20 S36 refused in a capture: synchronizing and querying a forked stream") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  Survivor capture(*origin, CaptureMode::thread_local_);
+  forked->wait(*origin);
+  CHECK_REFUSED(Errc::capture_unsupported, forked->synchronize());
+  CHECK_REFUSED(Errc::capture_unsupported, forked->is_complete());
+  origin->wait(*forked);
+  capture.finish();
+  CHECK_WORKS(*forked);
+}
+
+// Calls for which a driver may have to synchronize.
+std::vector<std::pair<const char*, std::function<void()>>> unsafe_calls(Board& board, const EventPtr& event) {
+  return {
+      {"Device::allocate", [] { (void)device().allocate<int>(1024); }},
+      {"Device::allocate pinned", [] { (void)device().allocate<int>(1024, MemoryKind::pinned); }},
+      {"Device::copy", [&board] { device().copy_bytes(board.cell(1).data(), board.cell(2).data(), 4); }},
+      {"Event::is_complete", [event] { (void)event->is_complete(); }},
+      {"Event::synchronize", [event] { event->synchronize(); }},
+  };
+}
+
+TEST_CASE("S20 S31 S39 refused in a capture: allocations, blocking copies and event queries of the capturing thread") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const EventPtr event = s->record();
+  s->synchronize();
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_}) {
+    for (const auto& [name, call] : unsafe_calls(board, event)) {
+      INFO("mode ", std::string(weir::to_string(mode)), ", ", name);
+      Survivor capture(*s, mode);
+      const Refusal refusal = refusal_of(call);
+      CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
+      capture.finish();
+    }
+  }
+}
+
+TEST_CASE("S31 refused in a capture: a global capture forbids the calls to every thread, a thread-local one does not") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const EventPtr event = s->record();
+  s->synchronize();
+  for (const auto& call : unsafe_calls(board, event)) {
+    INFO(call.first);
+    {
+      Survivor capture(*s, CaptureMode::global);
+      const Refusal refusal = refusal_on_another_thread(call.second);
+      CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
+      capture.finish();
+    }
+    Survivor capture(*s, CaptureMode::thread_local_);
+    on_another_thread(call.second);
+    capture.finish();
+  }
+}
+
+TEST_CASE("S19 S31 refused in a capture: synchronizing the device, in each mode and from every thread") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (const CaptureMode mode : all_modes) {
+    INFO("mode ", std::string(weir::to_string(mode)));
+    Survivor capture(*s, mode);
+    CHECK_REFUSED(Errc::capture_unsupported, device().synchronize());
+    const Refusal elsewhere = refusal_on_another_thread([] { device().synchronize(); });
+    CHECK_MESSAGE(elsewhere.is(Errc::capture_unsupported), elsewhere.text);
+    capture.finish();
+  }
+  device().synchronize();
+}
+
+TEST_CASE("S31 S39 blocking copy: beside the relaxed capture of a blocking stream, made or refused, it leaves the capture alone") {
+  const StreamPtr s = device().create_stream({.blocking = true});
+  if (!needs_capture(*s)) return;
+  Board board;
+  Survivor capture(*s, CaptureMode::relaxed);
+  const Refusal refusal = refusal_of([&] { device().copy_bytes(board.cell(1).data(), board.cell(2).data(), 4); });
+  CHECK_MESSAGE((!refusal.threw || refusal.is(Errc::capture_implicit) || refusal.is(Errc::capture_unsupported)), refusal.text);
+  capture.finish();
+}
+
+TEST_CASE("S31 allowed in a relaxed capture: allocations, blocking copies and event queries") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const EventPtr event = s->record();
+  s->synchronize();
+  Survivor capture(*s, CaptureMode::relaxed);
+  CHECK(device().allocate<int>(1024).data() != nullptr);
+  device().copy_bytes(board.cell(1).data(), board.cell(2).data(), 4);
+  CHECK(event->is_complete());
+  event->synchronize();
+  capture.finish();
+}
+
+TEST_CASE("S29 S31 refused in a capture: callbacks") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  if (!needs(*s, {Feature::stream_callbacks}, [&] { s->add_callback([](Stream&, std::error_code) {}); })) return;
+  Survivor capture(*s, CaptureMode::thread_local_);
+  CHECK_REFUSED(Errc::capture_unsupported, s->add_callback([](Stream&, std::error_code) {}));
+  capture.finish();
+}
+
+TEST_CASE("S31 begin: twice is an error, and the first capture goes on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Survivor capture(*s, CaptureMode::thread_local_);
+  CHECK_REFUSED(Errc::already_capturing, s->begin_capture());
+  CHECK_REFUSED(Errc::already_capturing, s->begin_capture(CaptureMode::relaxed));
+  CHECK_REFUSED(Errc::already_capturing, s->capture([](Stream&) {}));
+  capture.finish();
+}
+
+TEST_CASE("S31 begin: on a stream that was drawn into a capture is an error, and the capture goes on") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  Survivor capture(*origin, CaptureMode::thread_local_);
+  forked->wait(*origin);
+  CHECK_REFUSED(Errc::already_capturing, forked->begin_capture());
+  origin->wait(*forked);
+  capture.finish();
+}
+
+TEST_CASE("S31 end: on a stream that is not capturing") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  CHECK_REFUSED(Errc::not_capturing, s->end_capture());
+  (void)s->capture([](Stream&) {});
+  CHECK_REFUSED(Errc::not_capturing, s->end_capture());
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S31 S36 end: on a stream that did not begin the capture is refused, and the capture goes on") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  Survivor capture(*origin, CaptureMode::thread_local_);
+  forked->wait(*origin);
+  CHECK_REFUSED(Errc::capture_unmatched, forked->end_capture());
+  CHECK(forked->capture_status() == CaptureStatus::active);
+  origin->wait(*forked);
+  capture.finish();
+  CHECK(forked->capture_status() == CaptureStatus::none);
+  CHECK_WORKS(*forked);
+}
+
+TEST_CASE("S31 S36 end: with a fork that was not joined is an error; every stream involved is usable afterwards") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  const StreamPtr joined = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  Board board;
+  for (int round = 0; round < 3; ++round) {
+    origin->begin_capture();
+    board.put(*origin, 0, 1);
+    forked->wait(*origin);
+    joined->wait(*origin);
+    board.put(*forked, 1, 1);
+    board.put(*joined, 2, 1);
+    origin->wait(*joined);
+    CHECK_REFUSED(Errc::capture_unjoined, origin->end_capture());
+    for (const StreamPtr& s : {origin, forked, joined}) {
+      CHECK(s->capture_status() == CaptureStatus::none);
+      CHECK_WORKS(*s);
+    }
+    for (std::size_t i = 0; i < 3; ++i) CHECK(board[i] == 0);
+    CHECK_REFUSED(Errc::not_capturing, origin->end_capture());
+    CHECK(device().allocate<int>(16).data() != nullptr);
+  }
+  run(forked->capture([&](Stream& c) { board.put(c, 3, 1); }), *origin);
+  CHECK(board[3] == 1);
+}
+
+TEST_CASE("S36 end: work of a fork behind its last join is not joined") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  Board board;
+  origin->begin_capture();
+  board.set(*origin, 0, 1);
+  forked->wait(*origin);
+  board.set(*forked, 1, 1);
+  origin->wait(*forked);
+  board.set(*forked, 2, 1);
+  CHECK_REFUSED(Errc::capture_unjoined, origin->end_capture());
+  CHECK_WORKS(*origin);
+  CHECK_WORKS(*forked);
+}
+
+TEST_CASE("S31 end: by another thread is refused unless the mode is relaxed, and the capture goes on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_}) {
+    Survivor capture(*s, mode);
+    const Refusal refusal = refusal_on_another_thread([&] { (void)s->end_capture(); });
+    CHECK_MESSAGE(refusal.is(Errc::capture_wrong_thread), refusal.text);
+    capture.finish();
+  }
+}
+
+TEST_CASE("S8 S31 legacy default stream: cannot capture, nor join a capture") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (const CaptureMode mode : all_modes) CHECK_REFUSED(Errc::capture_unsupported, legacy->begin_capture(mode));
+  CHECK(legacy->capture_status() == CaptureStatus::none);
+  CHECK_WORKS(*legacy);
+  CHECK_REFUSED(Errc::capture_unsupported,
+                device().wrap_stream(nullptr, Ownership::borrow)->begin_capture(CaptureMode::relaxed));
+  Survivor capture(*s, CaptureMode::thread_local_);
+  const EventPtr event = s->record();
+  CHECK_REFUSED(Errc::capture_unsupported, legacy->wait(*event));
+  CHECK_REFUSED(Errc::capture_unsupported, legacy->wait(*s));
+  CHECK(legacy->capture_status() == CaptureStatus::none);
+  capture.finish();
+  CHECK_WORKS(*legacy);
+}
+
+TEST_CASE("S2 S8 S31 legacy default stream: refused while a blocking stream captures, and the capture goes on") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr s = device().create_stream({.blocking = true});
+  if (!needs_capture(*s)) return;
+  Board board;
+  const EventPtr event = device().create_event();
+  for (const CaptureMode mode : all_modes) {
+    Survivor capture(*s, mode);
+    CHECK_REFUSED(Errc::capture_implicit, board.set(*legacy, 1, 1));
+    CHECK_REFUSED(Errc::capture_implicit, board.show(*legacy, 1));
+    CHECK_REFUSED(Errc::capture_implicit, legacy->record(*event));
+    CHECK_REFUSED(Errc::capture_implicit, legacy->synchronize());
+    CHECK_REFUSED(Errc::capture_implicit, legacy->is_complete());
+    capture.finish();
+    CHECK_WORKS(*legacy);
+  }
+  CHECK(board[1] == 0);
+}
+
+TEST_CASE("S8 S31 legacy default stream: works beside the capture of a non-blocking stream") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  Survivor capture(*s, CaptureMode::relaxed);
+  board.put(*legacy, 1, 4);
+  legacy->synchronize();
+  CHECK(board[1] == 4);
+  capture.finish();
+}
+
+TEST_CASE("S22 S23 S36 isolation: a capture does not wait for work outside it, and goes on") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr outside = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const EventPtr event = outside->record();
+  outside->synchronize();
+  Survivor capture(*s, CaptureMode::thread_local_);
+  CHECK_REFUSED(Errc::capture_isolation, s->wait(*event));
+  CHECK_REFUSED(Errc::capture_isolation, s->wait(*outside));
+  capture.finish();
+  CHECK_WORKS(*outside);
+}
+
+TEST_CASE("S22 S36 isolation: a forked stream is as isolated as the origin") {
+  const StreamPtr origin = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  const StreamPtr outside = device().create_stream();
+  if (!needs_capture(*origin)) return;
+  const EventPtr event = outside->record();
+  Survivor capture(*origin, CaptureMode::thread_local_);
+  forked->wait(*origin);
+  CHECK_REFUSED(Errc::capture_isolation, forked->wait(*event));
+  CHECK_REFUSED(Errc::capture_isolation, forked->wait(*outside));
+  origin->wait(*forked);
+  capture.finish();
+  outside->synchronize();
+}
+
+TEST_CASE("S22 S31 capture: waiting for an event that was never recorded does nothing, there too") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const EventPtr event = device().create_event();
+  Survivor capture(*s, CaptureMode::thread_local_);
+  s->wait(*event);
+  capture.finish();
+}
+
+TEST_CASE("S22 S23 S36 merge: two captures cannot be joined, and both go on") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_capture(*a)) return;
+  Survivor first(*a), second(*b);
+  first.begin();
+  second.begin();
+  const EventPtr of_a = a->record();
+  CHECK_REFUSED(Errc::capture_merge, b->wait(*of_a));
+  CHECK_REFUSED(Errc::capture_merge, b->wait(*a));
+  CHECK_REFUSED(Errc::capture_merge, a->wait(*b));
+  second.end();
+  first.end();
+  first.check();
+  second.check();
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

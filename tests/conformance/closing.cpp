@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+
+/// Closing and dropping streams.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("closing");
+
+TEST_CASE("S9 close: idempotent") {
+  const StreamPtr s = device().create_stream();
+  CHECK_FALSE(s->is_closed());
+  s->close();
+  CHECK(s->is_closed());
+  s->close();
+  s->close();
+  CHECK(s->is_closed());
+}
+
+TEST_CASE("S9 close: every later use is refused, before the driver could take its null handle for the default stream") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr open = device().create_stream();
+  const EventPtr event = device().create_event();
+  const Word32 word32;
+  const Word64 word64;
+  Board board;
+  const std::array<MemoryOperation, 1> operations = {MemoryOperation::write(word32.address(), 1)};
+  s->close();
+
+  const std::vector<std::pair<const char*, std::function<void()>>> uses = {
+      {"native_handle", [&] { (void)s->native_handle(); }},
+      {"native_context", [&] { (void)s->native_context(); }},
+      {"id", [&] { (void)s->id(); }},
+      {"is_non_blocking", [&] { (void)s->is_non_blocking(); }},
+      {"priority", [&] { (void)s->priority(); }},
+      {"release_handle", [&] { (void)s->release_handle(); }},
+      {"synchronize", [&] { s->synchronize(); }},
+      {"is_complete", [&] { (void)s->is_complete(); }},
+      {"record", [&] { (void)s->record(); }},
+      {"record(event)", [&] { s->record(*event); }},
+      {"record_external", [&] { s->record_external(*event); }},
+      {"wait(event)", [&] { s->wait(*event); }},
+      {"wait_external", [&] { s->wait_external(*event); }},
+      {"wait(stream)", [&] { s->wait(*open); }},
+      {"wait of another for it", [&] { open->wait(*s); }},
+      {"wait for itself", [&] { s->wait(*s); }},
+      {"launch_host_function", [&] { s->launch_host_function([] {}); }},
+      {"add_callback", [&] { s->add_callback([](Stream&, std::error_code) {}); }},
+      {"begin_capture", [&] { s->begin_capture(); }},
+      {"end_capture", [&] { (void)s->end_capture(); }},
+      {"capture", [&] { (void)s->capture([](Stream&) {}); }},
+      {"capture_status", [&] { (void)s->capture_status(); }},
+      {"is_capturing", [&] { (void)s->is_capturing(); }},
+      {"capture_info", [&] { (void)s->capture_info(); }},
+      {"copy", [&] { board.move(*s, 0, 1); }},
+      {"copy of nothing", [&] { s->copy_bytes(nullptr, nullptr, 0); }},
+      {"copy_2d", [&] { s->copy_2d(board.cell(0).data(), 4, board.cell(1).data(), 4, 4, 1); }},
+      {"copy_peer", [&] { s->copy_peer(board.cell(0).data(), device(), board.cell(1).data(), device(), 4); }},
+      {"fill", [&] { board.set(*s, 0, 1); }},
+      {"fill_2d", [&] { s->fill_2d(board.cell(0).data(), 4, 1, 4, 1, 1); }},
+      {"allocate_async", [&] { (void)s->allocate_async<int>(1); }},
+      {"write_value 32", [&] { s->write_value(word32.address(), 1U); }},
+      {"write_value 64", [&] { s->write_value(word64.address(), std::uint64_t{1}); }},
+      {"wait_value 32", [&] { s->wait_value(word32.address(), 0U); }},
+      {"wait_value 64", [&] { s->wait_value(word64.address(), std::uint64_t{0}); }},
+      {"batch", [&] { s->batch(operations); }},
+      {"synchronization_policy", [&] { (void)s->synchronization_policy(); }},
+      {"set_synchronization_policy", [&] { s->set_synchronization_policy(weir::SynchronizationPolicy::automatic); }},
+      {"access_policy_window", [&] { (void)s->access_policy_window(); }},
+      {"set_access_policy_window", [&] { s->set_access_policy_window({}); }},
+      {"copy_attributes", [&] { s->copy_attributes(*open); }},
+      {"copy_attributes from it", [&] { open->copy_attributes(*s); }},
+  };
+  for (const auto& [name, use] : uses) {
+    const Refusal refusal = refusal_of(use);
+    CHECK_MESSAGE(refusal.is(Errc::stream_closed), name << " was to throw stream_closed; " << refusal.text);
+  }
+  CHECK(word32.load() == 0);
+  CHECK_WORKS(*open);
+}
+
+TEST_CASE("S9 S37 close: a graph is not launched on a closed stream") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr open = device().create_stream();
+  if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
+  Board board;
+  const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
+  s->close();
+  CHECK_REFUSED(Errc::stream_closed, exec->launch(*s));
+  CHECK_REFUSED(Errc::stream_closed, exec->upload(*s));
+  open->synchronize();
+  CHECK(board[0] == 0);
+  exec->launch(*open);
+  open->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S9 close: does not wait for the stream's work, which is done all the same") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  const EventPtr done = s->record();
+  s->close();  // returns although the stream is held
+  CHECK_FALSE(done->is_complete());
+  gate.open();
+  done->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
+  StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  const EventPtr done = s->record();
+  s.reset();
+  CHECK_FALSE(done->is_complete());
+  gate.open();
+  done->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
+  StreamPtr first = device().create_stream();
+  const StreamPtr second = device().create_stream();
+  if (!needs_gate(*first)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*first);
+  board.set(*first, 0, 4);
+  second->wait(*first);
+  board.move(*second, 1, 0);
+  board.show(*second, 1);
+  first.reset();
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  second->synchronize();
+  CHECK(board[1] == 4);
+}
+
+TEST_CASE("S9 S21 drop: an event outlives the stream on which it was recorded") {
+  EventPtr event;
+  {
+    const StreamPtr s = device().create_stream();
+    event = s->record();
+    s->synchronize();
+  }
+  CHECK(event->is_complete());
+  event->synchronize();
+  const StreamPtr other = device().create_stream();
+  other->wait(*event);
+  other->record(*event);
+  CHECK_WORKS(*other);
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S9 S28 drop: host functions of a dropped stream run, and what they own goes afterwards") {
+  StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
+  const auto ran = std::make_shared<Latch>();
+  auto owned = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owned;
+  s->launch_host_function([ran, owned = std::move(owned)] { ran->open(); });
+  s.reset();
+  CHECK(ran->wait());
+  CHECK(eventually([&] { return alive.expired(); }));
+}
+
+TEST_CASE("S9 close: a default stream cannot be closed, and goes on working") {
+  const StreamPtr legacy = device().default_stream();
+  CHECK_REFUSED(Errc::invalid_argument, legacy->close());
+  CHECK_FALSE(legacy->is_closed());
+  CHECK_WORKS(*legacy);
+  if (device().supports(Feature::per_thread_default_stream)) {
+    const StreamPtr mine = device().per_thread_stream();
+    CHECK_REFUSED(Errc::invalid_argument, mine->close());
+    CHECK_WORKS(*mine);
+  }
+}
+
+TEST_CASE("S9 S31 close: ends and drops a capture that the stream began, and lets the forked streams go") {
+  for (const bool by_close : {true, false}) {
+    StreamPtr origin = device().create_stream();
+    const StreamPtr forked = device().create_stream();
+    if (!needs(*forked, {Feature::graph_capture}, [&] { forked->begin_capture(); })) return;
+    Board board;
+    origin->begin_capture();
+    board.put(*origin, 0, 1);
+    forked->wait(*origin);
+    board.put(*forked, 1, 1);
+    CHECK(forked->is_capturing());
+    if (by_close) {
+      origin->close();
+    } else {
+      origin.reset();
+    }
+    CHECK(forked->capture_status() == CaptureStatus::none);
+    CHECK_WORKS(*forked);
+    CHECK(board[0] == 0);
+    CHECK(board[1] == 0);
+    // Nothing of the capture is left that would forbid what captures forbid.
+    CHECK(device().allocate<int>(4).data() != nullptr);
+    const StreamPtr next = device().create_stream();
+    CHECK(next->capture([&](Stream& c) { board.put(c, 2, 1); })->node_count() == 2);
+  }
+}
+
+TEST_CASE("S9 S17 close: of a stream that is current does not disturb the scope's end") {
+  const StreamPtr before = weir::current_stream(device());
+  {
+    const StreamPtr s = device().create_stream();
+    const weir::StreamScope scope(s);
+    s->close();
+    CHECK_REFUSED(Errc::stream_closed, weir::current_stream(device())->synchronize());
+  }
+  CHECK(*weir::current_stream(device()) == *before);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

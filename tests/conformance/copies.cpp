@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Copies: typed, in bytes, in two dimensions, between every pair of memories.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("copies");
+
+std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first = 1) {
+  std::vector<std::uint32_t> v(count);
+  std::iota(v.begin(), v.end(), first);
+  return v;
+}
+
+TEST_CASE("S42 S43 copy: from host to device and back, from what has data and size") {
+  const StreamPtr s = device().create_stream();
+  const auto source = numbers(1000);
+  std::vector<std::uint32_t> back(1000);
+  const auto memory = device().allocate<std::uint32_t>(1000);
+  s->copy(memory, source);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == source);
+
+  std::array<std::uint32_t, 4> array = {5, 6, 7, 8};
+  std::uint32_t plain[4] = {};
+  s->copy(memory.subspan(996, 4), array);
+  s->copy(plain, memory.subspan(996, 4));
+  s->copy(std::span(back).first(3), std::span<const std::uint32_t>(array).last(3));
+  s->synchronize();
+  CHECK(std::equal(array.begin(), array.end(), plain));
+  CHECK(back[0] == 6);
+  CHECK(back[2] == 8);
+}
+
+TEST_CASE("S42 S43 copy: between every pair of kinds of memory, the direction found from the addresses") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t count = 257;
+  std::vector<MemoryKind> kinds = {MemoryKind::device, MemoryKind::pinned};
+  if (device().supports(Feature::managed_memory)) kinds.push_back(MemoryKind::managed);
+  std::uint32_t first = 1;
+  for (const MemoryKind from : kinds) {
+    for (const MemoryKind to : kinds) {
+      INFO("from ", std::string(weir::to_string(from)), " to ", std::string(weir::to_string(to)));
+      const auto a = device().allocate<std::uint32_t>(count, from);
+      const auto b = device().allocate<std::uint32_t>(count, to);
+      const auto source = numbers(count, first += 1000);
+      std::vector<std::uint32_t> back(count);
+      s->copy(a, source);
+      s->copy(b, a);
+      s->copy(back, b);
+      s->synchronize();
+      CHECK(back == source);
+    }
+  }
+}
+
+TEST_CASE("S43 copy: from host to host, in the stream's order") {
+  const StreamPtr s = device().create_stream();
+  const auto source = numbers(100);
+  const auto memory = device().allocate<std::uint32_t>(100);
+  std::vector<std::uint32_t> first(100), second(100);
+  s->copy(memory, source);
+  s->copy(first, memory);
+  s->copy(second, first);
+  s->synchronize();
+  CHECK(second == source);
+}
+
+TEST_CASE("S43 copy: megabytes, and odd counts at odd offsets") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t size = (std::size_t{8} << 20U) + 3;
+  std::vector<unsigned char> source(size), back(size);
+  for (std::size_t i = 0; i < size; ++i) source[i] = static_cast<unsigned char>(i * 31 + (i >> 11U));
+  const auto a = device().allocate<unsigned char>(size);
+  const auto b = device().allocate<unsigned char>(size);
+  s->copy(a, source);
+  s->copy(b.subspan(3, size - 3), a.subspan(0, size - 3));
+  s->copy(b.subspan(0, 3), a.subspan(size - 3, 3));
+  s->copy(std::span(back).subspan(1), b.subspan(1, size - 1));
+  s->synchronize();
+  CHECK(std::memcmp(back.data() + 3, source.data(), size - 3) == 0);
+  CHECK(back[0] == 0);
+  CHECK(back[1] == source[size - 2]);
+  CHECK(back[2] == source[size - 1]);
+}
+
+TEST_CASE("S43 copy: of pageable memory, which may be changed as soon as the stream has been waited for") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(50000);
+  std::vector<std::uint32_t> host(50000), back(50000);
+  for (std::uint32_t round = 1; round <= 5; ++round) {
+    std::fill(host.begin(), host.end(), round);
+    s->copy(memory, host);
+    s->copy(back, memory);
+    s->synchronize();
+    CHECK(back == host);
+  }
+}
+
+TEST_CASE("S43 copy: to and from pinned memory does not block the host while the stream is held") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  const auto memory = device().allocate<std::uint32_t>(1000);
+  const auto in = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
+  const auto out = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
+  std::fill(in.host().begin(), in.host().end(), 1U);
+  std::fill(out.host().begin(), out.host().end(), 0U);
+  Gate gate;
+  gate.hold(*s);
+  s->copy(memory, in);
+  s->copy(out, memory);
+  CHECK_FALSE(s->is_complete());
+  CHECK(out.host()[999] == 0);
+  std::fill(in.host().begin(), in.host().end(), 2U);  // the address is used when the work runs
+  gate.open();
+  s->synchronize();
+  CHECK(out.host()[0] == 2);
+  CHECK(out.host()[999] == 2);
+}
+
+TEST_CASE("S42 copy: lengths must agree, else it is an error without effect") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(8);
+  const std::vector<std::uint32_t> longer(9, 7), shorter(7, 7);
+  std::vector<std::uint32_t> back(8, 1);
+  s->fill(memory, 3U);
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, longer));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, shorter));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(std::span(back).first(7), memory));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, memory.subspan(1, 7)));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, std::vector<std::uint32_t>()));
+  const Refusal refusal = refusal_of([&] { s->copy(memory, longer); });
+  CHECK(refusal.says("8"));
+  CHECK(refusal.says("9"));
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<std::uint32_t>(8, 3));
+}
+
+TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
+  const StreamPtr s = device().create_stream();
+  if (device().supports(Feature::graph_capture)) {
+    const GraphPtr graph = s->capture([](Stream& c) {
+      c.copy(std::vector<int>(), Buffer<int>());
+      c.copy_bytes(nullptr, nullptr, 0);
+      c.copy_2d(nullptr, 0, nullptr, 0, 0, 5);
+      c.copy_2d(nullptr, 0, nullptr, 0, 5, 0);
+      c.fill(Buffer<int>(), 0);
+    });
+    CHECK(graph->node_count() == 0);
+  }
+  std::vector<int> empty;
+  s->copy(device().allocate<int>(0), empty);
+  s->copy(empty, Span<const int>());
+  s->copy_bytes(nullptr, nullptr, 0);
+  CHECK(s->is_complete());
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S42 copy: from or to null is an error") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<int>(4);
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, memory.data(), 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(memory.data(), nullptr, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(nullptr, 4, memory.data(), 4, 4, 1));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(memory.data(), 4, nullptr, 4, 4, 1));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S43 copy 2D: rows at their pitches, in both directions and on the device; nothing between the rows is touched") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t width = 13, height = 7, device_pitch = 32, host_pitch = 20, other_pitch = 64;
+  std::vector<unsigned char> source(host_pitch * height), back(host_pitch * height, 0xAA);
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i + 1);
+  const auto a = device().allocate<unsigned char>(device_pitch * height);
+  const auto b = device().allocate<unsigned char>(other_pitch * height);
+  std::vector<unsigned char> all(b.size());
+  s->fill(a, static_cast<unsigned char>(0x11));
+  s->fill(b, static_cast<unsigned char>(0x22));
+  s->copy_2d(a.data(), device_pitch, source.data(), host_pitch, width, height);
+  s->copy_2d(b.data(), other_pitch, a.data(), device_pitch, width, height);
+  s->copy_2d(back.data(), host_pitch, b.data(), other_pitch, width, height);
+  s->copy(all, b);
+  s->synchronize();
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t x = 0; x < host_pitch; ++x) {
+      const unsigned char expected = x < width ? source[y * host_pitch + x] : 0xAA;
+      REQUIRE(back[y * host_pitch + x] == expected);
+    }
+    for (std::size_t x = width; x < other_pitch; ++x) REQUIRE(all[y * other_pitch + x] == 0x22);
+  }
+}
+
+TEST_CASE("S43 copy 2D: is one node of a graph") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const auto in = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
+  const auto memory = device().allocate<std::uint32_t>(64);
+  const auto out = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.copy_2d(memory.data(), 32, in.data(), 16, 12, 4);
+    c.copy_2d(out.data(), 16, memory.data(), 32, 12, 4);
+  });
+  CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::copy, NodeKind::copy});
+  std::iota(in.host().begin(), in.host().end(), 100U);
+  std::fill(out.host().begin(), out.host().end(), 0U);
+  run(graph, *s);
+  for (std::size_t y = 0; y < 4; ++y) {
+    for (std::size_t x = 0; x < 4; ++x) CHECK(out.host()[y * 4 + x] == (x < 3 ? 100 + y * 4 + x : 0));
+  }
+}
+
+TEST_CASE("S43 copy 2D: rows that overlap at their pitch are an error; one row needs no pitch") {
+  const StreamPtr s = device().create_stream();
+  const auto a = device().allocate<unsigned char>(256);
+  const auto b = device().allocate<unsigned char>(256);
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(a.data(), 15, b.data(), 16, 16, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(a.data(), 16, b.data(), 8, 16, 2));
+  s->copy_2d(a.data(), 0, b.data(), 0, 16, 1);
+  s->copy_2d(a.data(), 16, b.data(), 16, 16, 16);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S39 S43 copy: captured, it is a node, and its addresses are used at each launch") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const auto in = device().allocate<std::uint32_t>(16, MemoryKind::pinned);
+  const auto memory = device().allocate<std::uint32_t>(16);
+  const auto out = device().allocate<std::uint32_t>(16, MemoryKind::pinned);
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.copy(memory, in);
+    c.copy(out, memory);
+  });
+  CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::copy, NodeKind::copy});
+  const GraphExecPtr exec = graph->instantiate();
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    std::fill(in.host().begin(), in.host().end(), round);
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(out.host()[15] == round);
+  }
+}
+
+TEST_CASE("S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const std::vector<std::uint32_t> two(2);
+  s->begin_capture();
+  board.set(*s, 0, 1);
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(board.cell(0), two));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, board.cell(0).data(), 4));
+  board.show(*s, 0);
+  const GraphPtr graph = s->end_capture();
+  CHECK(graph->node_count() == 2);
+  run(graph, *s);
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S43 copy: the device's own, blocking one is done when it returns, and orders nothing") {
+  const StreamPtr held = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(100);
+  const auto source = numbers(100);
+  std::vector<std::uint32_t> back(100);
+  device().copy(memory, source);
+  device().copy(back, memory);
+  CHECK(back == source);
+  CHECK_REFUSED(Errc::length_mismatch, device().copy(memory, numbers(99)));
+  CHECK_REFUSED(Errc::invalid_argument, device().copy_bytes(nullptr, memory.data(), 4));
+  device().copy_bytes(nullptr, nullptr, 0);
+  if (!needs_gate(*held)) return;
+  Gate gate;
+  gate.hold(*held);
+  std::fill(back.begin(), back.end(), 0U);
+  device().copy(back, memory);  // returns although a non-blocking stream is held
+  CHECK(back == source);
+  CHECK_FALSE(held->is_complete());
+  gate.open();
+  held->synchronize();
+}
+
+TEST_CASE("S43 copy: of registered memory is asynchronous like that of pinned memory") {
+  const StreamPtr s = device().create_stream();
+  std::vector<std::uint32_t> host(4096, 5);
+  if (!needs(*s, {Feature::host_registration}, [&] { (void)device().register_host(std::span(host)); })) return;
+  if (!needs_gate(*s)) return;
+  const auto memory = device().allocate<std::uint32_t>(4096);
+  {
+    const auto registration = device().register_host(std::span(host));
+    CHECK(registration->data() == host.data());
+    CHECK(registration->size_bytes() == host.size() * sizeof(std::uint32_t));
+    CHECK(registration->device_pointer() != nullptr);
+    Gate gate;
+    gate.hold(*s);
+    s->copy(memory, host);
+    s->fill(memory, 6U);
+    s->copy(host, memory);
+    CHECK_FALSE(s->is_complete());
+    CHECK(host[0] == 5);
+    gate.open();
+    s->synchronize();
+    CHECK(host[4095] == 6);
+  }
+  const auto again = device().register_host(std::span(host));
+  CHECK(again->data() == host.data());
+}
+
+TEST_CASE("S43 copy: between the device and itself as if between two") {
+  const StreamPtr s = device().create_stream();
+  Board board;
+  board.set(*s, 0, 9);
+  s->copy_peer(board.cell(1).data(), device(), board.cell(0).data(), device(), sizeof(std::uint32_t));
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[1] == 9);
+  s->copy_peer(nullptr, device(), nullptr, device(), 0);
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(nullptr, device(), board.cell(0).data(), device(), 4));
+  CHECK_WORKS(*s);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

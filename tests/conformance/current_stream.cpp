@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "support.hpp"
+
+/// The current stream: a stack for each thread and device.
+namespace conformance {
+namespace {
+
+using weir::current_stream;
+using weir::StreamScope;
+
+TEST_SUITE_BEGIN("current stream");
+
+TEST_CASE("S17 S18 scope: the default stream is current at first; nested scopes restore the outer one") {
+  const StreamPtr legacy = device().default_stream();
+  CHECK(*current_stream(device()) == *legacy);
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  CHECK(*current_stream(device()) == *legacy);  // making a stream does not make it current
+  {
+    const StreamScope outer(a);
+    CHECK(*current_stream(device()) == *a);
+    {
+      const StreamScope inner(device(), b);
+      CHECK(*current_stream(device()) == *b);
+      const StreamScope again(a);
+      CHECK(*current_stream(device()) == *a);
+    }
+    CHECK(*current_stream(device()) == *a);
+  }
+  CHECK(*current_stream(device()) == *legacy);
+}
+
+TEST_CASE("S17 scope: the default stream can be made current inside another's scope") {
+  const StreamScope outer(device().create_stream());
+  const StreamScope inner(device().default_stream());
+  CHECK(*current_stream(device()) == *device().default_stream());
+}
+
+TEST_CASE("S17 scope: restores the outer stream when an exception leaves it") {
+  const StreamPtr before = current_stream(device());
+  try {
+    const StreamScope scope(device().create_stream());
+    throw Boom("out of the scope");
+  } catch (const Boom&) {
+    CHECK(*current_stream(device()) == *before);
+  }
+}
+
+TEST_CASE("S17 scope: keeps the stream alive") {
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+  const StreamPtr original = device().create_stream();
+  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  {
+    const StreamScope scope(wrapper);
+    wrapper.reset();
+    CHECK_FALSE(alive.expired());
+    CHECK_WORKS(*current_stream(device()));
+  }
+  CHECK(alive.expired());
+}
+
+TEST_CASE("S17 scope: null and closed streams are refused, and the current stream is unchanged") {
+  const StreamPtr outer = device().create_stream();
+  const StreamScope scope(outer);
+  const StreamPtr closed = device().create_stream();
+  closed->close();
+  CHECK_REFUSED(Errc::invalid_argument, StreamScope(StreamPtr()));
+  CHECK_REFUSED(Errc::invalid_argument, StreamScope(device(), StreamPtr()));
+  CHECK_REFUSED(Errc::stream_closed, StreamScope(closed));
+  CHECK_REFUSED(Errc::stream_closed, StreamScope(device(), closed));
+  CHECK(*current_stream(device()) == *outer);
+}
+
+TEST_CASE("S17 S18 scope: each thread has its own stack") {
+  const StreamPtr mine = device().create_stream();
+  const StreamScope scope(mine);
+  bool starts_with_default = false, sees_its_own = false;
+  on_another_thread([&] {
+    starts_with_default = *current_stream(device()) == *device().default_stream();
+    const StreamPtr theirs = device().create_stream();
+    const StreamScope inner(theirs);
+    sees_its_own = *current_stream(device()) == *theirs;
+  });
+  CHECK(starts_with_default);
+  CHECK(sees_its_own);
+  CHECK(*current_stream(device()) == *mine);
+}
+
+TEST_CASE("S17 S27 scope: one stream made current in two threads and dropped in both") {
+  StreamPtr s = device().create_stream();
+  std::atomic<int> good{0};
+  const auto use = [&good](StreamPtr mine) {
+    const StreamScope scope(std::move(mine));
+    (void)current_stream(device())->record();
+    ++good;
+  };
+  std::thread a(use, s), b(use, s);
+  s.reset();
+  a.join();
+  b.join();
+  CHECK(good == 2);
+}
+
+TEST_CASE("S17 scope: entering orders nothing: streams are ordered by waits alone") {
+  const StreamPtr first = device().create_stream();
+  const StreamPtr second = device().create_stream();
+  if (!needs_gate(*first)) return;
+  Board board;
+  Gate gate;
+  {
+    const StreamScope scope(first);
+    gate.hold(*current_stream(device()));
+    const StreamScope inner(second);
+    board.put(*current_stream(device()), 0, 1);
+    current_stream(device())->synchronize();
+  }
+  CHECK(board[0] == 1);
+  CHECK_FALSE(first->is_complete());
+  gate.open();
+  first->synchronize();
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

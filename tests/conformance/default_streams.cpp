@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "support.hpp"
+
+/// The legacy default stream, which blocking streams wait for and which waits for them, and per-thread default streams.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("default streams");
+
+TEST_CASE("S8 default stream: asked for twice, the same; it works") {
+  const StreamPtr a = device().default_stream();
+  const StreamPtr b = device().default_stream();
+  CHECK(a->kind() == StreamKind::legacy_default);
+  CHECK(*a == *b);
+  CHECK(a->hash() == b->hash());
+  CHECK_FALSE(a->is_non_blocking());
+  CHECK_WORKS(*a);
+}
+
+TEST_CASE("S8 default stream: the same one from every thread") {
+  const StreamPtr mine = device().default_stream();
+  on_another_thread([&] {
+    const StreamPtr theirs = device().default_stream();
+    if (!(*theirs == *mine)) throw std::runtime_error("another thread gets another legacy default stream");
+    if (!works(*theirs)) throw std::runtime_error("the default stream does not work on another thread");
+  });
+}
+
+TEST_CASE("S8 default stream: dropping it and asking again is harmless") {
+  for (int i = 0; i < 10; ++i) {
+    StreamPtr s = device().default_stream();
+    CHECK_WORKS(*s);
+    s.reset();
+  }
+  CHECK_WORKS(*device().default_stream());
+}
+
+TEST_CASE("S2 S8 default stream: a blocking stream's later work waits for its work") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr blocking = device().create_stream({.blocking = true});
+  if (!needs_gate(*legacy)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*legacy);
+  board.set(*legacy, 0, 5);
+  board.move(*blocking, 1, 0);
+  board.show(*blocking, 1);
+  settle();
+  CHECK_FALSE(blocking->is_complete());
+  CHECK(board[1] == 0);
+  gate.open();
+  blocking->synchronize();
+  CHECK(board[1] == 5);
+}
+
+TEST_CASE("S2 S8 default stream: its later work waits for a blocking stream's work") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr blocking = device().create_stream({.blocking = true});
+  if (!needs_gate(*blocking)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*blocking);
+  board.set(*blocking, 0, 6);
+  board.move(*legacy, 1, 0);
+  board.show(*legacy, 1);
+  settle();
+  CHECK_FALSE(legacy->is_complete());
+  CHECK(board[1] == 0);
+  gate.open();
+  legacy->synchronize();
+  CHECK(board[1] == 6);
+}
+
+TEST_CASE("S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr first = device().create_stream({.blocking = true});
+  const StreamPtr second = device().create_stream({.blocking = true});
+  if (!needs_gate(*first)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*first);
+  board.set(*first, 0, 7);
+  board.move(*legacy, 1, 0);
+  board.move(*second, 2, 1);
+  board.show(*second, 2);
+  settle();
+  CHECK(board[2] == 0);
+  gate.open();
+  second->synchronize();
+  CHECK(board[2] == 7);
+}
+
+TEST_CASE("S2 S8 default stream: without its work in between, two blocking streams are independent") {
+  const StreamPtr first = device().create_stream({.blocking = true});
+  const StreamPtr second = device().create_stream({.blocking = true});
+  if (!needs_gate(*first)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*first);
+  board.put(*first, 0, 1);
+  board.put(*second, 1, 2);
+  second->synchronize();
+  CHECK(board[1] == 2);
+  CHECK_FALSE(first->is_complete());
+  gate.open();
+  first->synchronize();
+}
+
+TEST_CASE("S2 S8 default stream: a non-blocking stream does not wait for it") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr free = device().create_stream();
+  if (!needs_gate(*legacy)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*legacy);
+  board.put(*legacy, 0, 1);
+  board.put(*free, 1, 2);
+  free->synchronize();
+  CHECK(board[1] == 2);
+  CHECK_FALSE(legacy->is_complete());
+  gate.open();
+  legacy->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S2 S8 default stream: it does not wait for a non-blocking stream") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr free = device().create_stream();
+  if (!needs_gate(*free)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*free);
+  board.put(*free, 0, 1);
+  board.put(*legacy, 1, 2);
+  legacy->synchronize();
+  CHECK(board[1] == 2);
+  CHECK_FALSE(free->is_complete());
+  gate.open();
+  free->synchronize();
+}
+
+TEST_CASE("S8 S22 S23 default stream: it records, waits and is waited for like any other") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr free = device().create_stream();
+  Board board;
+  board.set(*legacy, 0, 3);
+  free->wait(*legacy->record());
+  board.move(*free, 1, 0);
+  legacy->wait(*free);
+  board.move(*legacy, 2, 1);
+  free->wait(*legacy);
+  board.move(*free, 3, 2);
+  board.show(*free, 3);
+  free->synchronize();
+  CHECK(board[3] == 3);
+}
+
+TEST_CASE("S8 S28 default stream: host functions run on it, in order") {
+  const StreamPtr legacy = device().default_stream();
+  if (!needs(device(), {Feature::host_functions}, [&] { legacy->launch_host_function([] {}); })) return;
+  std::string order;
+  for (char c = 'a'; c <= 'j'; ++c) legacy->launch_host_function([&order, c] { order += c; });
+  legacy->synchronize();
+  CHECK(order == "abcdefghij");
+}
+
+TEST_CASE("S8 per-thread default stream: equal within a thread, of its own kind, and no other stream") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr a = device().per_thread_stream();
+  const StreamPtr b = device().per_thread_stream();
+  CHECK(a->kind() == StreamKind::per_thread_default);
+  CHECK(*a == *b);
+  CHECK(a->hash() == b->hash());
+  CHECK(*a != *device().default_stream());
+  CHECK(*a != *device().create_stream());
+  CHECK_WORKS(*a);
+}
+
+TEST_CASE("S8 per-thread default stream: another thread has another, and may not use this one") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr mine = device().per_thread_stream();
+  StreamPtr theirs;
+  bool equal = true, their_own_works = false;
+  Refusal use, query, wait, from_theirs;
+  on_another_thread([&] {
+    theirs = device().per_thread_stream();
+    equal = *theirs == *mine;
+    their_own_works = works(*theirs);
+    use = refusal_of([&] { (void)mine->record(); });
+    query = refusal_of([&] { (void)mine->is_complete(); });
+    wait = refusal_of([&] { mine->synchronize(); });
+    (void)mine->describe();
+  });
+  CHECK_FALSE(equal);
+  CHECK(their_own_works);
+  CHECK_MESSAGE(use.is(Errc::wrong_thread), use.text);
+  CHECK_MESSAGE(query.is(Errc::wrong_thread), query.text);
+  CHECK_MESSAGE(wait.is(Errc::wrong_thread), wait.text);
+  CHECK(*theirs != *mine);  // also now that their thread has ended
+  CHECK_REFUSED(Errc::wrong_thread, theirs->synchronize());
+  CHECK_WORKS(*mine);
+}
+
+TEST_CASE("S8 S22 per-thread default stream: threads order them against each other by events") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr mine = device().per_thread_stream();
+  if (!needs_gate(*mine)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*mine);
+  board.set(*mine, 0, 8);
+  const EventPtr ready = mine->record();
+  EventPtr done;
+  on_another_thread([&] {
+    const StreamPtr theirs = device().per_thread_stream();
+    theirs->wait(*ready);
+    board.move(*theirs, 1, 0);
+    board.show(*theirs, 1);
+    done = theirs->record();
+  });
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  done->synchronize();
+  CHECK(board[1] == 8);
+}
+
+TEST_CASE("S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr mine = device().per_thread_stream();
+  const StreamPtr legacy = device().default_stream();
+  CHECK_FALSE(mine->is_non_blocking());
+  if (!needs_gate(*legacy)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*legacy);
+  board.set(*legacy, 0, 4);
+  board.move(*mine, 1, 0);
+  board.show(*mine, 1);
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  mine->synchronize();
+  CHECK(board[1] == 4);
+}
+
+TEST_CASE("S8 S31 per-thread default stream: it captures") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr mine = device().per_thread_stream();
+  if (!needs(*mine, {Feature::graph_capture}, [&] { mine->begin_capture(); })) return;
+  Board board;
+  const GraphPtr graph = mine->capture([&](Stream& s) { board.put(s, 0, 9); });
+  CHECK_FALSE(mine->is_capturing());
+  graph->instantiate()->launch(*mine);
+  mine->synchronize();
+  CHECK(board[0] == 9);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

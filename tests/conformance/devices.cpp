@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Two devices of one backend. On the host backend: WEIR_HOST_DEVICES=2 or more.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("devices");
+
+TEST_CASE("S1 S13 two devices: streams are made on the device that is asked, and each works on its own") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  CHECK_FALSE(device() == other);
+  CHECK(device().describe() != other.describe());
+  for (int i = 0; i < 3; ++i) {
+    const StreamPtr here = device().create_stream();
+    const StreamPtr there = other.create_stream();
+    CHECK(&here->device() == &device());
+    CHECK(&there->device() == &other);
+    CHECK_WORKS(*here);
+    CHECK_WORKS(*there);
+    CHECK_WORKS(*here);
+  }
+}
+
+TEST_CASE("S8 S12 two devices: their default streams differ, although their handles may not") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  CHECK(*device().default_stream() != *other.default_stream());
+  CHECK((*device().default_stream() < *other.default_stream()) != (*other.default_stream() < *device().default_stream()));
+  CHECK(&other.default_stream()->device() == &other);
+  CHECK_WORKS(*other.default_stream());
+  CHECK(*other.wrap_stream(nullptr, Ownership::borrow) == *other.default_stream());
+  CHECK(*device().create_stream() != *other.create_stream());
+  if (device().supports(Feature::per_thread_default_stream) && other.supports(Feature::per_thread_default_stream)) {
+    CHECK(*device().per_thread_stream() != *other.per_thread_stream());
+    CHECK_WORKS(*other.per_thread_stream());
+  }
+}
+
+TEST_CASE("S8 two devices: one's default stream does not order the other's blocking streams") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr there = other.create_stream({.blocking = true});
+  if (!needs_gate(*legacy)) return;
+  Board board(device()), other_board(other);
+  Gate gate;
+  gate.hold(*legacy);
+  other_board.put(*there, 0, 1);
+  there->synchronize();
+  CHECK(other_board[0] == 1);
+  CHECK_FALSE(legacy->is_complete());
+  gate.open();
+  legacy->synchronize();
+}
+
+TEST_CASE("S17 S18 two devices: each has its own current stream, asked for without switching") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  {
+    const weir::StreamScope scope(here);
+    CHECK(*weir::current_stream(device()) == *here);
+    CHECK(*weir::current_stream(other) == *other.default_stream());
+    {
+      const weir::StreamScope inner(there);
+      CHECK(*weir::current_stream(device()) == *here);
+      CHECK(*weir::current_stream(other) == *there);
+    }
+    CHECK(*weir::current_stream(other) == *other.default_stream());
+    CHECK_REFUSED(Errc::wrong_device, weir::StreamScope(other, here));
+    CHECK_REFUSED(Errc::wrong_device, weir::StreamScope(device(), there));
+    CHECK(*weir::current_stream(device()) == *here);
+    CHECK(*weir::current_stream(other) == *other.default_stream());
+  }
+}
+
+TEST_CASE("S21 two devices: an event is recorded on its own device's streams alone") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const EventPtr event = other.create_event();
+  CHECK_REFUSED(Errc::wrong_device, here->record(*event));
+  CHECK_FALSE(event->is_recorded());
+  CHECK_WORKS(*here);
+  const StreamPtr there = other.create_stream();
+  there->record(*event);
+  event->synchronize();
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S22 two devices: a stream waits for another device's event") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (!needs_gate(*here)) return;
+  Board board(device()), other_board(other);
+  Gate gate;
+  gate.hold(*here);
+  board.put(*here, 0, 1);
+  const EventPtr event = here->record();
+  there->wait(*event);
+  other_board.put(*there, 0, 2);
+  settle(device());
+  settle(other);
+  CHECK_FALSE(there->is_complete());
+  CHECK(other_board[0] == 0);
+  gate.open();
+  there->synchronize();
+  CHECK(board[0] == 1);
+  CHECK(other_board[0] == 2);
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S23 S24 two devices: a stream waits for another device's stream, again and again") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (!needs_gate(*here)) return;
+  Board board(device()), other_board(other);
+  Gate gate;
+  gate.hold(*here);
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    board.put(*here, i, i);
+    there->wait(*here);
+    other_board.put(*there, i, i);
+    here->wait(*there);
+  }
+  settle(other);
+  CHECK_FALSE(there->is_complete());
+  CHECK(other_board[1] == 0);
+  gate.open();
+  here->synchronize();
+  CHECK(board[20] == 20);
+  CHECK(other_board[20] == 20);
+}
+
+TEST_CASE("S26 two devices: no time elapses between events of two clocks") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  if (!device().supports(Feature::event_timing) || !other.supports(Feature::event_timing)) {
+    skip("needs event timing, whose refusal is another case's");
+    return;
+  }
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  const EventPtr a = here->record({.timing = true});
+  const EventPtr b = there->record({.timing = true});
+  const EventPtr untimed = there->record();
+  here->synchronize();
+  there->synchronize();
+  CHECK_REFUSED(Errc::wrong_device, b->elapsed_since(*a));
+  CHECK_REFUSED(Errc::wrong_device, a->elapsed_since(*b));
+  CHECK_REFUSED(Errc::wrong_device, untimed->elapsed_since(*a));
+  const EventPtr later = there->record({.timing = true});
+  there->synchronize();
+  CHECK(later->elapsed_since(*b).count() >= 0.0);
+}
+
+TEST_CASE("S43 two devices: copies between them, by either device's stream, with and without naming the devices") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  Board board(device()), other_board(other);
+  board.set(*here, 0, 5);
+  here->copy_peer(other_board.cell(0).data(), other, board.cell(0).data(), device(), 4);
+  there->wait(*here);
+  other_board.move(*there, 1, 0);
+  there->copy_peer(board.cell(1).data(), device(), other_board.cell(1).data(), other, 4);
+  here->wait(*there);
+  board.show(*here, 1);
+  here->synchronize();
+  CHECK(board[1] == 5);
+  if (!device().properties().unified_addressing || !other.properties().unified_addressing) return;
+  here->copy(other_board.cell(2), board.cell(1));
+  there->wait(*here);
+  other_board.show(*there, 2);
+  there->synchronize();
+  CHECK(other_board[2] == 5);
+}
+
+TEST_CASE("S43 two devices: a large peer copy is exact") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  constexpr std::size_t count = (std::size_t{1} << 20U) + 7;
+  std::vector<std::uint32_t> source(count), back(count);
+  for (std::size_t i = 0; i < count; ++i) source[i] = static_cast<std::uint32_t>(i * 2654435761U);
+  const auto mine = device().allocate<std::uint32_t>(count);
+  const auto theirs = other.allocate<std::uint32_t>(count);
+  const auto again = device().allocate<std::uint32_t>(count);
+  here->copy(mine, source);
+  here->copy_peer(theirs.data(), other, mine.data(), device(), theirs.size_bytes());
+  here->copy_peer(again.data(), device(), theirs.data(), other, theirs.size_bytes());
+  here->copy(back, again);
+  here->synchronize();
+  CHECK(back == source);
+}
+
+TEST_CASE("S43 two devices: peer access is switched on and off, and refused where it cannot be") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  CHECK_FALSE(device().can_access_peer(device()));
+  if (!device().can_access_peer(other)) {
+    CHECK_REFUSED(Errc::unsupported, device().enable_peer_access(other));
+    count_refusal();
+    return;
+  }
+  device().enable_peer_access(other);
+  device().enable_peer_access(other);
+  if (device().supports(Feature::runtime_compilation) && other.supports(Feature::runtime_compilation)) {
+    const StreamPtr here = device().create_stream();
+    const StreamPtr there = other.create_stream();
+    (void)kernels(device());
+    Board other_board(other);
+    other_board.set(*there, 0, 1);
+    here->wait(*there);
+    here->launch(kernels(device()).add, {}, other_board.cell(0), 4U);
+    there->wait(*here);
+    other_board.show(*there, 0);
+    there->synchronize();
+    CHECK(other_board[0] == 5);
+  }
+  device().disable_peer_access(other);
+  device().disable_peer_access(other);
+}
+
+TEST_CASE("S46 two devices: a wait value is released by the other device's write") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  const Word32 word(device());
+  if (!needs(*here, {Feature::wait_value_32, Feature::write_value_32}, [&] {
+        here->write_value(word.address(), 0U);
+        here->wait_value(word.address(), 1U, WaitCondition::eq);
+      })) {
+    return;
+  }
+  Board board(device());
+  here->wait_value(word.address(), 1U, WaitCondition::eq);
+  board.put(*here, 0, 1);
+  settle(device());
+  CHECK_FALSE(here->is_complete());
+  there->write_value(word.address(), 1U);
+  here->synchronize();
+  CHECK(board[0] == 1);
+  there->synchronize();
+}
+
+TEST_CASE("S37 S41 two devices: a graph is launched, uploaded, updated and resumed on its own device alone") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (!needs_capture(*here) || !needs_capture(*there)) return;
+  Board board(device()), other_board(other);
+  const GraphPtr graph = here->capture([&](Stream& c) { board.put(c, 0, 1); });
+  const GraphPtr foreign = there->capture([&](Stream& c) { other_board.put(c, 0, 1); });
+  const GraphExecPtr exec = graph->instantiate();
+  CHECK_REFUSED(Errc::wrong_device, exec->launch(*there));
+  if (device().supports(Feature::graph_upload)) CHECK_REFUSED(Errc::wrong_device, exec->upload(*there));
+  if (device().supports(Feature::graph_update)) CHECK_REFUSED(Errc::wrong_device, exec->update(*foreign));
+  if (other.supports(Feature::capture_into_graph)) CHECK_REFUSED(Errc::wrong_device, there->resume_capture(graph));
+  CHECK_WORKS(*there);
+  exec->launch(*here);
+  here->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S36 two devices: one capture spans both") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (!needs_capture(*here)) return;
+  Board board(device()), other_board(other);
+  if (!device().supports(Feature::cross_device_capture)) {
+    here->begin_capture();
+    board.set(*here, 0, 1);
+    (void)needs(device(), {Feature::cross_device_capture}, [&] { there->wait(*here); });
+    CHECK_FALSE(there->is_capturing());
+    CHECK(here->end_capture()->node_count() == 1);
+    CHECK_WORKS(*there);
+    return;
+  }
+  here->begin_capture();
+  board.set(*here, 0, 3);
+  there->wait(*here);
+  CHECK(there->is_capturing());
+  other_board.put(*there, 0, 4);
+  here->wait(*there);
+  board.show(*here, 0);
+  const GraphPtr graph = here->end_capture();
+  CHECK_FALSE(there->is_capturing());
+  const Topology t = graph->topology();
+  INFO(to_text(t));
+  REQUIRE(t.nodes.size() == 4);
+  CHECK(t.reaches(0, 1));
+  CHECK(t.reaches(2, 3));
+  const GraphExecPtr exec = graph->instantiate();
+  for (int i = 0; i < 10; ++i) {
+    board.clear();
+    other_board.clear();
+    exec->launch(*here);
+    here->synchronize();
+    CHECK(board[0] == 3);
+    CHECK(other_board[0] == 4);
+  }
+  CHECK_WORKS(*there);
+}
+
+TEST_CASE("S31 S36 two devices: an unjoined fork on the other device is an error, and both streams are usable") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (!needs_capture(*here)) return;
+  if (!device().supports(Feature::cross_device_capture)) {
+    skip("needs captures across devices, whose refusal is another case's");
+    return;
+  }
+  Board other_board(other);
+  here->begin_capture();
+  there->wait(*here);
+  other_board.set(*there, 0, 1);
+  CHECK_REFUSED(Errc::capture_unjoined, here->end_capture());
+  CHECK_FALSE(there->is_capturing());
+  CHECK_WORKS(*here);
+  CHECK_WORKS(*there);
+}
+
+TEST_CASE("S1 S15 S48 two devices: kernels, attributes and pools of another device are refused") {
+  if (!needs_two_devices()) return;
+  Device& other = *second_device();
+  const StreamPtr here = device().create_stream();
+  const StreamPtr there = other.create_stream();
+  if (device().supports(Feature::runtime_compilation)) {
+    Board other_board(other);
+    CHECK_REFUSED(Errc::wrong_device, there->launch(kernels(device()).add, {}, other_board.cell(0), 1U));
+  }
+  CHECK_REFUSED(Errc::wrong_device, here->copy_attributes(*there));
+  if (device().supports(Feature::memory_pools) && other.supports(Feature::memory_pools)) {
+    const weir::MemoryPoolPtr pool = other.default_memory_pool();
+    CHECK_REFUSED(Errc::wrong_device, here->allocate_async<int>(4, pool.get()));
+  }
+  CHECK_WORKS(*here);
+  CHECK_WORKS(*there);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

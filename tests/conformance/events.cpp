@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+/// Events: recording, querying, waiting on the host, timing.
+namespace conformance {
+namespace {
+
+using std::chrono::steady_clock;
+using milliseconds = std::chrono::duration<double, std::milli>;
+
+TEST_SUITE_BEGIN("events");
+
+TEST_CASE("S21 event: one that was never recorded is complete, and waiting for it does nothing") {
+  const EventPtr event = device().create_event();
+  CHECK_FALSE(event->is_recorded());
+  CHECK(event->is_complete());
+  event->synchronize();
+  CHECK(&event->device() == &device());
+  CHECK(event->options() == weir::EventOptions{});
+  CHECK(event->native_handle() != nullptr);
+  CHECK(event->describe().find(device().describe()) != std::string::npos);
+}
+
+TEST_CASE("S21 record: returns a new event of the stream's device, complete when the work before it is") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  const EventPtr event = s->record();
+  REQUIRE(event);
+  CHECK(&event->device() == &device());
+  CHECK(event->is_recorded());
+  CHECK_FALSE(event->is_complete());
+  gate.open();
+  event->synchronize();
+  CHECK(event->is_complete());
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S21 record: two records are two events") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr a = s->record();
+  const EventPtr b = s->record();
+  CHECK(a != b);
+  CHECK(a->native_handle() != b->native_handle());
+  s->synchronize();
+}
+
+TEST_CASE("S21 record: again moves the event, five times over") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  const EventPtr event = device().create_event();
+  for (int round = 0; round < 5; ++round) {
+    Gate gate;
+    gate.hold(*s);
+    s->record(*event);
+    CHECK_FALSE(event->is_complete());
+    gate.open();
+    event->synchronize();
+    CHECK(event->is_complete());
+  }
+}
+
+TEST_CASE("S21 record: on another stream of the device takes the event over") {
+  const StreamPtr held = device().create_stream();
+  const StreamPtr idle = device().create_stream();
+  if (!needs_gate(*held)) return;
+  Gate gate;
+  gate.hold(*held);
+  const EventPtr event = held->record();
+  CHECK_FALSE(event->is_complete());
+  idle->record(*event);
+  event->synchronize();
+  CHECK(event->is_complete());
+  gate.open();
+  held->synchronize();
+}
+
+TEST_CASE("S21 event: is complete before later work of its stream") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Gate gate;
+  const EventPtr event = s->record();
+  gate.hold(*s);
+  event->synchronize();
+  CHECK(event->is_complete());
+  CHECK_FALSE(s->is_complete());
+  gate.open();
+  s->synchronize();
+}
+
+TEST_CASE("S21 event: many at once, complete in their stream's order") {
+  const StreamPtr s = device().create_stream();
+  Board board;
+  std::vector<EventPtr> events;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    board.set(*s, i % 64, i);
+    events.push_back(s->record());
+  }
+  events.back()->synchronize();
+  for (const EventPtr& event : events) CHECK(event->is_complete());
+}
+
+TEST_CASE("S21 S26 event: one that was dropped comes back as good as new") {
+  const StreamPtr s = device().create_stream();
+  for (int i = 0; i < 100; ++i) {
+    const EventPtr event = device().create_event({.timing = i % 2 == 0});
+    CHECK_FALSE(event->is_recorded());
+    CHECK(event->is_complete());
+    CHECK(event->options().timing == (i % 2 == 0));
+    s->record(*event);
+    if (i % 10 == 0) event->synchronize();
+  }
+  s->synchronize();
+}
+
+TEST_CASE("S26 timing: off unless asked for") {
+  const StreamPtr s = device().create_stream();
+  CHECK_FALSE(s->record()->options().timing);
+  CHECK_FALSE(device().create_event()->options().timing);
+  s->synchronize();
+}
+
+// The refused use of a device without event timing: somewhere on the way to an elapsed time.
+void use_timing(Stream& s) {
+  const EventPtr start = s.record({.timing = true});
+  const EventPtr end = s.record({.timing = true});
+  s.synchronize();
+  (void)end->elapsed_since(*start);
+}
+
+TEST_CASE("S26 timing: elapsed time is the time between the records, on the device's clock") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
+  const auto before = steady_clock::now();
+  const EventPtr start = s->record({.timing = true});
+  start->synchronize();
+  const auto started = steady_clock::now();
+  while (steady_clock::now() - started < 20ms) std::this_thread::yield();  // the time that is measured
+  const auto ending = steady_clock::now();
+  const EventPtr end = s->record({.timing = true});
+  end->synchronize();
+  const auto after = steady_clock::now();
+  const milliseconds elapsed = end->elapsed_since(*start);
+  const milliseconds least = ending - started;
+  const milliseconds most = after - before;
+  INFO("elapsed ", elapsed.count(), " ms; between ", least.count(), " and ", most.count(), " ms on the host's clock");
+  CHECK(elapsed.count() >= least.count() * 0.98 - 0.1);
+  CHECK(elapsed.count() <= most.count() * 1.02 + 0.1);
+}
+
+TEST_CASE("S26 timing: never negative in a stream's order, and zero from an event to itself") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
+  Board board;
+  std::vector<EventPtr> events;
+  for (std::size_t i = 0; i < 20; ++i) {
+    events.push_back(s->record({.timing = true}));
+    board.set(*s, i, 1);
+  }
+  s->synchronize();
+  for (std::size_t i = 1; i < events.size(); ++i) CHECK(events[i]->elapsed_since(*events[i - 1]).count() >= 0.0);
+  CHECK(events.back()->elapsed_since(*events.front()).count() > 0.0);
+  CHECK(events[3]->elapsed_since(*events[3]).count() == doctest::Approx(0.0));
+  CHECK(events.front()->elapsed_since(*events.back()).count() <= 0.0);
+}
+
+TEST_CASE("S26 timing: between two streams of the device") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*a); })) return;
+  const EventPtr start = a->record({.timing = true});
+  b->wait(*start);
+  const EventPtr end = b->record({.timing = true});
+  end->synchronize();
+  CHECK(end->elapsed_since(*start).count() >= 0.0);
+}
+
+TEST_CASE("S26 timing: three different errors: timing off, not recorded, not complete, in this order") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
+  const EventPtr untimed = s->record();
+  const EventPtr unrecorded = device().create_event({.timing = true});
+  const EventPtr untimed_unrecorded = device().create_event();
+  const EventPtr done = s->record({.timing = true});
+  s->synchronize();
+  CHECK_REFUSED(Errc::timing_disabled, untimed->elapsed_since(*done));
+  CHECK_REFUSED(Errc::timing_disabled, done->elapsed_since(*untimed));
+  CHECK_REFUSED(Errc::timing_disabled, untimed_unrecorded->elapsed_since(*done));
+  CHECK_REFUSED(Errc::timing_disabled, unrecorded->elapsed_since(*untimed));
+  CHECK_REFUSED(Errc::not_recorded, unrecorded->elapsed_since(*done));
+  CHECK_REFUSED(Errc::not_recorded, done->elapsed_since(*unrecorded));
+  CHECK_REFUSED(Errc::not_recorded, unrecorded->elapsed_since(*unrecorded));
+
+  if (!needs_gate(*s)) return;
+  Gate gate;
+  gate.hold(*s);
+  const EventPtr pending = s->record({.timing = true});
+  CHECK_REFUSED(Errc::not_ready, pending->elapsed_since(*done));
+  CHECK_REFUSED(Errc::not_ready, done->elapsed_since(*pending));
+  CHECK_REFUSED(Errc::not_recorded, pending->elapsed_since(*unrecorded));
+  gate.open();
+  pending->synchronize();
+  CHECK(pending->elapsed_since(*done).count() >= 0.0);
+}
+
+TEST_CASE("S26 timing: recording again moves the time") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*s); })) return;
+  const EventPtr start = s->record({.timing = true});
+  const EventPtr end = s->record({.timing = true});
+  s->synchronize();
+  const double first = end->elapsed_since(*start).count();
+  s->record(*end);
+  s->synchronize();
+  CHECK(end->elapsed_since(*start).count() > first);
+}
+
+TEST_CASE("S26 blocking wait: an event whose synchronize sleeps ends when the work is done") {
+  const StreamPtr s = device().create_stream();
+  const weir::EventOptions options{.blocking_sync = true};
+  if (!needs(*s, {Feature::blocking_sync_events}, [&] { (void)device().create_event(options); })) return;
+  if (!needs_gate(*s)) return;
+  Board board;
+  Latch returned;
+  Gate gate;
+  const EventPtr event = device().create_event(options);
+  CHECK(event->options() == options);
+  event->synchronize();
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  s->record(*event);
+  std::thread waiting([&] {
+    event->synchronize();
+    returned.open();
+  });
+  settle();
+  const bool early = returned.is_open();
+  gate.open();
+  CHECK(returned.wait());
+  waiting.join();
+  CHECK_FALSE(early);
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S21 S26 event: synchronize blocks the host while the stream is held, for every option") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  for (const bool timing : {false, true}) {
+    if (timing && !device().supports(Feature::event_timing)) continue;
+    Latch returned;
+    Gate gate;
+    gate.hold(*s);
+    const EventPtr event = s->record({.timing = timing});
+    std::thread waiting([&] {
+      event->synchronize();
+      returned.open();
+    });
+    settle();
+    const bool early = returned.is_open();
+    gate.open();
+    CHECK(returned.wait());
+    waiting.join();
+    CHECK_FALSE(early);
+  }
+}
+
+TEST_CASE("S26 inter-process: excludes timing, and has to be asked for when the event is made") {
+  const StreamPtr s = device().create_stream();
+  const weir::EventOptions options{.interprocess = true};
+  if (!needs(*s, {Feature::interprocess_events}, [&] { (void)device().create_event(options); })) return;
+  CHECK_REFUSED(Errc::invalid_argument, device().create_event({.timing = true, .interprocess = true}));
+  const EventPtr plain = device().create_event();
+  CHECK_REFUSED(Errc::invalid_argument, plain->interprocess_handle());
+  const EventPtr event = device().create_event(options);
+  CHECK(event->options() == options);
+  s->record(*event);
+  event->synchronize();
+  (void)event->interprocess_handle();
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S21 S27 event: any thread queries, waits for and records one event") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = device().create_event();
+  std::vector<std::thread> threads;
+  std::atomic<int> ended{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const StreamPtr mine = device().create_stream();
+      for (int i = 0; i < 100; ++i) {
+        if (t % 2 == 0) {
+          s->record(*event);
+        } else {
+          mine->wait(*event);
+        }
+        (void)event->is_complete();
+        if (i % 10 == 0) event->synchronize();
+      }
+      mine->synchronize();
+      ++ended;
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(ended == 4);
+  s->synchronize();
+  CHECK(event->is_complete());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "capture.hpp"
+
+/// Events as nodes of graphs: order between graphs and other work, and time inside a graph.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("external events");
+
+TEST_CASE("S25 external events: recorded by each launch, and waited for outside the graph") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); })) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    board.set(c, 0, 5);
+    c.record_external(*event);
+    board.show(c, 1);
+  });
+  CHECK(graph->topology().count(NodeKind::event_record) == 1);
+  CHECK(graph->node_count() == 3);
+  const GraphExecPtr exec = graph->instantiate();
+  exec->launch(*s);
+  other->wait(*event);
+  board.move(*other, 2, 0);
+  board.show(*other, 2);
+  other->synchronize();
+  event->synchronize();
+  CHECK(event->is_complete());
+  CHECK(board[2] == 5);
+  s->synchronize();
+}
+
+TEST_CASE("S25 external events: a launch behind held work does not record before its turn") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); }) || !needs_gate(*s)) return;
+  Board board;
+  const GraphExecPtr exec = s->capture([&](Stream& c) {
+                               board.move(c, 1, 0);
+                               c.record_external(*event);
+                             })->instantiate();
+  Gate gate;
+  gate.hold(*s);
+  board.set(*s, 0, 8);
+  exec->launch(*s);
+  other->wait(*event);
+  board.show(*other, 1);
+  settle();
+  CHECK_FALSE(event->is_complete());
+  CHECK_FALSE(other->is_complete());
+  CHECK(board[1] == 0);
+  gate.open();
+  other->synchronize();
+  CHECK(board[1] == 8);
+}
+
+TEST_CASE("S25 external events: a graph waits for work outside it, at each launch") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr outside = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->wait_external(*event); }) || !needs_gate(*s)) return;
+  Board board;
+  outside->record(*event);
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.wait_external(*event);
+    board.move(c, 1, 0);
+    board.show(c, 1);
+  });
+  CHECK(graph->topology().count(NodeKind::event_wait) == 1);
+  const GraphExecPtr exec = graph->instantiate();
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    Gate gate;
+    gate.hold(*outside);
+    board.set(*outside, 0, round);
+    outside->record(*event);
+    exec->launch(*s);
+    settle();
+    CHECK_FALSE(s->is_complete());
+    CHECK(board[1] == round - 1);
+    gate.open();
+    s->synchronize();
+    CHECK(board[1] == round);
+  }
+}
+
+TEST_CASE("S25 external events: one graph orders another") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs_in_capture(*a, Feature::external_events, [&] { a->record_external(*event); }) || !needs_gate(*a)) return;
+  Board board;
+  const GraphExecPtr first = a->capture([&](Stream& c) {
+                                board.move(c, 1, 0);
+                                c.record_external(*event);
+                              })->instantiate();
+  const GraphExecPtr second = b->capture([&](Stream& c) {
+                                 c.wait_external(*event);
+                                 board.move(c, 2, 1);
+                                 board.show(c, 2);
+                               })->instantiate();
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 6);
+  first->launch(*a);
+  second->launch(*b);
+  settle();
+  CHECK(board[2] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[2] == 6);
+}
+
+TEST_CASE("S25 S26 external events: time is measured inside a graph") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr untimed = device().create_event();
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*untimed); })) return;
+  if (!device().supports(Feature::event_timing)) return;  // its refusal is another case's
+  const EventPtr start = device().create_event({.timing = true});
+  const EventPtr end = device().create_event({.timing = true});
+  Board board;
+  const GraphExecPtr exec = s->capture([&](Stream& c) {
+                               c.record_external(*start);
+                               for (std::size_t i = 0; i < 16; ++i) board.set(c, i, 1);
+                               c.record_external(*end);
+                             })->instantiate();
+  for (int i = 0; i < 3; ++i) {
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(end->elapsed_since(*start).count() > 0.0);
+  }
+}
+
+TEST_CASE("S25 external events: only inside a capture") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs(*s, {Feature::external_events}, [&] { s->record_external(*event); })) return;
+  CHECK_REFUSED(Errc::not_capturing, s->record_external(*event));
+  CHECK_REFUSED(Errc::not_capturing, s->wait_external(*event));
+  CHECK_FALSE(event->is_recorded());
+  CHECK_WORKS(*s);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

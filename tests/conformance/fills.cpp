@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "capture.hpp"
+
+/// Fills with elements of 8, 16 and 32 bits, in one and two dimensions.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("fills");
+
+template <class T>
+void check_fill(T value, T background) {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t count = 1027;
+  const auto memory = device().allocate<T>(count);
+  std::vector<T> back(count);
+  s->fill(memory, background);
+  s->fill(memory.subspan(5, count - 12), value);
+  s->copy(back, memory);
+  s->synchronize();
+  for (std::size_t i = 0; i < count; ++i) REQUIRE(back[i] == (i >= 5 && i < count - 7 ? value : background));
+}
+
+TEST_CASE("S43 fill: 8 bits") {
+  check_fill<std::uint8_t>(0x5A, 0);
+  check_fill<signed char>(-1, 1);
+}
+TEST_CASE("S43 fill: 16 bits") {
+  check_fill<std::uint16_t>(0x1234, 0xFFFF);
+  check_fill<std::int16_t>(-2, 3);
+}
+TEST_CASE("S43 fill: 32 bits, also of floating point") {
+  check_fill<std::uint32_t>(0x12345678, 0xFFFFFFFF);
+  check_fill<std::int32_t>(-5, 5);
+  check_fill<float>(1.5F, -0.25F);
+}
+
+TEST_CASE("S43 fill: a value is converted to the element's type") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<float>(8);
+  std::vector<float> back(8);
+  s->fill(memory, 3);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back[7] == 3.0F);
+}
+
+TEST_CASE("S43 fill: only the low bits of the value count") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint8_t>(8);
+  std::vector<std::uint8_t> back(8);
+  s->fill_elements(memory.data(), 0xFFFFFF12U, 1, 4);
+  s->fill_elements(memory.data() + 4, 0xFFFF3456U, 2, 2);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<std::uint8_t>{0x12, 0x12, 0x12, 0x12, 0x56, 0x34, 0x56, 0x34});
+}
+
+TEST_CASE("S43 fill: megabytes") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t count = (std::size_t{4} << 20U) + 1;
+  const auto memory = device().allocate<std::uint32_t>(count);
+  std::vector<std::uint32_t> back(count);
+  s->fill(memory, 0xDEADBEEFU);
+  s->copy(back, memory);
+  s->synchronize();
+  std::size_t wrong = 0;
+  for (const std::uint32_t v : back) wrong += v != 0xDEADBEEFU ? 1 : 0;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("S43 fill: of pinned and of managed memory") {
+  const StreamPtr s = device().create_stream();
+  for (const MemoryKind kind : {MemoryKind::pinned, MemoryKind::managed}) {
+    if (kind == MemoryKind::managed && !device().supports(Feature::managed_memory)) continue;
+    const auto memory = device().allocate<std::uint16_t>(333, kind);
+    s->fill(memory, static_cast<std::uint16_t>(7));
+    s->synchronize();
+    for (const std::uint16_t v : memory.host()) REQUIRE(v == 7);
+  }
+}
+
+TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched") {
+  const StreamPtr s = device().create_stream();
+  constexpr std::size_t pitch = 64, height = 5;
+  for (const std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    INFO("elements of ", size, " bytes");
+    const auto memory = device().allocate<std::uint8_t>(pitch * height);
+    std::vector<std::uint8_t> back(pitch * height);
+    const std::size_t width = 40 / size;
+    s->fill(memory, static_cast<std::uint8_t>(0));
+    s->fill_2d(memory.data(), pitch, 0x01010101U * 0x3C, size, width, height);
+    s->copy(back, memory);
+    s->synchronize();
+    for (std::size_t y = 0; y < height; ++y) {
+      for (std::size_t x = 0; x < pitch; ++x) REQUIRE(back[y * pitch + x] == (x < 40 ? 0x3C : 0));
+    }
+  }
+}
+
+TEST_CASE("S43 fill: misuse has its error and no effect") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(16);
+  s->fill(memory, 1U);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory.data());
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 3, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 8, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 0, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(nullptr, 0, 4, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 1, 0, 2, 4));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 2, 0, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 8, 0, 4, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 18, 0, 4, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 16, 0, 5, 4, 2));
+  std::vector<std::uint32_t> back(16);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<std::uint32_t>(16, 1));
+}
+
+TEST_CASE("S43 fill: of nothing does nothing") {
+  const StreamPtr s = device().create_stream();
+  s->fill(Span<std::uint32_t>(), 1U);
+  s->fill_elements(nullptr, 0, 4, 0);
+  s->fill_2d(nullptr, 0, 0, 4, 0, 4);
+  s->fill_2d(nullptr, 0, 0, 4, 4, 0);
+  CHECK(s->is_complete());
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S39 S43 fill: captured, each is one node of its kind") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const auto memory = device().allocate<std::uint8_t>(256);
+  std::vector<std::uint8_t> back(256);
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.fill_elements(memory.data(), 1, 1, 16);
+    c.fill_elements(memory.data() + 16, 0x0202, 2, 8);
+    c.fill_elements(memory.data() + 32, 0x03030303, 4, 4);
+    c.fill_2d(memory.data() + 64, 32, 4, 1, 16, 4);
+  });
+  CHECK(graph->topology().nodes == std::vector<NodeKind>(4, NodeKind::fill));
+  s->fill(memory, static_cast<std::uint8_t>(9));
+  run(graph, *s);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back[0] == 1);
+  CHECK(back[16] == 2);
+  CHECK(back[47] == 3);
+  CHECK(back[48] == 9);
+  CHECK(back[64] == 4);
+  CHECK(back[80] == 9);
+  CHECK(back[96] == 4);
+  CHECK(back[111] == 4);
+  CHECK(back[175] == 4);
+  CHECK(back[176] == 9);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Host work inside graphs: when it runs, who owns it, what becomes of its exceptions.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("graph host functions");
+
+bool needs_captured_host_functions(Stream& s) {
+  if (!needs_capture(s)) return false;
+  if (!needs(s, {Feature::host_functions}, [&] { s.launch_host_function([] {}); })) return false;
+  if (device().supports(Feature::host_functions_in_capture)) return true;
+  // Refused inside the capture, which goes on.
+  s.begin_capture();
+  (void)needs(device(), {Feature::host_functions_in_capture}, [&] { s.launch_host_function([] {}); });
+  CHECK(s.capture_status() == CaptureStatus::active);
+  CHECK(s.end_capture()->node_count() == 0);
+  CHECK_WORKS(s);
+  return false;
+}
+
+TEST_CASE("S30 S37 update: brings the new graph's host functions, which outlive that graph") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  if (!device().supports(Feature::graph_update)) return;  // its refusal is another case's
+  auto old_count = std::make_shared<std::atomic<int>>(0);
+  auto new_count = std::make_shared<std::atomic<int>>(0);
+  const auto captured = [&](std::shared_ptr<std::atomic<int>> count) {
+    return s->capture([&](Stream& c) { c.launch_host_function([count] { ++*count; }); });
+  };
+  GraphPtr graph = captured(old_count);
+  const GraphExecPtr exec = graph->instantiate();
+  graph.reset();
+  exec->launch(*s);
+  s->synchronize();
+  GraphPtr replacement = captured(new_count);
+  exec->update(*replacement);
+  replacement.reset();
+  for (int i = 0; i < 3; ++i) exec->launch(*s);
+  s->synchronize();
+  CHECK(*old_count == 1);
+  CHECK(*new_count == 3);
+}
+
+TEST_CASE("S30 S38 clone: shares the host functions, and keeps them when the original goes") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  if (!device().supports(Feature::graph_clone)) return;  // its refusal is another case's
+  auto owned = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> alive = owned;
+  GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([owned] { ++*owned; }); });
+  GraphPtr copy = graph->clone();
+  graph.reset();
+  run(copy, *s);
+  run(copy, *s);
+  CHECK(*owned == 2);
+  owned.reset();
+  CHECK_FALSE(alive.expired());
+  copy.reset();
+  CHECK(eventually([&] { return alive.expired(); }));
+}
+
+TEST_CASE("S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  Board board;
+  auto runs = std::make_shared<int>(0);
+  auto wrong = std::make_shared<int>(0);
+  GraphExecPtr exec;
+  {
+    // Larger than any in-place storage, move-only, and gone from here before the first launch.
+    auto large = std::make_unique<std::vector<int>>(1000, 1);
+    GraphPtr graph = s->capture([&](Stream& c) {
+      board.put(c, 0, 1);
+      c.launch_host_function([runs, wrong, &board, large = std::move(large)] {
+        ++*runs;
+        if (board[0] != 1 || large->size() != 1000) ++*wrong;
+      });
+      board.set(c, 0, 0);
+    });
+    exec = graph->instantiate();
+  }
+  CHECK(*runs == 0);
+  for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *other);
+  s->synchronize();
+  other->synchronize();
+  CHECK(*runs == 100);
+  CHECK(*wrong == 0);
+}
+
+TEST_CASE("S30 host function: is freed with the graph and all its executables, and not before") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  auto owned = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owned;
+  GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([owned = std::move(owned)] {}); });
+  GraphExecPtr exec = graph->instantiate();
+  GraphExecPtr second = graph->instantiate();
+  graph.reset();
+  exec->launch(*s);
+  s->synchronize();
+  exec.reset();
+  CHECK_FALSE(alive.expired());
+  second->launch(*s);
+  s->synchronize();
+  CHECK_FALSE(alive.expired());
+  second.reset();
+  CHECK(eventually([&] { return alive.expired(); }));
+
+  owned = std::make_shared<int>(2);
+  const std::weak_ptr<int> unused = owned;
+  graph = s->capture([&](Stream& c) { c.launch_host_function([owned = std::move(owned)] {}); });
+  graph.reset();
+  CHECK(eventually([&] { return unused.expired(); }));
+}
+
+TEST_CASE("S30 S36 host function: of a capture that failed is destroyed and never runs") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> alive = runs;
+  s->begin_capture();
+  forked->wait(*s);
+  forked->launch_host_function([runs] { ++*runs; });
+  CHECK_REFUSED(Errc::capture_unjoined, s->end_capture());
+  CHECK_WORKS(*s);
+  CHECK_WORKS(*forked);
+  CHECK(*runs == 0);
+  runs.reset();
+  CHECK(eventually([&] { return alive.expired(); }));
+}
+
+TEST_CASE("S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  Board board;
+  std::atomic<int> runs{0}, late{0};
+  s->begin_capture();
+  board.put(*s, 0, 1);
+  forked->wait(*s);
+  forked->launch_host_function([&] {
+    if (board[0] != 1) ++late;
+    ++runs;
+  });
+  s->wait(*forked);
+  const GraphExecPtr exec = s->end_capture()->instantiate();
+  CHECK(runs == 0);
+  for (int i = 0; i < 5; ++i) exec->launch(*forked);
+  forked->synchronize();
+  CHECK(runs == 5);
+  CHECK(late == 0);
+}
+
+TEST_CASE("S19 S30 exception: of a graph's host function comes out of the launching stream's synchronize; later nodes run") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr launching = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  Board board;
+  std::atomic<int> runs{0};
+  const GraphExecPtr exec = s->capture([&](Stream& c) {
+                               c.launch_host_function([&] {
+                                 if (++runs != 2) throw Boom("from a graph");
+                               });
+                               board.put(c, 0, 1);
+                             })->instantiate();
+  exec->launch(*launching);
+  CHECK_THROWS_AS(launching->synchronize(), Boom);
+  CHECK(board[0] == 1);
+  launching->synchronize();
+  s->synchronize();
+  exec->launch(*launching);  // the second run throws nothing
+  launching->synchronize();
+  exec->launch(*s);
+  CHECK_THROWS_AS(s->synchronize(), Boom);
+  CHECK(runs == 3);
+  CHECK_WORKS(*s);
+  CHECK_WORKS(*launching);
+}
+
+TEST_CASE("S30 host function: calls into Weir are refused in a graph, too") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_captured_host_functions(*s)) return;
+  std::atomic<bool> refused{false};
+  run(s->capture([&](Stream& c) {
+    c.launch_host_function([&] {
+      try {
+        (void)device().create_event();
+      } catch (const weir::Error& e) {
+        refused = e.errc() == Errc::called_from_host_function;
+      }
+    });
+  }),
+      *s);
+  CHECK(refused);
+}
+
+TEST_CASE("S30 S41 child graph: its host functions live with the parent") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  if (!device().supports(Feature::graph_child_nodes) || !device().supports(Feature::host_functions_in_capture)) return;
+  std::atomic<int> runs{0};
+  auto owned = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owned;
+  GraphPtr child = s->capture([&](Stream& c) { c.launch_host_function([&runs, owned = std::move(owned)] { ++runs; }); });
+  GraphPtr parent = s->capture([&](Stream& c) {
+    c.add_child_graph(*child);
+    c.add_child_graph(*child);
+  });
+  child.reset();
+  GraphExecPtr exec = parent->instantiate();
+  parent.reset();
+  exec->launch(*s);
+  exec->launch(*s);
+  s->synchronize();
+  CHECK(runs == 4);
+  CHECK_FALSE(alive.expired());
+  exec.reset();
+  CHECK(eventually([&] { return alive.expired(); }));
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support.hpp"
+
+/// Host functions and callbacks: order, ownership, exceptions, what they may not do.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("host functions");
+
+bool needs_host_functions(Stream& s) {
+  return needs(s, {Feature::host_functions}, [&] { s.launch_host_function([] {}); });
+}
+
+bool needs_callbacks(Stream& s) {
+  return needs(s, {Feature::stream_callbacks}, [&] { s.add_callback([](Stream&, std::error_code) {}); });
+}
+
+TEST_CASE("S28 host function: runs once, before synchronize returns") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  std::atomic<int> runs{0};
+  s->launch_host_function([&] { ++runs; });
+  s->synchronize();
+  CHECK(runs == 1);
+  s->synchronize();
+  CHECK(runs == 1);
+}
+
+TEST_CASE("S28 host function: a hundred run in order, each behind its own copy") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  constexpr std::size_t count = 100;
+  Board board(device(), count);
+  std::vector<std::uint32_t> seen;
+  std::atomic<int> wrong{0};
+  for (std::size_t i = 0; i < count; ++i) {
+    board.put(*s, i, static_cast<std::uint32_t>(i + 1));
+    s->launch_host_function([&, i] {
+      if (board[i] != i + 1) ++wrong;
+      if (i + 1 < count && board[i + 1] != 0) ++wrong;  // what comes behind has not begun
+      seen.push_back(static_cast<std::uint32_t>(i));
+    });
+  }
+  s->synchronize();
+  CHECK(wrong == 0);
+  std::vector<std::uint32_t> expected(count);
+  std::iota(expected.begin(), expected.end(), 0U);
+  CHECK(seen == expected);
+}
+
+TEST_CASE("S28 host function: later work of the stream waits until it has returned; the host does not") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  Board board;
+  Latch entered, leave;
+  s->launch_host_function([&] {
+    entered.open();
+    (void)leave.wait();
+  });
+  board.put(*s, 0, 1);
+  CHECK(entered.wait());
+  settle();
+  CHECK_FALSE(s->is_complete());
+  CHECK(board[0] == 0);
+  leave.open();
+  s->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S28 host function: one that blocks holds up no other stream's copies and fills") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  Board board;
+  Latch entered, leave;
+  s->launch_host_function([&] {
+    entered.open();
+    (void)leave.wait();
+  });
+  CHECK(entered.wait());
+  for (std::size_t i = 0; i < 16; ++i) board.put(*other, i, 1);
+  other->synchronize();
+  for (std::size_t i = 0; i < 16; ++i) CHECK(board[i] == 1);
+  CHECK_FALSE(s->is_complete());
+  leave.open();
+  s->synchronize();
+}
+
+TEST_CASE("S28 host function: does not run before the stream's work is done") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s) || !needs_gate(*s)) return;
+  std::atomic<bool> ran{false};
+  Gate gate;
+  gate.hold(*s);
+  s->launch_host_function([&] { ran = true; });
+  settle();
+  CHECK_FALSE(ran);
+  gate.open();
+  s->synchronize();
+  CHECK(ran);
+}
+
+TEST_CASE("S22 S28 host function: other streams wait for it through events") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_host_functions(*a)) return;
+  Board board;
+  Latch leave;
+  a->launch_host_function([&] { (void)leave.wait(); });
+  b->wait(*a->record());
+  board.put(*b, 0, 1);
+  settle();
+  CHECK(board[0] == 0);
+  leave.open();
+  b->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S28 host function: runs on a thread of the driver's") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  std::thread::id id;
+  s->launch_host_function([&] { id = std::this_thread::get_id(); });
+  s->synchronize();
+  CHECK(id != std::thread::id());
+  CHECK(id != std::this_thread::get_id());
+}
+
+TEST_CASE("S28 host function: any move-only callable, small or large, destroyed once it has run") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  auto unique = std::make_unique<int>(41);
+  auto shared = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = shared;
+  std::array<std::uint32_t, 256> large{};
+  large.back() = 7;
+  int sum = 0;
+  s->launch_host_function([unique = std::move(unique), &sum] { sum += *unique; });
+  s->launch_host_function([large, shared = std::move(shared), &sum] { sum += static_cast<int>(large.back()) + *shared; });
+  s->synchronize();
+  CHECK(sum == 49);
+  CHECK(eventually([&] { return alive.expired(); }));
+}
+
+TEST_CASE("S28 host function: a plain function pointer is a callable, too") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  static std::atomic<int> runs{0};
+  runs = 0;
+  void (*function)() = [] { ++runs; };
+  s->launch_host_function(function);
+  s->synchronize();
+  CHECK(runs == 1);
+}
+
+TEST_CASE("S28 host function: one that cannot be enqueued is destroyed, not leaked, and never runs") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  std::atomic<int> runs{0};
+  auto owned = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owned;
+  const StreamPtr closed = device().create_stream();
+  closed->close();
+  CHECK_REFUSED(Errc::stream_closed, closed->launch_host_function([owned = std::move(owned), &runs] { ++runs; }));
+  CHECK(alive.expired());
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(nullptr));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(weir::HostFunction()));
+  CHECK_WORKS(*s);
+  CHECK(runs == 0);
+}
+
+TEST_CASE("S19 S28 exception: thrown by the stream's next synchronize, once; later work still runs") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  Board board;
+  std::atomic<bool> later{false};
+  s->launch_host_function([] { throw Boom("from a host function"); });
+  board.put(*s, 0, 1);
+  s->launch_host_function([&] { later = true; });
+  std::string message;
+  try {
+    s->synchronize();
+  } catch (const Boom& e) {
+    message = e.what();
+  }
+  CHECK(message == "from a host function");
+  CHECK(later);
+  CHECK(board[0] == 1);
+  s->synchronize();
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S19 S28 exception: of any type, and not only of std::exception's") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  s->launch_host_function([] { throw 42; });
+  CHECK_THROWS_AS(s->synchronize(), int);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S28 exception: belongs to its stream alone, and does not come out of a query or an event") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  s->launch_host_function([] { throw Boom("of one stream"); });
+  const EventPtr event = s->record();
+  event->synchronize();
+  CHECK(event->is_complete());
+  CHECK(eventually([&] { return s->is_complete(); }));
+  other->wait(*s);
+  other->synchronize();
+  CHECK_WORKS(*other);
+  CHECK_THROWS_AS(s->synchronize(), Boom);
+  s->synchronize();
+}
+
+TEST_CASE("S9 S28 exception: one that nobody asks for harms nothing when the stream goes") {
+  StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  s->launch_host_function([] { throw Boom("unheard"); });
+  s->record()->synchronize();
+  s.reset();
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S28 host function: calls into Weir are refused") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  Board board;
+  const EventPtr event = device().create_event();
+  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+      {"Stream::synchronize", [&] { s->synchronize(); }},
+      {"Stream::synchronize of another", [&] { other->synchronize(); }},
+      {"Stream::is_complete", [&] { (void)other->is_complete(); }},
+      {"Stream::copy", [&] { board.move(*other, 0, 1); }},
+      {"Stream::record", [&] { (void)other->record(); }},
+      {"Stream::wait", [&] { other->wait(*event); }},
+      {"Stream::launch_host_function", [&] { s->launch_host_function([] {}); }},
+      {"Stream::close", [&] { other->close(); }},
+      {"Stream::capture_status", [&] { (void)other->capture_status(); }},
+      {"Event::is_complete", [&] { (void)event->is_complete(); }},
+      {"Event::synchronize", [&] { event->synchronize(); }},
+      {"Device::create_stream", [&] { (void)device().create_stream(); }},
+      {"Device::create_event", [&] { (void)device().create_event(); }},
+      {"Device::allocate", [&] { (void)device().allocate<int>(16); }},
+      {"Device::copy", [&] { device().copy_bytes(board.cell(0).data(), board.cell(1).data(), 4); }},
+      {"Device::synchronize", [&] { device().synchronize(); }},
+  };
+  std::vector<Refusal> refusals;
+  s->launch_host_function([&] {
+    for (const auto& [name, call] : calls) {
+      Refusal r;
+      try {
+        call();
+      } catch (const weir::Error& e) {
+        r.threw = r.from_weir = true;
+        r.errc = e.errc();
+        r.text = e.what();
+      }
+      refusals.push_back(r);
+    }
+  });
+  s->synchronize();
+  REQUIRE(refusals.size() == calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    CHECK_MESSAGE(refusals[i].is(Errc::called_from_host_function), calls[i].first << ": " << refusals[i].text);
+  }
+  CHECK_FALSE(other->is_closed());
+  CHECK_WORKS(*s);
+  CHECK_WORKS(*other);
+}
+
+TEST_CASE("S9 S28 S40 host function: objects whose last owner goes inside are ended later, elsewhere") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+  const StreamPtr original = device().create_stream();
+  struct Objects {
+    StreamPtr stream, wrapper;
+    EventPtr event;
+    Buffer<int> memory, pinned, ordered;
+    GraphExecPtr exec;
+  };
+  auto objects = std::make_unique<Objects>();
+  objects->stream = device().create_stream();
+  objects->wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  objects->event = s->record();
+  objects->memory = device().allocate<int>(64);
+  objects->pinned = device().allocate<int>(64, MemoryKind::pinned);
+  if (device().supports(Feature::async_allocation)) objects->ordered = objects->stream->allocate_async<int>(64);
+  if (device().supports(Feature::graph_capture)) objects->exec = s->capture([](Stream&) {})->instantiate();
+  s->launch_host_function([objects = std::move(objects)]() mutable { objects.reset(); });
+  s->synchronize();
+  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK_WORKS(*s);
+  CHECK_WORKS(*original);
+}
+
+TEST_CASE("S9 S28 host function: the stream's own last owner may be what it drops") {
+  StreamPtr s = device().create_stream();
+  if (!needs_host_functions(*s)) return;
+  const auto ran = std::make_shared<Latch>();
+  Stream& stream = *s;
+  auto last = std::make_unique<StreamPtr>(s);
+  Latch go;
+  stream.launch_host_function([last = std::move(last), ran, &go]() mutable {
+    (void)go.wait();
+    last.reset();
+    ran->open();
+  });
+  s.reset();
+  go.open();
+  CHECK(ran->wait());
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S29 callback: gets its stream and no error, in order with other work") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_callbacks(*s)) return;
+  Board board;
+  std::vector<int> order;
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < 20; ++i) {
+    const auto cell = static_cast<std::size_t>(i);
+    board.put(*s, cell, 1);
+    s->add_callback([&, i, cell](Stream& stream, std::error_code status) {
+      if (&stream != s.get() || status || board[cell] != 1) ++wrong;
+      order.push_back(i);
+    });
+  }
+  s->synchronize();
+  std::vector<int> expected(20);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(order == expected);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("S29 callback: calls into Weir are refused, also on the stream that it is given") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_callbacks(*s)) return;
+  std::optional<Errc> errc;
+  s->add_callback([&](Stream& stream, std::error_code) {
+    try {
+      (void)stream.is_complete();
+    } catch (const weir::Error& e) {
+      errc = e.errc();
+    }
+  });
+  s->synchronize();
+  REQUIRE(errc.has_value());
+  CHECK(*errc == Errc::called_from_host_function);
+}
+
+TEST_CASE("S19 S29 callback: what it throws comes out of the next synchronize; later work still runs") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_callbacks(*s)) return;
+  Board board;
+  s->add_callback([](Stream&, std::error_code) { throw Boom("from a callback"); });
+  board.put(*s, 0, 1);
+  CHECK_THROWS_AS(s->synchronize(), Boom);
+  CHECK(board[0] == 1);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S29 callback: one that cannot be enqueued is destroyed, not leaked") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_callbacks(*s)) return;
+  auto owned = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owned;
+  const StreamPtr closed = device().create_stream();
+  closed->close();
+  CHECK_REFUSED(Errc::stream_closed, closed->add_callback([owned = std::move(owned)](Stream&, std::error_code) {}));
+  CHECK(alive.expired());
+  CHECK_REFUSED(Errc::invalid_argument, s->add_callback(nullptr));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S9 S29 callback: the stream may be dropped before it runs") {
+  StreamPtr s = device().create_stream();
+  if (!needs_callbacks(*s) || !needs_gate(*s)) return;
+  const auto ran = std::make_shared<Latch>();
+  Gate gate;
+  gate.hold(*s);
+  s->add_callback([ran](Stream& stream, std::error_code) {
+    if (!stream.describe().empty()) ran->open();
+  });
+  s.reset();
+  gate.open();
+  CHECK(ran->wait());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

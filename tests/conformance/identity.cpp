@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "support.hpp"
+
+/// What makes a stream the one it is: handle, equality, order, hash, id, device, context, description.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("identity");
+
+TEST_CASE("S11 handle: stays the same for as long as the stream is open") {
+  const StreamPtr s = device().create_stream();
+  void* const handle = s->native_handle();
+  CHECK_WORKS(*s);
+  CHECK(s->native_handle() == handle);
+}
+
+TEST_CASE("S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr a = device().wrap_stream(s->native_handle(), Ownership::borrow);
+  const StreamPtr b = device().wrap_stream(s->native_handle(), Ownership::borrow);
+  CHECK(*s == *s);
+  CHECK(*a == *s);
+  CHECK(*s == *a);
+  CHECK(*a == *b);
+  CHECK_FALSE(*a != *b);
+  CHECK_FALSE(*a < *b);
+  CHECK_FALSE(*b < *a);
+  CHECK(a->hash() == s->hash());
+  CHECK(std::hash<Stream>{}(*b) == s->hash());
+}
+
+TEST_CASE("S12 equality: different handles differ") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  CHECK(*a != *b);
+  CHECK(*b != *a);
+  CHECK((*a < *b) != (*b < *a));
+  CHECK(*device().default_stream() != *a);
+}
+
+TEST_CASE("S12 hash: stable, and good enough to tell streams apart") {
+  std::vector<StreamPtr> streams;
+  std::set<std::size_t> hashes;
+  for (int i = 0; i < 64; ++i) {
+    streams.push_back(device().create_stream());
+    hashes.insert(streams.back()->hash());
+    CHECK(streams.back()->hash() == streams.back()->hash());
+  }
+  CHECK(hashes.size() > 32);
+}
+
+TEST_CASE("S12 order: total, so that streams are keys of a map") {
+  std::vector<StreamPtr> streams;
+  for (int i = 0; i < 12; ++i) streams.push_back(device().create_stream());
+  streams.push_back(device().default_stream());
+  const auto by_value = [](const StreamPtr& a, const StreamPtr& b) { return *a < *b; };
+  std::map<StreamPtr, int, decltype(by_value)> map(by_value);
+  for (int i = 0; i < static_cast<int>(streams.size()); ++i) map.emplace(streams[static_cast<std::size_t>(i)], i);
+  CHECK(map.size() == streams.size());
+  for (int i = 0; i < 12; ++i) {
+    const StreamPtr wrapper =
+        device().wrap_stream(streams[static_cast<std::size_t>(i)]->native_handle(), Ownership::borrow);
+    const auto found = map.find(wrapper);
+    REQUIRE(found != map.end());
+    CHECK(found->second == i);
+  }
+  for (const StreamPtr& a : streams) {
+    for (const StreamPtr& b : streams) {
+      CHECK(((*a < *b) + (*b < *a) + (*a == *b)) == 1);
+      for (const StreamPtr& c : streams) {
+        if (*a < *b && *b < *c) CHECK(*a < *c);
+      }
+    }
+  }
+}
+
+TEST_CASE("S12 hash: wrappers of one handle are one key of an unordered map") {
+  struct Hash {
+    std::size_t operator()(const StreamPtr& s) const { return s->hash(); }
+  };
+  struct Equal {
+    bool operator()(const StreamPtr& a, const StreamPtr& b) const { return *a == *b; }
+  };
+  std::unordered_map<StreamPtr, int, Hash, Equal> map;
+  const StreamPtr s = device().create_stream();
+  ++map[s];
+  ++map[device().wrap_stream(s->native_handle(), Ownership::borrow)];
+  ++map[device().create_stream()];
+  CHECK(map.size() == 2);
+  CHECK(map[s] == 2);
+}
+
+TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its handle is used anew") {
+  const StreamPtr closed = device().create_stream();
+  closed->close();
+  CHECK(*closed == *closed);
+  std::vector<StreamPtr> others;
+  for (int i = 0; i < 8; ++i) others.push_back(device().create_stream());
+  for (const StreamPtr& s : others) {
+    CHECK(*closed != *s);
+    CHECK(*s != *closed);
+  }
+  CHECK(*closed != *device().default_stream());
+  const StreamPtr closed_too = device().create_stream();
+  closed_too->close();
+  CHECK(*closed != *closed_too);
+}
+
+TEST_CASE("S13 device: that of the factory, for every kind of stream") {
+  const StreamPtr s = device().create_stream();
+  CHECK(&s->device() == &device());
+  CHECK(&device().default_stream()->device() == &device());
+  CHECK(&device().wrap_stream(s->native_handle(), Ownership::borrow)->device() == &device());
+  CHECK(device() == s->device());
+  CHECK(&device().backend() == &backend());
+}
+
+TEST_CASE("S13 context: the vendor's, the same for all streams of a device") {
+  const StreamPtr a = device().create_stream();
+  if (!needs(*a, {Feature::native_context}, [&] { (void)a->native_context(); })) return;
+  const StreamPtr b = device().create_stream({.blocking = true});
+  CHECK(a->native_context() != nullptr);
+  CHECK(a->native_context() == b->native_context());
+  CHECK(device().default_stream()->native_context() == a->native_context());
+}
+
+TEST_CASE("S14 id: unique for the life of the process, although handles are used again") {
+  std::set<std::uint64_t> ids;
+  constexpr std::size_t count = 300;
+  for (std::size_t i = 0; i < count; ++i) {
+    const StreamPtr s = device().create_stream();
+    const std::uint64_t id = s->id();
+    CHECK(id == s->id());
+    ids.insert(id);
+  }
+  CHECK(ids.size() == count);
+  const StreamPtr live = device().create_stream();
+  CHECK(live->id() != device().default_stream()->id());
+}
+
+TEST_CASE("S14 id: the absence of the driver's own has a reason, and ids are there all the same") {
+  const StreamPtr s = device().create_stream();
+  if (!device().supports(Feature::stream_id)) {
+    CHECK_FALSE(device().feature(Feature::stream_id).reason.empty());
+    count_refusal();
+  }
+  CHECK(s->id() == s->id());
+}
+
+TEST_CASE("S16 print: device and state, in a string and in a stream of text") {
+  const StreamPtr s = device().create_stream();
+  const std::string text = s->describe();
+  CHECK(text.find(device().describe()) != std::string::npos);
+  CHECK(text.find("closed") == std::string::npos);
+  std::ostringstream out;
+  out << *s;
+  CHECK(out.str() == s->describe());
+  CHECK(s->describe() != device().create_stream()->describe());
+  CHECK(device().default_stream()->describe().find("default") != std::string::npos);
+  CHECK(device().describe().find(backend().name()) != std::string::npos);
+}
+
+TEST_CASE("S9 S16 print: a closed stream says so, and printing it is safe") {
+  const StreamPtr s = device().create_stream();
+  s->close();
+  CHECK(s->describe().find("closed") != std::string::npos);
+  std::ostringstream out;
+  out << *s;
+  CHECK(out.str().find(device().describe()) != std::string::npos);
+}
+
+TEST_CASE("S16 S33 print: a capturing stream says so") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
+  s->begin_capture();
+  CHECK(s->describe().find("captur") != std::string::npos);
+  (void)s->end_capture();
+  CHECK(s->describe().find("captur") == std::string::npos);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "capture.hpp"
+
+/// Kernels: compiling, launching, arguments, shapes, misuse. All in the subset that CUDA C++ and HIP C++ share.
+namespace conformance {
+namespace {
+
+using weir::Dim3;
+using weir::grid_for;
+using weir::LaunchConfig;
+
+TEST_SUITE_BEGIN("kernels");
+
+TEST_CASE("S1 S43 launch: every element once, behind and before the stream's copies") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  constexpr unsigned n = 100003;  // no multiple of any block
+  std::vector<float> x(n), y(n), expected(n);
+  for (unsigned i = 0; i < n; ++i) {
+    x[i] = static_cast<float>(i % 1000);
+    y[i] = static_cast<float>(i % 7);
+    expected[i] = y[i] + 2.0F * x[i];
+  }
+  const auto dx = device().allocate<float>(n);
+  const auto dy = device().allocate<float>(n);
+  s->copy(dx, x);
+  s->copy(dy, y);
+  s->launch(kernels().axpy, grid_for(n), n, 2.0F, dx, dy);
+  s->copy(y, dy);
+  s->synchronize();
+  CHECK(y == expected);
+}
+
+TEST_CASE("S37 launch: a kernel in a graph, launched a hundred times, adds up exactly") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.launch(kernels().add, {}, board.cell(0), 1U);
+    c.launch(kernels().add, {}, board.cell(1), 3U);
+  });
+  CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::kernel, NodeKind::kernel});
+  const GraphExecPtr exec = graph->instantiate();
+  for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *other);
+  other->wait(*s);
+  s->wait(*other);
+  board.show(*s, 0);
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[0] == 100);
+  CHECK(board[1] == 300);
+}
+
+TEST_CASE("S37 update: of a kernel's arguments") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const auto captured = [&](std::size_t cell, unsigned value) {
+    return s->capture([&](Stream& c) { c.launch(kernels().add, {}, board.cell(cell), value); });
+  };
+  const GraphExecPtr exec = captured(0, 1)->instantiate();
+  const GraphPtr next = captured(1, 5);
+  if (!needs(*s, {Feature::graph_update}, [&] { exec->update(*next); })) return;
+  exec->launch(*s);
+  exec->update(*next);
+  exec->launch(*s);
+  exec->launch(*s);
+  board.show(*s, 0);
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 10);
+}
+
+TEST_CASE("S22 S23 launch: kernels of different streams are ordered by waits") {
+  if (!needs_kernels()) return;
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  for (int i = 0; i < 50; ++i) {
+    a->launch(kernels().add, {}, board.cell(0), 1U);
+    b->wait(*a);
+    b->launch(kernels().add, {}, board.cell(0), 1U);
+    a->wait(*b);
+  }
+  board.show(*a, 0);
+  gate.open();
+  a->synchronize();
+  CHECK(board[0] == 100);
+}
+
+TEST_CASE("S1 launch: arguments are taken when it is called, not when it runs") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  {
+    unsigned value = 4;
+    s->launch(kernels().add, {}, board.cell(0), value);
+    value = 1000;
+    void* address = board.cell(1).data();
+    std::array<void*, 2> addresses = {&address, &value};
+    const std::array<std::size_t, 2> sizes = {sizeof(void*), sizeof(unsigned)};
+    value = 5;
+    s->launch_raw(*kernels().add, {}, addresses, sizes);
+    value = 2000;
+    address = nullptr;
+    addresses = {};
+  }
+  gate.open();
+  board.show(*s, 0);
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[0] == 4);
+  CHECK(board[1] == 5);
+}
+
+TEST_CASE("S1 launch: arguments of every size and alignment, a struct and null among them") {
+  struct Pair {
+    double d;
+    std::int16_t s;
+  };
+  const char* const source = R"(
+struct Pair { double d; short s; };
+extern "C" __global__ void k(bool a, signed char b, unsigned short c, int d, unsigned long long e, float f, double g, Pair h,
+                             const int* i, unsigned char j, double* out, long long k) {
+  out[0] = a; out[1] = b; out[2] = c; out[3] = d; out[4] = (double)e; out[5] = f; out[6] = g; out[7] = h.d; out[8] = h.s;
+  out[9] = i == nullptr; out[10] = j; out[11] = (double)k;
+}
+)";
+  if (!needs_kernels()) return;
+  const auto kernel = device().compile(source)->kernel("k");
+  const StreamPtr s = device().create_stream();
+  const auto out = device().allocate<double>(12);
+  std::vector<double> back(12);
+  s->launch(kernel, {}, true, static_cast<signed char>(-2), static_cast<unsigned short>(65535), -4,
+            static_cast<unsigned long long>(1ULL << 40U), 5.5F, -6.25, Pair{7.75, -8}, static_cast<const int*>(nullptr),
+            static_cast<unsigned char>(10), out, static_cast<long long>(-11));
+  s->copy(back, out);
+  s->synchronize();
+  CHECK(back == std::vector<double>{1, -2, 65535, -4, static_cast<double>(1ULL << 40U), 5.5, -6.25, 7.75, -8, 1, 10, -11});
+}
+
+TEST_CASE("S1 launch: indices in three dimensions of grid and block") {
+  const char* const source = R"(
+extern "C" __global__ void k(unsigned* out) {
+  unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
+  unsigned z = blockIdx.z * blockDim.z + threadIdx.z;
+  unsigned width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
+  out[(z * height + y) * width + x] = x + 100 * y + 10000 * z + 1000000 * gridDim.z;
+}
+)";
+  if (!needs_kernels()) return;
+  const auto kernel = device().compile(source)->kernel("k");
+  const StreamPtr s = device().create_stream();
+  const LaunchConfig config{.grid = {2, 3, 4}, .block = {4, 2, 3}};
+  const unsigned width = 8, height = 6, depth = 12;
+  const auto out = device().allocate<std::uint32_t>(width * height * depth);
+  std::vector<std::uint32_t> back(out.size());
+  s->fill(out, 0U);
+  s->launch(kernel, config, out);
+  s->copy(back, out);
+  s->synchronize();
+  for (unsigned z = 0; z < depth; ++z) {
+    for (unsigned y = 0; y < height; ++y) {
+      for (unsigned x = 0; x < width; ++x) {
+        REQUIRE(back[(z * height + y) * width + x] == x + 100 * y + 10000 * z + 4000000);
+      }
+    }
+  }
+}
+
+TEST_CASE("S1 launch: the largest blocks and large grids") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto largest = static_cast<unsigned>(device().properties().max_threads_per_block);
+  REQUIRE(largest >= 1);
+  const unsigned n = largest * 3 + 1;
+  const auto out = device().allocate<std::uint32_t>(n);
+  std::vector<std::uint32_t> back(n);
+  for (const unsigned block : {1U, 33U, largest}) {
+    s->fill(out, 0U);
+    s->launch(kernels().iota, grid_for(n, block), n, block, out);
+    s->copy(back, out);
+    s->synchronize();
+    CHECK(back.front() == block);
+    CHECK(back.back() == block + n - 1);
+  }
+}
+
+TEST_CASE("S1 grid_for: covers every element, and refuses what cannot be launched") {
+  CHECK(grid_for(1000, 256).grid == Dim3{4, 1, 1});
+  CHECK(grid_for(1024, 256).grid == Dim3{4, 1, 1});
+  CHECK(grid_for(1025, 256).grid == Dim3{5, 1, 1});
+  CHECK(grid_for(1, 64).block == Dim3{64, 1, 1});
+  CHECK(grid_for(0).grid == Dim3{1, 1, 1});
+  CHECK_REFUSED(Errc::invalid_argument, grid_for(1, 0));
+  CHECK_REFUSED(Errc::invalid_argument, grid_for(std::size_t{1} << 40U, 256));
+}
+
+TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on working") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto& limits = device().properties();
+  const auto block_x = static_cast<unsigned>(limits.max_threads_per_block);
+  const std::vector<LaunchConfig> impossible = {
+      {.grid = {0, 1, 1}, .block = {1, 1, 1}},
+      {.grid = {1, 0, 1}, .block = {1, 1, 1}},
+      {.grid = {1, 1, 1}, .block = {0, 1, 1}},
+      {.grid = {1, 1, 1}, .block = {1, 1, 0}},
+      {.grid = {1, 1, 1}, .block = {block_x + 1, 1, 1}},
+      {.grid = {1, 1, 1}, .block = {limits.max_block.x, 2, limits.max_block.z}},
+      {.grid = {1, 1, 1}, .block = {1, 1, limits.max_block.z + 1}},
+      {.grid = {1, limits.max_grid.y + 1, 1}, .block = {1, 1, 1}},
+  };
+  for (const LaunchConfig& config : impossible) {
+    INFO("grid ", weir::to_string(config.grid), ", block ", weir::to_string(config.block));
+    CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, config, board.cell(0), 1U));
+  }
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 0);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where the driver can tell") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto& sizes = kernels().add->parameter_sizes();
+  if (!sizes) {
+    skip("the driver does not tell a kernel's parameters");
+    return;
+  }
+  CHECK(*sizes == std::vector<std::size_t>{sizeof(void*), sizeof(unsigned)});
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0)));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), 1U, 2U));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, 1U, board.cell(0)));
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 0);
+}
+
+TEST_CASE("S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  s->begin_capture();
+  s->launch(kernels().add, {}, board.cell(0), 1U);
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {.grid = {0, 0, 0}, .block = {}}, board.cell(0), 1U));
+  board.show(*s, 0);
+  const GraphPtr graph = s->end_capture();
+  CHECK(graph->node_count() == 2);
+  run(graph, *s);
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S1 kernel: keeps its module alive, and tells its name and limits") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  weir::ModulePtr module = device().compile("extern \"C\" __global__ void seven(unsigned* p) { *p = 7; }");
+  CHECK(&module->device() == &device());
+  const weir::KernelPtr kernel = module->kernel("seven");
+  CHECK(kernel->module() == module);
+  module.reset();
+  CHECK(kernel->name() == "seven");
+  CHECK(&kernel->device() == &device());
+  const weir::KernelProperties properties = kernel->properties();
+  CHECK(properties.max_threads_per_block > 0);
+  CHECK(properties.max_threads_per_block <= static_cast<unsigned>(device().properties().max_threads_per_block));
+  CHECK(kernel->max_active_blocks(1) > 0);
+  s->launch(kernel, {}, board.cell(0));
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 7);
+}
+
+TEST_CASE("S1 kernel: of a name that the module has not, is an error that names it") {
+  if (!needs_kernels()) return;
+  const Refusal refusal = refusal_of([] { (void)kernels().module->kernel("no_such_kernel"); });
+  CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
+  CHECK(refusal.says("no_such_kernel"));
+  CHECK_REFUSED(Errc::kernel_not_found, kernels().module->global("no_such_variable"));
+}
+
+TEST_CASE("S1 compile: a source that does not compile is an error with the compiler's log") {
+  if (!needs_kernels()) return;
+  const Refusal refusal = refusal_of([] {
+    (void)device().compile("extern \"C\" __global__ void k(int* p) { *p = undeclared_thing; }", {.name = "broken_source.cu"});
+  });
+  CHECK_MESSAGE(refusal.is(Errc::compilation_failed), refusal.text);
+  CHECK(refusal.says("undeclared_thing"));
+  CHECK(refusal.says("broken_source.cu"));
+  CHECK_REFUSED(Errc::invalid_argument, device().compile("", {.cxx_standard = 3}));
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast arithmetic") {
+  if (!needs_kernels()) return;
+  const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "constant_of_the_suite.h") << "#define FROM_HEADER 30\n";
+  const StreamPtr s = device().create_stream();
+  Board board;
+  std::size_t cell = 0;
+  for (const int standard : {14, 17, 20}) {
+    for (const bool debug : {false, true}) {
+      const auto kernel = device().compile("#include \"constant_of_the_suite.h\"\n"
+                                           "extern \"C\" __global__ void k(unsigned* p) { *p = FROM_HEADER + VALUE + (FLAG); }",
+                                           {.defines = {{"VALUE", "4"}, {"FLAG", "5 - 3"}},
+                                            .include_directories = {folder.string()},
+                                            .cxx_standard = standard,
+                                            .fast_math = !debug,
+                                            .debug = debug})
+                              ->kernel("k");
+      s->launch(kernel, {}, board.cell(cell));
+      board.show(*s, cell);
+      s->synchronize();
+      CHECK(board[cell] == 36);
+      ++cell;
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("S1 module: variables of the device") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto module = device().compile(R"(
+extern "C" {
+__device__ unsigned table[4] = {1, 2, 3, 4};
+__constant__ unsigned factor = 10;
+__global__ void k(unsigned* p) { *p = factor * (table[0] + table[3]); }
+}
+)");
+  const Span<std::byte> table = module->global("table");
+  const Span<std::byte> factor = module->global("factor");
+  CHECK(table.size() == 16);
+  CHECK(factor.size() == 4);
+  const auto kernel = module->kernel("k");
+  s->launch(kernel, {}, board.cell(0));
+  board.show(*s, 0);
+  const std::vector<std::uint32_t> values = {5, 6, 7, 8};
+  const std::uint32_t hundred = 100;
+  s->copy_bytes(table.data(), values.data(), 16);
+  s->copy_bytes(factor.data(), &hundred, 4);
+  s->launch(kernel, {}, board.cell(1));
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[0] == 50);
+  CHECK(board[1] == 1300);
+}
+
+TEST_CASE("S1 module: an image that is none is an error") {
+  const std::array<std::byte, 64> nonsense{};
+  if (!needs(device(), {Feature::modules}, [&] { (void)device().load_module(nonsense); })) return;
+  CHECK_REFUSED(Errc::invalid_image, device().load_module(nonsense));
+  CHECK_REFUSED(Errc::invalid_image, device().load_module({}));
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S27 launch: from many threads, on one stream and on many") {
+  if (!needs_kernels()) return;
+  const StreamPtr shared = device().create_stream();
+  Board board;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const StreamPtr mine = device().create_stream();
+      for (int i = 0; i < 100; ++i) {
+        shared->launch(kernels().add, {}, board.cell(0), 1U);
+        mine->launch(kernels().add, {}, board.cell(t + 1), 1U);
+      }
+      mine->synchronize();
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (std::size_t i = 0; i < 5; ++i) board.show(*shared, i);
+  shared->synchronize();
+  CHECK(board[0] == 400);
+  for (std::size_t i = 1; i < 5; ++i) CHECK(board[i] == 100);
+}
+
+TEST_CASE("S1 launch: shared memory, barriers and atomics within a block") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const LaunchConfig config{.grid = {4}, .block = {64}, .shared_memory_bytes = 64 * sizeof(unsigned)};
+  if (!needs(*s, {Feature::block_cooperation}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
+  const auto kernel = device().compile(R"(
+extern "C" __global__ void reverse_sum(const unsigned* in, unsigned* out, unsigned* sum) {
+  extern __shared__ unsigned values[];
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  values[threadIdx.x] = in[i];
+  __syncthreads();
+  unsigned v = values[blockDim.x - 1 - threadIdx.x];
+  out[i] = v;
+  atomicAdd(sum, v);
+}
+)")->kernel("reverse_sum");
+  const auto in = device().allocate<std::uint32_t>(256);
+  const auto out = device().allocate<std::uint32_t>(256);
+  std::vector<std::uint32_t> numbers(256), back(256);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  s->copy(in, numbers);
+  s->launch(kernel, config, in, out, board.cell(1));
+  s->copy(back, out);
+  board.show(*s, 1);
+  s->synchronize();
+  for (unsigned i = 0; i < 256; ++i) REQUIRE(back[i] == i / 64 * 64 + 63 - i % 64);
+  CHECK(board[1] == 256 * 255 / 2);
+  CHECK_REFUSED(Errc::invalid_argument,
+                s->launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 0x7FFFFFFF}, in, out, board.cell(1)));
+}
+
+TEST_CASE("S1 launch: cooperative") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const LaunchConfig config{.grid = {2}, .block = {32}, .cooperative = true};
+  if (!needs(*s, {Feature::cooperative_launch}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
+  s->launch(kernels().add, config, board.cell(0), 6U);
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 6);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

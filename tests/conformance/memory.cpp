@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Memory that is allocated at once: kinds, buffers, misuse, managed memory.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("memory");
+
+TEST_CASE("S42 memory: each kind is what it says, aligned, and as large as asked for") {
+  std::vector<MemoryKind> kinds = {MemoryKind::device, MemoryKind::pinned};
+  if (device().supports(Feature::managed_memory)) kinds.push_back(MemoryKind::managed);
+  const StreamPtr s = device().create_stream();
+  for (const MemoryKind kind : kinds) {
+    INFO(std::string(weir::to_string(kind)));
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{255}, std::size_t{4096}, std::size_t{1} << 20U}) {
+      const weir::AllocationPtr memory = device().allocate_bytes(bytes, kind);
+      REQUIRE(memory->data() != nullptr);
+      CHECK(reinterpret_cast<std::uintptr_t>(memory->data()) % 256 == 0);
+      CHECK(memory->size_bytes() == bytes);
+      CHECK(memory->kind() == kind);
+      CHECK(&memory->device() == &device());
+      CHECK(memory->stream() == nullptr);
+      CHECK(memory->host_accessible() == (kind != MemoryKind::device));
+      if (memory->host_accessible()) std::memset(memory->data(), 1, bytes);
+      s->fill_elements(memory->data(), 2, 1, bytes);
+      s->synchronize();
+    }
+  }
+}
+
+TEST_CASE("S42 memory: of no bytes is an allocation whose address is null") {
+  const weir::AllocationPtr memory = device().allocate_bytes(0);
+  REQUIRE(memory);
+  CHECK(memory->data() == nullptr);
+  CHECK(memory->size_bytes() == 0);
+  const auto buffer = device().allocate<double>(0, MemoryKind::pinned);
+  CHECK(buffer.empty());
+  CHECK(buffer.data() == nullptr);
+  CHECK(buffer.host().empty());
+}
+
+TEST_CASE("S42 buffer: copies share the memory; subspans are checked; device memory has no view for the host") {
+  const auto buffer = device().allocate<int>(10);
+  const auto same = buffer;
+  CHECK(same.data() == buffer.data());
+  CHECK(buffer.size() == 10);
+  CHECK(buffer.size_bytes() == 40);
+  CHECK(buffer.allocation()->use_count() == 2);
+  CHECK(buffer.subspan(4, 6).data() == buffer.data() + 4);
+  CHECK(buffer.subspan(10, 0).empty());
+  CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(4, 7));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(11, 0));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.subspan(1, std::numeric_limits<std::size_t>::max()));
+  CHECK_REFUSED(Errc::invalid_argument, buffer.host());
+  auto pinned = device().allocate<int>(3, MemoryKind::pinned);
+  CHECK(pinned.host().size() == 3);
+  pinned.reset();
+  CHECK(pinned.empty());
+  CHECK_FALSE(pinned.host_accessible());
+}
+
+TEST_CASE("S42 memory: more than there is, is an error, and the device goes on working") {
+  const StreamPtr s = device().create_stream();
+  CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U));
+  CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U, MemoryKind::pinned));
+  CHECK_REFUSED(Errc::out_of_memory, device().allocate<double>(std::numeric_limits<std::size_t>::max() / 4));
+  CHECK(device().allocate<int>(100).data() != nullptr);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S13 device: tells its memory") {
+  const weir::MemoryInfo info = device().memory_info();
+  CHECK(info.total > 0);
+  CHECK(info.free <= info.total);
+}
+
+TEST_CASE("S9 S42 memory: dropped while the stream that uses it works, once the work is done") {
+  const StreamPtr s = device().create_stream();
+  for (int i = 0; i < 50; ++i) {
+    auto memory = device().allocate<std::uint32_t>(1U << 16U);
+    s->fill(memory, 1U);
+    s->synchronize();
+    memory.reset();
+  }
+  CHECK_WORKS(*s);
+}
+
+// --- Managed memory ---------------------------------------------------------------------------------------------------
+
+TEST_CASE("S44 managed memory: host and device address it alike") {
+  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(1000, MemoryKind::managed);
+  std::vector<std::uint32_t> back(1000);
+  for (std::uint32_t i = 0; i < 1000; ++i) memory.host()[i] = i;
+  s->copy(back, memory);
+  s->synchronize();
+  for (std::uint32_t i = 0; i < 1000; ++i) REQUIRE(back[i] == i);
+  s->fill(memory, 5U);
+  s->synchronize();
+  for (const std::uint32_t v : memory.host()) REQUIRE(v == 5);
+}
+
+TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is attached to") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(*memory.allocation(), weir::AttachMode::single); })) return;
+  for (const weir::AttachMode mode : {weir::AttachMode::single, weir::AttachMode::host, weir::AttachMode::global}) {
+    s->attach(*memory.allocation(), mode);
+    s->synchronize();
+    memory.host()[0] = 1;
+    if (mode != weir::AttachMode::host) {
+      s->fill(memory, 2U);
+      s->synchronize();
+      CHECK(memory.host()[99] == 2);
+    }
+  }
+  other->fill(memory, 3U);
+  other->synchronize();
+  CHECK(memory.host()[0] == 3);
+}
+
+TEST_CASE("S44 attach: other memory than managed is an error") {
+  const StreamPtr s = device().create_stream();
+  const auto plain = device().allocate<int>(4);
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(*plain.allocation(), weir::AttachMode::single); })) return;
+  const auto pinned = device().allocate<int>(4, MemoryKind::pinned);
+  CHECK_REFUSED(Errc::invalid_argument, s->attach(*plain.allocation(), weir::AttachMode::single));
+  CHECK_REFUSED(Errc::invalid_argument, s->attach(*pinned.allocation(), weir::AttachMode::global));
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S44 prefetch: to the device and to the host, in the stream's order, without changing the values") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  const auto memory = device().allocate<std::uint32_t>(5000, MemoryKind::managed);
+  if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(memory.data(), memory.size_bytes()); })) return;
+  for (std::uint32_t& v : memory.host()) v = 3;
+  s->prefetch(memory.data(), memory.size_bytes());
+  s->fill(memory.subspan(0, 2500), 4U);
+  s->prefetch(memory.data(), memory.size_bytes(), true);
+  s->prefetch(nullptr, 0);
+  s->synchronize();
+  CHECK(memory.host()[0] == 4);
+  CHECK(memory.host()[2499] == 4);
+  CHECK(memory.host()[4999] == 3);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+/// Order within a stream, and between streams by events and waits.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("ordering");
+
+TEST_CASE("S19 synchronize: returns when all work enqueued so far is done, and at once on an idle stream") {
+  const StreamPtr s = device().create_stream();
+  s->synchronize();
+  Board board;
+  for (std::size_t i = 0; i < 32; ++i) board.put(*s, i, static_cast<std::uint32_t>(100 + i));
+  s->synchronize();
+  for (std::size_t i = 0; i < 32; ++i) CHECK(board[i] == 100 + i);
+  s->synchronize();
+}
+
+TEST_CASE("S19 synchronize: blocks the calling thread for as long as the stream is held") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Latch returned;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  std::thread waiting([&] {
+    s->synchronize();
+    returned.open();
+  });
+  settle();
+  const bool early = returned.is_open();
+  gate.open();
+  CHECK(returned.wait());
+  waiting.join();
+  CHECK_FALSE(early);
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S19 synchronize: several threads may wait for one stream at once") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 1);
+  std::atomic<int> saw{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      s->synchronize();
+      if (board[0] == 1) ++saw;
+    });
+  }
+  gate.open();
+  for (std::thread& t : threads) t.join();
+  CHECK(saw == 4);
+}
+
+TEST_CASE("S20 query: true when idle, false while work is held, true when it is done") {
+  const StreamPtr s = device().create_stream();
+  CHECK(s->is_complete());
+  if (!needs_gate(*s)) return;
+  for (int round = 0; round < 5; ++round) {
+    Gate gate;
+    gate.hold(*s);
+    CHECK_FALSE(s->is_complete());
+    CHECK_FALSE(s->is_complete());
+    gate.open();
+    s->synchronize();
+    CHECK(s->is_complete());
+  }
+}
+
+TEST_CASE("S20 query: comes true by itself, without anyone waiting") {
+  const StreamPtr s = device().create_stream();
+  Board board;
+  board.put(*s, 0, 1);
+  CHECK(eventually([&] { return s->is_complete(); }));
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S43 order: work of one stream runs in the order in which it was enqueued") {
+  const StreamPtr s = device().create_stream();
+  Board board(device(), 128);
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    board.set(*s, 0, i);
+    board.move(*s, 64 + i, 0);
+  }
+  for (std::size_t i = 64; i < 128; ++i) board.show(*s, i);
+  s->synchronize();
+  for (std::size_t i = 64; i < 128; ++i) CHECK(board[i] == i - 64);
+}
+
+TEST_CASE("S20 order: a held stream holds up no other") {
+  constexpr std::size_t count = 6;
+  std::vector<StreamPtr> streams;
+  for (std::size_t i = 0; i < count; ++i) streams.push_back(device().create_stream());
+  if (!needs_gate(*streams[0])) return;
+  Board board;
+  Gate gate;
+  gate.hold(*streams[0]);
+  board.put(*streams[0], 0, 1);
+  for (std::size_t i = 1; i < count; ++i) board.put(*streams[i], i, 1);
+  for (std::size_t i = 1; i < count; ++i) {
+    streams[i]->synchronize();
+    CHECK(board[i] == 1);
+  }
+  CHECK_FALSE(streams[0]->is_complete());
+  gate.open();
+  streams[0]->synchronize();
+}
+
+TEST_CASE("S22 wait for an event: the host does not block, and later work runs behind the record") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 5);
+  const EventPtr event = a->record();
+  b->wait(*event);
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  settle();
+  CHECK_FALSE(b->is_complete());
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 5);
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S22 wait for an event: work enqueued before the wait does not wait") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  const EventPtr event = a->record();
+  board.put(*b, 0, 1);
+  const EventPtr before = b->record();
+  b->wait(*event);
+  board.put(*b, 1, 1);
+  before->synchronize();
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 1);
+}
+
+TEST_CASE("S21 S22 wait for an event: work enqueued behind the record is not waited for") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  board.set(*a, 0, 5);
+  const EventPtr event = a->record();
+  gate.hold(*a);
+  board.set(*a, 0, 6);
+  b->wait(*event);
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  b->synchronize();
+  CHECK(board[1] == 5);
+  gate.open();
+  a->synchronize();
+}
+
+TEST_CASE("S22 wait for an event: one that was never recorded is not waited for") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = device().create_event();
+  s->wait(*event);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S21 S22 wait for an event: keeps the point that it saw when the event is recorded again") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  const StreamPtr idle = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 7);
+  const EventPtr event = device().create_event();
+  a->record(*event);
+  b->wait(*event);
+  idle->record(*event);  // moves the event to a point that is complete
+  event->synchronize();
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 7);
+}
+
+TEST_CASE("S21 S22 wait for an event: a record behind a held stream does not reach back to earlier waits") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  const EventPtr event = device().create_event();
+  a->record(*event);
+  b->wait(*event);
+  gate.hold(*a);
+  a->record(*event);
+  CHECK_FALSE(event->is_complete());
+  board.put(*b, 0, 1);
+  b->synchronize();
+  CHECK(board[0] == 1);
+  gate.open();
+  event->synchronize();
+}
+
+TEST_CASE("S22 wait for an event: on the stream that recorded it, nothing") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = s->record();
+  s->wait(*event);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S22 wait for an event: dropping the event at once does not drop the wait") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 3);
+  b->wait(*a->record());
+  for (int i = 0; i < 32; ++i) (void)device().create_event();  // a pool would hand out the dropped event again
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 3);
+}
+
+TEST_CASE("S22 wait for an event: of another backend is unsupported, with a reason") {
+  const weir::Backend* other = nullptr;
+  for (const weir::BackendInfo& info : weir::Registry::instance().probe_all()) {
+    if (info.backend != nullptr && info.backend != &backend()) other = info.backend;
+  }
+  if (other == nullptr) {
+    skip("needs two usable backends");
+    return;
+  }
+  const StreamPtr mine = device().create_stream();
+  const StreamPtr theirs = other->device(0).create_stream();
+  const EventPtr event = theirs->record();
+  CHECK_REFUSED(Errc::unsupported, mine->wait(*event));
+  CHECK_REFUSED(Errc::unsupported, theirs->wait(*mine->record()));
+  CHECK_REFUSED(Errc::unsupported, mine->wait(*theirs));
+  CHECK_REFUSED(Errc::wrong_device, mine->record(*event));
+  CHECK(*mine != *theirs);
+  CHECK_WORKS(*mine);
+  theirs->synchronize();
+}
+
+TEST_CASE("S23 wait for a stream: later work runs behind the other's work; the host does not block") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 5);
+  b->wait(*a);
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  settle();
+  CHECK_FALSE(b->is_complete());
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 5);
+}
+
+TEST_CASE("S23 wait for a stream: what it is told later is not waited for, nor held up itself") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate, second;
+  b->wait(*a);
+  gate.hold(*a);
+  board.put(*b, 0, 1);
+  b->synchronize();
+  CHECK(board[0] == 1);
+  second.hold(*b);
+  gate.open();
+  a->synchronize();  // b is held, and a does not care
+  second.open();
+  b->synchronize();
+}
+
+TEST_CASE("S23 wait for a stream: on itself, nothing, also through a wrapper of the same handle") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr wrapper = device().wrap_stream(s->native_handle(), Ownership::borrow);
+  if (!needs_gate(*s)) return;
+  Gate gate;
+  gate.hold(*s);
+  s->wait(*s);
+  s->wait(*wrapper);
+  wrapper->wait(*s);
+  gate.open();
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S23 wait for a stream: an idle one is not waited for") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  for (int i = 0; i < 10; ++i) {
+    a->wait(*b);
+    b->wait(*a);
+  }
+  CHECK_WORKS(*a);
+  CHECK_WORKS(*b);
+}
+
+void diamond(bool by_events) {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  const StreamPtr c = device().create_stream();
+  const StreamPtr d = device().create_stream();
+  if (!needs_gate(*a)) return;
+  const auto wait = [&](Stream& waiting, Stream& other) {
+    if (by_events) {
+      waiting.wait(*other.record());
+    } else {
+      waiting.wait(other);
+    }
+  };
+  Board board;
+  Gate first, left;
+  first.hold(*a);
+  board.set(*a, 0, 11);
+  wait(*b, *a);
+  wait(*c, *a);
+  left.hold(*b);
+  board.move(*b, 1, 0);
+  board.move(*c, 2, 0);
+  wait(*d, *b);
+  wait(*d, *c);
+  board.move(*d, 3, 1);
+  board.move(*d, 4, 2);
+  board.show(*d, 3);
+  board.show(*d, 4);
+  settle();
+  CHECK_FALSE(c->is_complete());
+  first.open();
+  c->synchronize();  // one side is done, and the other is held: d must still wait
+  settle();
+  CHECK_FALSE(d->is_complete());
+  CHECK(board[3] == 0);
+  left.open();
+  d->synchronize();
+  CHECK(board[3] == 11);
+  CHECK(board[4] == 11);
+}
+
+TEST_CASE("S22 diamond: a before b and c, both before d, by events") { diamond(true); }
+TEST_CASE("S23 diamond: a before b and c, both before d, by streams") { diamond(false); }
+
+TEST_CASE("S22 relay: a value is handed through many streams in their order") {
+  constexpr std::size_t count = 12;
+  std::vector<StreamPtr> streams;
+  for (std::size_t i = 0; i < count; ++i) streams.push_back(device().create_stream());
+  if (!needs_gate(*streams[0])) return;
+  Board board;
+  Gate gate;
+  gate.hold(*streams[0]);
+  board.set(*streams[0], 0, 21);
+  for (std::size_t i = 1; i < count; ++i) {
+    streams[i]->wait(*streams[i - 1]->record());
+    board.move(*streams[i], i, i - 1);
+  }
+  board.show(*streams.back(), count - 1);
+  settle();
+  CHECK(board[count - 1] == 0);
+  gate.open();
+  streams.back()->synchronize();
+  CHECK(board[count - 1] == 21);
+}
+
+TEST_CASE("S23 S24 ping-pong: hundreds of waits between two streams reuse the cached event without mixing its points") {
+  constexpr std::size_t rounds = 400;
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board(device(), rounds + 1);
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 9);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    Stream& from = i % 2 == 0 ? *a : *b;
+    Stream& to = i % 2 == 0 ? *b : *a;
+    to.wait(from);
+    board.move(to, i + 1, i);
+  }
+  board.show(*a, rounds);
+  gate.open();
+  a->synchronize();
+  CHECK(board[rounds] == 9);
+}
+
+TEST_CASE("S6 S24 cached event: two wrappers of one handle, of which one goes, do not disturb each other") {
+  const StreamPtr original = device().create_stream();
+  const StreamPtr waiting = device().create_stream();
+  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  if (!needs_gate(*original)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*original);
+  board.set(*original, 0, 5);
+  waiting->wait(*wrapper);
+  board.move(*waiting, 1, 0);
+  wrapper.reset();
+  board.set(*original, 2, 6);
+  waiting->wait(*original);
+  board.move(*waiting, 3, 2);
+  board.show(*waiting, 1);
+  board.show(*waiting, 3);
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  waiting->synchronize();
+  CHECK(board[1] == 5);
+  CHECK(board[3] == 6);
+}
+
+TEST_CASE("S19 device: synchronize waits for the streams of every kind") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream({.blocking = true});
+  const StreamPtr legacy = device().default_stream();
+  Board board;
+  board.put(*a, 0, 1);
+  board.put(*b, 1, 1);
+  board.put(*legacy, 2, 1);
+  device().synchronize();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(board[i] == 1);
+  CHECK(a->is_complete());
+  CHECK(b->is_complete());
+  CHECK(legacy->is_complete());
+}
+
+TEST_CASE("S19 device: synchronize blocks while a stream of the device is held") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Latch returned;
+  Gate gate;
+  gate.hold(*s);
+  std::thread waiting([&] {
+    device().synchronize();
+    returned.open();
+  });
+  settle();
+  const bool early = returned.is_open();
+  gate.open();
+  CHECK(returned.wait());
+  waiting.join();
+  CHECK_FALSE(early);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

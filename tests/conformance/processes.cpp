@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "processes.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+
+extern char** environ;
+
+namespace conformance {
+namespace {
+
+std::vector<std::string>& command() {
+  static auto& words = *new std::vector<std::string>;
+  return words;
+}
+
+// A child that plays a part, and the pipes to and from it.
+class Child {
+ public:
+  Child(const std::string& name, const std::string& argument = "-") {
+    std::array<int, 2> to{}, from{};
+    if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+    std::vector<std::string> words = command();
+    words.push_back("--child=" + name);
+    words.push_back("--child-argument=" + argument);
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    const int failed = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(to[0]);
+    ::close(from[1]);
+    to_ = to[1];
+    from_ = from[0];
+    if (failed != 0) throw std::runtime_error("the child could not be started");
+  }
+  ~Child() {
+    ::close(to_);
+    ::close(from_);
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// The child's next line, without its end; what came so far if none comes within the case's patience.
+  std::string line() {
+    std::string text;
+    for (;;) {
+      pollfd p{from_, POLLIN, 0};
+      char c = 0;
+      if (::poll(&p, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) <= 0) return text;
+      if (::read(from_, &c, 1) != 1 || c == '\n') return text;
+      text += c;
+    }
+  }
+  void tell(const std::string& text) {
+    const std::string with_end = text + "\n";
+    if (::write(to_, with_end.data(), with_end.size()) < 0) throw std::runtime_error("the child does not listen");
+  }
+  ChildResult wait() {
+    ChildResult r;
+    for (std::string l = line(); !l.empty(); l = line()) r.output += l + "\n";
+    int status = 0;
+    ::waitpid(std::exchange(pid_, -1), &status, 0);
+    r.exited = WIFEXITED(status);
+    r.status = r.exited ? WEXITSTATUS(status) : WTERMSIG(status);
+    return r;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int to_ = -1, from_ = -1;
+};
+
+std::string to_hex(const weir::InterprocessHandle& handle) {
+  std::string text;
+  for (const std::byte b : handle.bytes) {
+    std::array<char, 3> digits{};
+    std::snprintf(digits.data(), digits.size(), "%02x", std::to_integer<unsigned>(b));
+    text += digits.data();
+  }
+  return text;
+}
+
+weir::InterprocessHandle from_hex(const std::string& text) {
+  weir::InterprocessHandle handle;
+  for (std::size_t i = 0; i < handle.bytes.size() && 2 * i + 1 < text.size(); ++i) {
+    handle.bytes[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+  }
+  return handle;
+}
+
+void say(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+std::string hear() {
+  std::array<char, 64> text{};
+  return std::fgets(text.data(), text.size(), stdin) != nullptr ? text.data() : "";
+}
+
+// --- The parts that children play -------------------------------------------------------------------------------------
+
+// Opens the parent's event, says whether it is complete, waits for it, and says so.
+int play_event(const std::string& handle) {
+  const EventPtr event = device().open_event(from_hex(handle));
+  say(event->is_complete() ? "complete" : "not complete");
+  const StreamPtr s = device().create_stream();
+  s->wait(*event);
+  s->synchronize();
+  event->synchronize();
+  say(event->is_complete() ? "complete" : "not complete");
+  return 0;
+}
+
+// Opens the parent's memory of 100 words, says what is in it, and fills it with another value.
+int play_memory(const std::string& handle) {
+  const weir::AllocationPtr memory = device().open_allocation(from_hex(handle), 100 * sizeof(std::uint32_t));
+  const StreamPtr s = device().create_stream();
+  std::vector<std::uint32_t> words(100);
+  s->copy_bytes(words.data(), memory->data(), memory->size_bytes());
+  s->synchronize();
+  say(std::to_string(words.front()) + " " + std::to_string(words.back()));
+  s->fill_elements(memory->data(), 43, 4, 100);
+  s->synchronize();
+  say("written");
+  (void)hear();
+  return 0;
+}
+
+// Makes the device fail, and says what synchronize and a callback make of it.
+int play_fault() {
+  const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p) { *p = 1; }")->kernel("k");
+  const StreamPtr s = device().create_stream();
+  auto* const nowhere = reinterpret_cast<unsigned*>(std::uintptr_t{64});
+  std::atomic<bool> called{false}, told{false};
+  s->launch(kernel, {}, nowhere);
+  if (device().supports(Feature::stream_callbacks)) {
+    try {
+      s->add_callback([&](Stream&, std::error_code status) {
+        told = static_cast<bool>(status);
+        called = true;
+      });
+    } catch (const weir::Error&) {
+      called = told = true;  // the fault came before the callback could be enqueued, and said so
+    }
+  } else {
+    called = told = true;
+  }
+  std::string outcome = "no error";
+  try {
+    s->synchronize();
+  } catch (const weir::Error& e) {
+    outcome = std::string(weir::to_string(e.errc()));
+  }
+  const bool was_called = eventually([&] { return called.load(); });
+  say(outcome + (was_called ? " called" : " not called") + (told ? " told" : " not told"));
+  std::fflush(stdout);
+  ::_exit(0);  // what is left of the device is not worth an orderly end
+}
+
+// Leaves everything alive at the process's end, work under way among it.
+int play_exit() {
+  struct Everything {
+    std::vector<StreamPtr> streams;
+    std::vector<EventPtr> events;
+    std::vector<Buffer<int>> memory;
+    GraphPtr graph;
+    GraphExecPtr exec;
+    weir::ModulePtr module;
+    std::unique_ptr<weir::StreamPool> pool;
+    std::unique_ptr<weir::StreamLease> lease;
+  };
+  static Everything kept;  // destroyed behind main
+  kept.streams = {device().create_stream(), device().create_stream({.blocking = true}), device().default_stream()};
+  kept.pool = std::make_unique<weir::StreamPool>(device());
+  kept.lease = std::make_unique<weir::StreamLease>(kept.pool->lease());
+  kept.memory = {device().allocate<int>(1000), device().allocate<int>(1000, MemoryKind::pinned)};
+  Stream& s = *kept.streams.front();
+  if (device().supports(Feature::async_allocation)) kept.memory.push_back(s.allocate_async<int>(1000));
+  if (device().supports(Feature::runtime_compilation)) kept.module = device().compile("extern \"C\" __global__ void k() {}");
+  if (device().supports(Feature::graph_capture)) {
+    kept.graph = s.capture([&](Stream& c) {
+      if (device().supports(Feature::host_functions_in_capture)) c.launch_host_function([] {});
+    });
+    kept.exec = kept.graph->instantiate();
+    kept.exec->launch(s);
+  }
+  for (int i = 0; i < 50; ++i) {
+    for (const StreamPtr& stream : kept.streams) stream->fill(kept.memory.front(), i);
+    kept.events.push_back(s.record());
+  }
+  if (device().supports(Feature::host_functions)) s.launch_host_function([] {});
+  if (device().supports(Feature::graph_capture)) kept.streams[1]->begin_capture();
+  say("leaving");
+  return 0;
+}
+
+}  // namespace
+
+int play_child(const std::string& name, const std::string& argument) {
+  if (name == "event") return play_event(argument);
+  if (name == "memory") return play_memory(argument);
+  if (name == "fault") return play_fault();
+  if (name == "exit") return play_exit();
+  std::fprintf(stderr, "weir-conformance: no such part '%s'\n", name.c_str());
+  return 2;
+}
+
+void set_child_command(std::vector<std::string> words) { command() = std::move(words); }
+
+// --- The cases --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+TEST_SUITE_BEGIN("processes");
+
+TEST_CASE("S26 inter-process: another process waits for this one's event") {
+  const StreamPtr s = device().create_stream();
+  const weir::EventOptions options{.interprocess = true};
+  if (!needs(*s, {Feature::interprocess_events}, [&] { (void)device().create_event(options); })) return;
+  if (!needs_gate(*s)) return;
+  const EventPtr event = device().create_event(options);
+  Gate gate;
+  gate.hold(*s);
+  s->record(*event);
+  Child child("event", to_hex(event->interprocess_handle()));
+  CHECK(child.line() == "not complete");
+  gate.open();
+  CHECK(child.line() == "complete");
+  const ChildResult result = child.wait();
+  CHECK(result.exited);
+  CHECK(result.status == 0);
+  s->synchronize();
+}
+
+TEST_CASE("S26 inter-process: another process reads and writes this one's memory") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(100);
+  if (!needs(*s, {Feature::interprocess_memory}, [&] { (void)device().interprocess_handle(*memory.allocation()); })) return;
+  std::vector<std::uint32_t> back(100);
+  s->fill(memory, 42U);
+  s->synchronize();
+  Child child("memory", to_hex(device().interprocess_handle(*memory.allocation())));
+  CHECK(child.line() == "42 42");
+  CHECK(child.line() == "written");
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<std::uint32_t>(100, 43));
+  child.tell("done");
+  CHECK(child.wait().status == 0);
+}
+
+TEST_CASE("S19 S29 failure: of work on the device comes out of synchronize, and a callback runs all the same and is told") {
+  if (!needs(device(), {Feature::runtime_compilation}, [] { (void)device().compile("extern \"C\" __global__ void k() {}"); })) {
+    return;
+  }
+  Child child("fault");
+  const ChildResult result = child.wait();
+  if (!result.exited) {
+    skip("work on the device shares the process's memory, so that a wild write ends the process");
+    return;
+  }
+  CHECK(result.output == "device_fault called told\n");
+}
+
+TEST_CASE("S9 exit: with live streams, events, graphs, memory, a capture and pending work, the process ends in order") {
+  for (int i = 0; i < 3; ++i) {
+    Child child("exit");
+    const ChildResult result = child.wait();
+    CHECK(result.output == "leaving\n");
+    CHECK_MESSAGE(result.exited, "ended by signal " << result.status);
+    CHECK(result.status == 0);
+  }
+}
+
+TEST_CASE("S9 fork: a child that did not open the registry itself gets a clear error") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = s->record();
+  s->synchronize();
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    // Nothing but the calls in question: the child of a process with threads may not do much.
+    const auto refused = [](auto&& call) {
+      try {
+        call();
+      } catch (const weir::Error& e) {
+        return e.errc() == Errc::forked_process;
+      } catch (...) {
+        return false;
+      }
+      return false;
+    };
+    const bool good = refused([&] { s->synchronize(); }) && refused([&] { (void)s->is_complete(); }) &&
+                      refused([&] { (void)s->record(); }) && refused([&] { (void)event->is_complete(); }) &&
+                      refused([] { (void)device().create_stream(); }) && refused([] { (void)device().allocate<int>(4); }) &&
+                      refused([] { (void)weir::Registry::instance(); });
+    const char answer = good ? 'y' : 'n';
+    const ssize_t written = ::write(pipe[1], &answer, 1);
+    ::_exit(written == 1 ? 0 : 1);
+  }
+  ::close(pipe[1]);
+  char answer = '?';
+  CHECK(::read(pipe[0], &answer, 1) == 1);
+  CHECK(answer == 'y');
+  ::close(pipe[0]);
+  ::waitpid(pid, nullptr, 0);
+  CHECK_WORKS(*s);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

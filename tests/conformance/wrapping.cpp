@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+
+#include "support.hpp"
+
+/// Streams over handles that other code made, and handles given out of Weir's hands.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("wrapping");
+
+TEST_CASE("S6 S11 borrow: the wrapper has the handle, and one queue with the original") {
+  const StreamPtr original = device().create_stream();
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  CHECK(wrapper->kind() == StreamKind::borrowed);
+  CHECK(wrapper->native_handle() == original->native_handle());
+  CHECK(&wrapper->device() == &device());
+  CHECK_WORKS(*wrapper);
+  Board board;
+  board.set(*original, 0, 3);
+  board.move(*wrapper, 1, 0);
+  board.set(*original, 0, 4);
+  board.move(*wrapper, 2, 0);
+  board.show(*original, 1);
+  board.show(*original, 2);
+  wrapper->synchronize();
+  CHECK(board[1] == 3);
+  CHECK(board[2] == 4);
+}
+
+TEST_CASE("S6 S20 borrow: work submitted through one is seen by the other") {
+  const StreamPtr original = device().create_stream();
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  if (!needs_gate(*original)) return;
+  Gate gate;
+  gate.hold(*original);
+  CHECK_FALSE(wrapper->is_complete());
+  gate.open();
+  wrapper->synchronize();
+  CHECK(original->is_complete());
+}
+
+TEST_CASE("S2 S3 S6 borrow: blocking behaviour and priority are those of the handle") {
+  for (const bool blocking : {false, true}) {
+    const StreamPtr original = device().create_stream({.blocking = blocking, .priority = weir::Priority::high});
+    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    CHECK(wrapper->is_non_blocking() == !blocking);
+    CHECK(wrapper->priority() == original->priority());
+  }
+}
+
+TEST_CASE("S6 borrow: dropping the wrapper leaves the original usable") {
+  const StreamPtr original = device().create_stream();
+  for (int i = 0; i < 20; ++i) {
+    StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    CHECK_WORKS(*wrapper);
+    wrapper.reset();
+    CHECK_WORKS(*original);
+  }
+}
+
+TEST_CASE("S6 S9 borrow: closing the wrapper lets go of the handle and leaves the original usable") {
+  const StreamPtr original = device().create_stream();
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  wrapper->close();
+  CHECK(wrapper->is_closed());
+  CHECK_REFUSED(Errc::stream_closed, wrapper->synchronize());
+  CHECK_FALSE(original->is_closed());
+  CHECK_WORKS(*original);
+}
+
+TEST_CASE("S6 borrow: the keep-alive lives exactly as long as the wrapper is open") {
+  const StreamPtr original = device().create_stream();
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+
+  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  CHECK_FALSE(alive.expired());
+  StreamPtr same = wrapper;
+  wrapper.reset();
+  CHECK_FALSE(alive.expired());
+  same.reset();
+  CHECK(alive.expired());
+
+  owner = std::make_shared<int>(2);
+  const std::weak_ptr<int> second = owner;
+  const StreamPtr closed = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  closed->close();
+  CHECK(second.expired());
+  CHECK_WORKS(*original);
+}
+
+TEST_CASE("S6 borrow: a stream of Weir's own can be what a wrapper keeps alive") {
+  StreamPtr original = device().create_stream();
+  void* const handle = original->native_handle();
+  struct Owner {
+    StreamPtr stream;
+  };
+  const StreamPtr wrapper = device().wrap_stream(handle, Ownership::borrow, std::make_shared<Owner>(Owner{std::move(original)}));
+  CHECK_WORKS(*wrapper);
+}
+
+TEST_CASE("S7 adopt: the stream owns the handle that it was given") {
+  const StreamPtr original = device().create_stream({.blocking = true});
+  void* const handle = original->release_handle();
+  REQUIRE(handle != nullptr);
+  CHECK(original->is_closed());
+  CHECK_REFUSED(Errc::stream_closed, original->is_complete());
+  const StreamPtr adopted = device().wrap_stream(handle, Ownership::adopt);
+  CHECK(adopted->kind() == StreamKind::adopted);
+  CHECK(adopted->native_handle() == handle);
+  CHECK_FALSE(adopted->is_non_blocking());
+  CHECK_WORKS(*adopted);
+  adopted->close();
+  CHECK_REFUSED(Errc::stream_closed, adopted->record());
+}
+
+TEST_CASE("S7 adopt: the handle is destroyed once, with the last owner, and its work is done all the same") {
+  const StreamPtr original = device().create_stream();
+  if (!needs_gate(*original)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*original);
+  board.put(*original, 0, 1);
+  StreamPtr adopted = device().wrap_stream(original->release_handle(), Ownership::adopt);
+  StreamPtr same = adopted;
+  adopted.reset();
+  board.put(*same, 1, 2);
+  const EventPtr done = same->record();
+  same.reset();
+  gate.open();
+  done->synchronize();
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 2);
+}
+
+TEST_CASE("S7 adopt: the keep-alive goes with the last owner") {
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+  StreamPtr adopted =
+      device().wrap_stream(device().create_stream()->release_handle(), Ownership::adopt, std::move(owner));
+  CHECK_WORKS(*adopted);
+  CHECK_FALSE(alive.expired());
+  adopted.reset();
+  CHECK(alive.expired());
+}
+
+TEST_CASE("S7 release: an adopted stream can be released again; a borrowed or default one cannot") {
+  const StreamPtr adopted = device().wrap_stream(device().create_stream()->release_handle(), Ownership::adopt);
+  const StreamPtr borrowed = device().wrap_stream(adopted->native_handle(), Ownership::borrow);
+  CHECK_REFUSED(Errc::invalid_argument, borrowed->release_handle());
+  CHECK_REFUSED(Errc::invalid_argument, device().default_stream()->release_handle());
+  CHECK_WORKS(*borrowed);
+  void* const handle = adopted->release_handle();
+  CHECK_WORKS(*device().wrap_stream(handle, Ownership::adopt));
+}
+
+TEST_CASE("S6 S8 wrap: the null handle is the legacy default stream, and can only be borrowed") {
+  const StreamPtr wrapped = device().wrap_stream(nullptr, Ownership::borrow);
+  REQUIRE(wrapped);
+  CHECK(*wrapped == *device().default_stream());
+  CHECK(wrapped->hash() == device().default_stream()->hash());
+  CHECK(wrapped->kind() == StreamKind::legacy_default);
+  CHECK_WORKS(*wrapped);
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(nullptr, Ownership::adopt));
+}
+
+TEST_CASE("S6 S8 wrap: the default stream's own handle gives the default stream") {
+  const StreamPtr legacy = device().default_stream();
+  const StreamPtr wrapped = device().wrap_stream(legacy->native_handle(), Ownership::borrow);
+  CHECK(*wrapped == *legacy);
+  CHECK_WORKS(*wrapped);
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(legacy->native_handle(), Ownership::adopt));
+}
+
+TEST_CASE("S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, queried, recorded") {
+  const StreamPtr original = device().create_stream();
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  const weir::StreamScope scope(wrapper);
+  const StreamPtr current = weir::current_stream(device());
+  CHECK(*current == *original);
+  Board board;
+  board.set(*current, 0, 6);
+  const StreamPtr other = device().create_stream();
+  other->wait(*current->record());
+  board.move(*other, 1, 0);
+  current->wait(*other);
+  board.show(*current, 1);
+  current->synchronize();
+  CHECK(current->is_complete());
+  CHECK(board[1] == 6);
+}
+
+TEST_CASE("S6 S33 borrow: a capture begun on the original is seen by the wrapper, which adds to it") {
+  const StreamPtr original = device().create_stream();
+  if (!needs(*original, {Feature::graph_capture}, [&] { original->begin_capture(); })) return;
+  Board board;
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  original->begin_capture();
+  CHECK(wrapper->is_capturing());
+  board.set(*original, 0, 5);
+  board.show(*wrapper, 0);
+  CHECK_REFUSED(Errc::capture_unsupported, wrapper->synchronize());
+  const GraphPtr graph = original->end_capture();
+  CHECK_FALSE(wrapper->is_capturing());
+  CHECK(graph->node_count() == 2);
+  graph->instantiate()->launch(*wrapper);
+  original->synchronize();
+  CHECK(board[0] == 5);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance
