@@ -23,7 +23,12 @@ HostStream::HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, st
     : Stream(device, queue.get(), kind, std::move(keep_alive)), queue_(std::move(queue)) {}
 
 void HostStream::do_close(bool destroy) {
-  if (destroy) Capture::abandon(*queue_);
+  if (destroy) {
+    Capture::abandon(*queue_);
+  } else if (kind() == StreamKind::owned || kind() == StreamKind::adopted) {
+    // The handle is released: it goes on as an owner of the queue, until it is adopted again.
+    queue_->retain();
+  }
 }
 
 void HostStream::submit(NodeKind kind, Work&& work) {
