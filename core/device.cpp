@@ -119,11 +119,14 @@ StreamPtr Device::per_thread_stream() {
 
 StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   enter("Device::wrap_stream");
-  if (handle == nullptr && ownership == Ownership::adopt) {
+  StreamPtr stream = do_wrap_stream(handle, ownership, std::move(keep_alive));
+  const bool is_default =
+      stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
+  if (ownership == Ownership::adopt && is_default) {
     throw Error(Errc::invalid_argument, "Device::wrap_stream", label_,
-                "the null handle is the legacy default stream, which cannot be owned; borrow it");
+                "the handle is a default stream, which nobody owns; borrow it");
   }
-  return do_wrap_stream(handle, ownership, std::move(keep_alive));
+  return stream;
 }
 
 // --- Events -----------------------------------------------------------------------------------------------------------
