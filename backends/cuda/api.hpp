@@ -115,6 +115,8 @@ class Api : public Symbols {
   bool objects_need_current() const noexcept { return driver_version_ < 13000; }
   /// Whether a batch is several calls, which a lock keeps together.
   static constexpr bool orders_submissions() noexcept { return false; }
+  /// Whether a cooperative launch on a stream that captures would be carried out at once.
+  static constexpr bool refuses_cooperative_capture() noexcept { return false; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
 
@@ -128,6 +130,7 @@ class Api : public Symbols {
   // --- Streams --------------------------------------------------------------------------------------------------------
 
   static StreamHandle legacy_stream() noexcept { return CU_STREAM_LEGACY; }
+  static bool is_legacy_stream(StreamHandle stream) noexcept { return stream == nullptr || stream == CU_STREAM_LEGACY; }
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
@@ -149,6 +152,8 @@ class Api : public Symbols {
            (options.blocking_sync ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0U) |
            (options.interprocess ? unsigned{CU_EVENT_INTERPROCESS} : 0U);
   }
+  /// The event's own flags say how the thread waits.
+  Result synchronize_event(EventHandle event, bool) const { return EventSynchronize(event); }
   Result record_external(EventHandle event, StreamHandle stream) const {
     return EventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL);
   }

@@ -125,8 +125,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::stream_priorities, {}, WEIR_WHEN(STREAM_PRIORITIES_SUPPORTED));
   rules.decide(Feature::stream_id, {WEIR_HAS(StreamGetId, cuStreamGetId, 12000)});
   const auto attributes = {WEIR_HAS(StreamGetAttribute, cuStreamGetAttribute, 11000),
-                           WEIR_HAS(StreamSetAttribute, cuStreamSetAttribute, 11000),
-                           WEIR_HAS(StreamCopyAttributes, cuStreamCopyAttributes, 11000)};
+                           WEIR_HAS(StreamSetAttribute, cuStreamSetAttribute, 11000)};
   rules.decide(Feature::synchronization_policy, attributes);
   rules.decide(Feature::access_policy_window, attributes, WEIR_WHEN(MAX_ACCESS_POLICY_WINDOW_SIZE));
   rules.decide(Feature::interprocess_events,

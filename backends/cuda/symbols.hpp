@@ -46,7 +46,6 @@
   X(StreamGetId, cuStreamGetId, 12000, optional)                                                                \
   X(StreamGetAttribute, cuStreamGetAttribute, 11000, optional)                                                  \
   X(StreamSetAttribute, cuStreamSetAttribute, 11000, optional)                                                  \
-  X(StreamCopyAttributes, cuStreamCopyAttributes, 11000, optional)                                              \
   X(StreamAddCallback, cuStreamAddCallback, 5000, required)                                                     \
   X(LaunchHostFunc, cuLaunchHostFunc, 10000, required)                                                          \
   X(StreamAttachMemAsync, cuStreamAttachMemAsync, 6000, required)                                               \

@@ -27,9 +27,13 @@ class ConditionalKernel;
 /// A native event that one stream's wrappers share for `wait(Stream&)`.
 template <class Api>
 struct CachedEvent {
-  const Api& api;
-  typename Api::EventHandle handle;
+  CachedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
   ~CachedEvent() { log_failure(api, api.EventDestroy(handle), "while a stream's cached event was destroyed", "weir"); }
+  CachedEvent(const CachedEvent&) = delete;
+  CachedEvent& operator=(const CachedEvent&) = delete;
+
+  const Api& api;
+  const typename Api::EventHandle handle;
 };
 
 /// One device. What it does is the same for each vendor; how the driver is told is `Api`'s.

@@ -44,7 +44,12 @@ StreamPtr GpuDevice<Api>::do_create_stream(bool blocking, int priority) {
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, blocking ? Api::stream_blocking : Api::stream_non_blocking, priority),
         "Device::create_stream", *this);
-  return make<GpuStream<Api>>(*this, handle, StreamKind::owned);
+  try {
+    return make<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking);
+  } catch (...) {
+    log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe());
+    throw;
+  }
 }
 
 template <class Api>
@@ -56,19 +61,19 @@ StreamPtr GpuDevice<Api>::create_body_stream() {
   std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
   });
-  return make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true);
+  return make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true, StreamRole::conditional_body);
 }
 
 template <class Api>
 StreamPtr GpuDevice<Api>::do_create_default_stream() {
   (void)context();
-  return make<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default);
+  return make<GpuStream<Api>>(*this, api_.legacy_stream(), StreamKind::legacy_default, nullptr, false);
 }
 
 template <class Api>
 StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
   (void)context();
-  return make<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default);
+  return make<GpuStream<Api>>(*this, api_.per_thread_stream(), StreamKind::per_thread_default, nullptr, false);
 }
 
 template <class Api>
@@ -76,7 +81,7 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
   const char* const operation = "Device::wrap_stream";
   auto native = static_cast<StreamHandle>(handle);
   StreamKind kind = ownership == Ownership::adopt ? StreamKind::adopted : StreamKind::borrowed;
-  if (handle == nullptr || native == api_.legacy_stream()) {
+  if (api_.is_legacy_stream(native)) {
     kind = StreamKind::legacy_default;
     native = api_.legacy_stream();
   } else if (native == api_.per_thread_stream()) {
@@ -113,9 +118,7 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
 
 template <class Api>
 std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandle stream, bool shared) {
-  const auto make_one = [&] {
-    return std::make_shared<const CachedEvent<Api>>(CachedEvent<Api>{api_, events_->make_native({})});
-  };
+  const auto make_one = [&] { return std::make_shared<const CachedEvent<Api>>(api_, events_->make_native({})); };
   if (!shared) return make_one();
   const std::lock_guard lock(mutex_);
   std::weak_ptr<const CachedEvent<Api>>& slot = cached_events_[stream];

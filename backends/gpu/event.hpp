@@ -62,7 +62,7 @@ class GpuEvent final : public Event {
     if (!counts()) return;
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
-    check(api, api.EventSynchronize(native()), "Event::synchronize", *this);
+    check(api, api.synchronize_event(native(), options().blocking_sync), "Event::synchronize", *this);
   }
 
   double do_elapsed_ms_since(const Event& start) const override {
@@ -80,6 +80,7 @@ class GpuEvent final : public Event {
 
   InterprocessHandle do_interprocess_handle() const override {
     const Api& api = own_device().api();
+    const auto current = own_device().make_current();
     InterprocessHandle handle;
     check(api, api.event_to_handle(native(), handle), "Event::interprocess_handle", *this);
     return handle;

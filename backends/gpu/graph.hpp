@@ -71,7 +71,13 @@ class GpuGraph final : public Graph {
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(mutex_);
+    check_there("Graph");
     function(native());
+  }
+  /// The driver has destroyed it.
+  void lose() noexcept {
+    const std::lock_guard lock(mutex_);
+    lost_ = true;
   }
 
   /// What executables share of it.
@@ -86,7 +92,7 @@ class GpuGraph final : public Graph {
 
  protected:
   ~GpuGraph() override {
-    if (ownership_ == GraphOwnership::of_capture) return;
+    if (ownership_ == GraphOwnership::of_capture || lost_) return;
     log_failure(device_.api(), device_.api().GraphDestroy(native()), "while a graph was destroyed", device_.describe());
   }
 
@@ -105,6 +111,13 @@ class GpuGraph final : public Graph {
     std::vector<HostNode> host_functions;  // those that Weir captured, also in child graphs
     bool allocates = false;
   };
+  void check_there(const char* operation) const {
+    if (lost_) {
+      throw Error(Errc::capture_invalidated, operation, describe(),
+                  "the graph is gone: a capture that continued it failed, and the driver destroyed it with the capture; capture "
+                  "it anew");
+    }
+  }
   std::vector<NodeHandle> nodes_of(Handle graph) const;
   std::vector<std::pair<NodeHandle, NodeHandle>> edges() const;
   void look_through(Handle graph, Contents& contents) const;
@@ -114,7 +127,8 @@ class GpuGraph final : public Graph {
 
   GpuDevice<Api>& device_;
   GraphOwnership ownership_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows, and the native graph
+  bool lost_ = false;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 

@@ -43,6 +43,7 @@ std::vector<std::pair<typename Api::NodeHandle, typename Api::NodeHandle>> GpuGr
 template <class Api>
 std::size_t GpuGraph<Api>::do_node_count() const {
   const std::lock_guard lock(mutex_);
+  check_there("Graph::node_count");
   std::size_t count = 0;
   check(device_.api().GraphGetNodes(native(), nullptr, &count), "Graph::node_count");
   return count;
@@ -51,6 +52,7 @@ std::size_t GpuGraph<Api>::do_node_count() const {
 template <class Api>
 Topology GpuGraph<Api>::do_topology() const {
   const std::lock_guard lock(mutex_);
+  check_there("Graph::topology");
   Topology topology;
   std::unordered_map<NodeHandle, std::uint32_t> numbers;
   for (const NodeHandle node : nodes_of(native())) {
@@ -81,6 +83,7 @@ std::string GpuGraph<Api>::do_debug_dot() const {
   } remove{path};
   {
     const std::lock_guard lock(mutex_);
+    check_there(operation);
     check(device_.api().GraphDebugDotPrint(native(), path.c_str(), 0), operation);
   }
   std::ifstream in(path);
@@ -90,6 +93,7 @@ std::string GpuGraph<Api>::do_debug_dot() const {
 template <class Api>
 GraphPtr GpuGraph<Api>::do_clone() const {
   const std::lock_guard lock(mutex_);
+  check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
   return make<GpuGraph>(device_, copy, GraphOwnership::own);
@@ -100,6 +104,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
 template <class Api>
 std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
   const std::lock_guard lock(mutex_);
+  check_there("Graph::instantiate");
   if (auto existing = template_.lock()) return existing;
   auto made = std::make_shared<GraphTemplate<Api>>(device_.api(), GraphPtr(const_cast<GpuGraph*>(this)), native());
   template_ = made;
@@ -110,6 +115,7 @@ template <class Api>
 std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
   std::shared_ptr<GraphTemplate<Api>> shared;  // outlives the lock: it may be the last to hold this graph
   const std::lock_guard lock(mutex_);
+  check_there("Stream::resume_capture");
   shared = template_.lock();
   if (shared) check(shared->become_copy(), "Stream::resume_capture");
   template_.reset();
@@ -148,6 +154,7 @@ template <class F>
 void GpuGraph<Api>::with_host_functions_bound(const char* operation, F&& use) const {
   const Api& api = device_.api();
   const std::lock_guard lock(mutex_);
+  check_there(operation);
   Contents contents;
   look_through(native(), contents);
   if (contents.host_functions.empty()) {

@@ -18,16 +18,21 @@ class GpuGraph;
 template <class Api>
 class GraphTemplate;
 
-/// A stream. The members are defined, by subject, in stream.inl, stream_capture.inl, stream_memory.inl and
-/// stream_attributes.inl.
+enum class StreamRole : std::uint8_t {
+  general,
+  conditional_body,  ///< captures the body of a conditional node, and nothing else
+};
+
+/// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public Stream {
  public:
   using Handle = typename Api::StreamHandle;
   using Device_ = GpuDevice<Api>;
 
-  /// `is_body`: captures the body of a conditional node.
-  GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {}, bool is_body = false);
+  /// `non_blocking`: where it is known.
+  GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
+            std::optional<bool> non_blocking = {}, StreamRole role = StreamRole::general);
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
@@ -36,15 +41,19 @@ class GpuStream final : public Stream {
   /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
   class Submission {
    public:
-    explicit Submission(const GpuStream& stream) {
+    enum class Order : std::uint8_t {
+      kept,  ///< nothing of another thread's comes in between, where that takes a lock
+      none,  ///< for calls that submit nothing, and may last
+    };
+    explicit Submission(const GpuStream& stream, Order order = Order::kept) {
       if (stream.plain_) [[likely]] return;
-      prepare(stream);
+      prepare(stream, order);
     }
 
    private:
-    void prepare(const GpuStream& stream);
+    void prepare(const GpuStream& stream, Order order);
     std::optional<typename Api::Current> current_;
-    std::unique_lock<std::mutex> order_;
+    std::unique_lock<std::recursive_mutex> order_;
   };
 
   /// A capture as the driver tells of it.
@@ -120,6 +129,9 @@ class GpuStream final : public Stream {
   void check(Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
   }
+  void refuse_while_capturing(const char* operation) const;
+  void learn_id() const;
+  void learn_non_blocking() const;
   typename Api::EventHandle waited_for();
   void keep_in_capture(const Capture& capture, const RefCounted& object);
   void keep_module_in_capture(const Capture& capture, const Module& module);
@@ -132,17 +144,18 @@ class GpuStream final : public Stream {
   const Api& api_;
   // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
   const bool plain_;
-  const bool is_body_;
+  const StreamRole role_;
   const Ptr<HostErrors> errors_;
-  mutable std::mutex order_;  // held around submissions where batches are several calls to the driver
+  // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
+  mutable std::recursive_mutex order_;
 
   // The event by which other streams wait for this one; kept alive by the pointer beside it, which is set before.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
   std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
 
-  // What a driver does not tell while the stream captures, asked once.
-  mutable std::atomic<std::uint64_t> id_{0};
-  mutable std::atomic<int> non_blocking_{-1};
+  // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
+  mutable std::atomic<std::uint64_t> id_{0};         // 0: not known
+  mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
   std::mutex capture_mutex_;  // guards what follows
   GraphPtr resumed_;          // the graph that a capture continues

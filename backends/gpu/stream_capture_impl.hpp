@@ -69,7 +69,7 @@ void GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) 
 template <class Api>
 GraphPtr GpuStream<Api>::do_end_capture() {
   const char* const operation = "Stream::end_capture";
-  if (is_body_) {
+  if (role_ == StreamRole::conditional_body) {
     throw Error(Errc::capture_unmatched, operation, describe(),
                 "this stream captures the body of a conditional node, which ends when the function that captures it returns");
   }
@@ -82,7 +82,8 @@ GraphPtr GpuStream<Api>::do_end_capture() {
   const Submission submission(*this);
   const auto result = api_.StreamEndCapture(native(), &graph);
   if (result != Api::success) {
-    if (graph != nullptr && !resumed) api_.GraphDestroy(graph);
+    // A graph that is being continued is the capture's, and the driver destroys it with a capture that fails.
+    if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();
     check(result, operation);
   }
   if (resumed) return resumed;

@@ -11,20 +11,26 @@ namespace weir::gpu {
 
 template <class Api>
 GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
-                          bool is_body)
+                          std::optional<bool> non_blocking, StreamRole role)
     : Stream(device, handle, kind, std::move(keep_alive)),
       device_(device),
       api_(device.api()),
       plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
              kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
-      is_body_(is_body),
-      errors_(make<HostErrors>()) {}
+      role_(role),
+      errors_(make<HostErrors>()) {
+  if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
+  // What is wrapped may be capturing, and then the driver would end the capture rather than tell.
+  if (kind != StreamKind::owned && capture().status != CaptureStatus::none) return;
+  learn_id();
+  if (!non_blocking) learn_non_blocking();
+}
 
 template <class Api>
-void GpuStream<Api>::Submission::prepare(const GpuStream& stream) {
+void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
   // The default streams' handles mean those of the current device.
   current_.emplace(stream.api_, stream.device_.context());
-  if (stream.api_.orders_submissions()) order_ = std::unique_lock(stream.order_);
+  if (order == Order::kept && stream.api_.orders_submissions()) order_ = std::unique_lock(stream.order_);
 }
 
 template <class Api>
@@ -43,27 +49,51 @@ void* GpuStream<Api>::do_native_context() const {
 }
 
 template <class Api>
-std::uint64_t GpuStream<Api>::do_id() const {
-  std::uint64_t id = id_.load(std::memory_order_relaxed);
-  if (id != 0) return id;
-  const Submission submission(*this);
-  const CaptureModeScope<Api> relaxed(api_);
-  check(api_.stream_id(native(), id), "Stream::id");
+void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
+  if (capture().status == CaptureStatus::none) return;
+  throw Error(Errc::capture_unsupported, operation, describe(),
+              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask once "
+              "the capture has ended; the capture goes on");
+}
+
+template <class Api>
+void GpuStream<Api>::learn_id() const {
+  std::uint64_t id = 0;
+  if (device_.supports(Feature::stream_id)) {
+    const Submission submission(*this);
+    check(api_.stream_id(native(), id), "Stream::id");
+  } else {
+    // Far from any number that a driver could give.
+    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
+    id = ++last;
+  }
   id_.store(id, std::memory_order_relaxed);
-  return id;
+}
+
+template <class Api>
+std::uint64_t GpuStream<Api>::do_id() const {
+  if (id_.load(std::memory_order_relaxed) == 0) {
+    refuse_while_capturing("Stream::id");
+    learn_id();
+  }
+  return id_.load(std::memory_order_relaxed);
+}
+
+template <class Api>
+void GpuStream<Api>::learn_non_blocking() const {
+  const Submission submission(*this);
+  unsigned flags = 0;
+  check(api_.stream_flags(native(), flags), "Stream::is_non_blocking");
+  non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_non_blocking() const {
-  int known = non_blocking_.load(std::memory_order_relaxed);
-  if (known < 0) {
-    const Submission submission(*this);
-    unsigned flags = 0;
-    check(api_.stream_flags(native(), flags), "Stream::is_non_blocking");
-    known = (flags & Api::stream_non_blocking) != 0 ? 1 : 0;
-    non_blocking_.store(known, std::memory_order_relaxed);
+  if (non_blocking_.load(std::memory_order_relaxed) < 0) {
+    refuse_while_capturing("Stream::is_non_blocking");
+    learn_non_blocking();
   }
-  return known != 0;
+  return non_blocking_.load(std::memory_order_relaxed) != 0;
 }
 
 template <class Api>
@@ -78,13 +108,13 @@ int GpuStream<Api>::do_priority() const {
 
 template <class Api>
 void GpuStream<Api>::do_synchronize() {
-  const Submission submission(*this);
+  const Submission submission(*this, Submission::Order::none);
   check(api_.StreamSynchronize(native()), "Stream::synchronize");
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_complete() const {
-  const Submission submission(*this);
+  const Submission submission(*this, Submission::Order::none);
   const auto result = api_.StreamQuery(native());
   if (result == Api::not_ready) return false;
   check(result, "Stream::is_complete");

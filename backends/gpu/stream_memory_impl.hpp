@@ -190,10 +190,14 @@ void GpuStream<Api>::do_set_access_policy_window(const AccessPolicyWindow& windo
   check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
 }
 
+/// One by one: the driver's own way of copying takes the priority along.
 template <class Api>
 void GpuStream<Api>::do_copy_attributes(const Stream& other) {
-  const Submission submission(*this);
-  check(api_.StreamCopyAttributes(native(), static_cast<const GpuStream&>(other).native()), "Stream::copy_attributes");
+  const auto& source = static_cast<const GpuStream&>(other);
+  if (device_.supports(Feature::synchronization_policy)) {
+    do_set_synchronization_policy(source.do_synchronization_policy());
+  }
+  if (device_.supports(Feature::access_policy_window)) do_set_access_policy_window(source.do_access_policy_window());
 }
 
 }  // namespace weir::gpu
