@@ -27,9 +27,12 @@ std::uint32_t default_block(std::uint64_t file_bytes) {
 // A GPU wants thousands of blocks at a time; where the device shares its memory with the host, a chunk that fits the cache
 // is better. A small file is cut into several chunks all the same, so that reading, copying and counting overlap.
 std::size_t default_chunk(std::uint64_t file_bytes, const weir::Device& device) {
-  const std::size_t most = device.properties().integrated ? std::size_t{2} << 20 : std::size_t{32} << 20;
+  const std::size_t most = device.properties().integrated ? std::size_t{2} << 20 : std::size_t{16} << 20;
   return std::clamp(static_cast<std::size_t>(std::bit_floor(file_bytes / 16 + 1)), least_chunk, most);
 }
+
+// Enough to keep up with a PCIe bus, and some processors left over for the thread that submits and for the driver's.
+unsigned default_readers() { return std::clamp(std::thread::hardware_concurrency() * 3 / 4, 2U, 12U); }
 
 }  // namespace
 
@@ -51,8 +54,7 @@ Plan make_plan(const Choices& choices, std::uint64_t file_bytes, const weir::Dev
         fmt::format("--chunk {}: must be a power of two from {} to {}", plan.chunk_bytes, least_chunk, greatest_chunk));
   }
   plan.slots = choices.slots ? choices.slots : 4;
-  const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
-  plan.readers = choices.readers ? choices.readers : std::min(16U, processors);
+  plan.readers = choices.readers ? choices.readers : default_readers();
   plan.piece_bytes =
       std::clamp<std::size_t>(std::bit_floor(plan.chunk_bytes / plan.readers), least_chunk, std::size_t{1} << 20);
 
