@@ -81,12 +81,12 @@ void check_image(const ElfImage& image) {
   }
 }
 
-template <class Names>
-std::string list(const Names& names) {
+std::string list(std::vector<std::string_view> names) {
   constexpr std::size_t most = 20;
+  std::sort(names.begin(), names.end());
   std::string text;
   std::size_t count = 0;
-  for (const auto& name : names) {
+  for (const std::string_view name : names) {
     if (count++ == most) return text + ", …";
     if (!text.empty()) text += ", ";
     text += name;

@@ -28,8 +28,8 @@ WEIR_API std::string to_string(const Dim3&);
 
 /// The shape of a launch.
 struct LaunchConfig {
-  Dim3 grid;                            ///< blocks
-  Dim3 block;                           ///< threads in a block
+  Dim3 grid{};                          ///< blocks
+  Dim3 block{};                         ///< threads in a block
   std::uint32_t shared_memory_bytes = 0;///< dynamic shared memory of each block
   bool cooperative = false;             ///< all blocks can wait for each other. Feature `cooperative_launch`
 };

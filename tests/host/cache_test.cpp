@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/kernel_cache.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+namespace weir::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+Image image_of(std::string_view text) {
+  Image image(text.size());
+  std::memcpy(image.data(), text.data(), text.size());
+  return image;
+}
+
+CacheKey key_of(std::string_view text) { return CacheKeyBuilder().add(text).key(); }
+
+fs::path entry(const TemporaryFolder& folder, const CacheKey& key) { return folder.path() + "/host/" + key.hex() + ".module"; }
+
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+// What a block says on standard error.
+template <class F>
+std::string log_of(F&& f) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/log";
+  std::fflush(stderr);
+  const FileDescriptor before(::dup(2));
+  REQUIRE(::freopen(file.c_str(), "w", stderr) != nullptr);
+  f();
+  std::fflush(stderr);
+  ::dup2(before.number(), 2);
+  std::ifstream log(file);
+  return {std::istreambuf_iterator<char>(log), {}};
+}
+
+TEST_CASE("keys depend on every part and on where parts end") {
+  CHECK(key_of("a") == key_of("a"));
+  CHECK(key_of("a") != key_of("b"));
+  CHECK(CacheKeyBuilder().add("ab").add("c").key() != CacheKeyBuilder().add("a").add("bc").key());
+  CHECK(CacheKeyBuilder().add("").key() != CacheKeyBuilder().key());
+  CHECK(key_of("a").hex().size() == 32);
+}
+
+TEST_CASE("what is stored is found, by this cache and by the next") {
+  const TemporaryFolder folder;
+  const CacheKey key = key_of("k");
+  {
+    KernelCache cache(folder.path());
+    CHECK_FALSE(cache.find(key));
+    cache.store(key, image_of("image"));
+    CHECK(cache.find(key) == image_of("image"));
+  }
+  CHECK(KernelCache(folder.path()).find(key) == image_of("image"));
+  CHECK_FALSE(KernelCache(folder.path()).find(key_of("other")));
+  struct stat status {};
+  REQUIRE(::stat((folder.path() + "/host").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0700);
+  REQUIRE(::stat(entry(folder, key).c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("a folder and its parents are made") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path() + "/a/b/c");
+  cache.store(key_of("k"), image_of("image"));
+  CHECK(fs::is_directory(folder.path() + "/a/b/c/host"));
+}
+
+TEST_CASE("a damaged entry is dropped, told of, and never given out") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  const CacheKey key = key_of("k");
+  const fs::path file = entry(folder, key);
+  const auto damaged = [&](auto&& damage) {
+    cache.store(key, image_of("an image of some length"));
+    damage();
+    std::optional<Image> found;
+    const std::string log = log_of([&] { found = cache.find(key); });
+    CHECK_FALSE(found);
+    CHECK(test::has(log, key.hex()));
+    CHECK_FALSE(fs::exists(file));
+    cache.store(key, image_of("again"));
+    CHECK(cache.find(key) == image_of("again"));
+  };
+  const auto overwrite = [&](std::streamoff at, char byte) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(at);
+    stream.put(byte);
+  };
+  SUBCASE("cut short") { damaged([&] { fs::resize_file(file, fs::file_size(file) - 1); }); }
+  SUBCASE("longer") { damaged([&] { fs::resize_file(file, fs::file_size(file) + 1); }); }
+  SUBCASE("empty") { damaged([&] { fs::resize_file(file, 0); }); }
+  SUBCASE("a piece of the header") { damaged([&] { fs::resize_file(file, 20); }); }
+  SUBCASE("one byte of the image") { damaged([&] { overwrite(60, '\x7f'); }); }
+  SUBCASE("the magic") { damaged([&] { overwrite(0, 'X'); }); }
+  SUBCASE("the length, saying more than memory holds") { damaged([&] { overwrite(23, '\x7f'); }); }
+  SUBCASE("another key's entry under this name") {
+    damaged([&] {
+      cache.store(key_of("other"), image_of("other"));
+      fs::rename(entry(folder, key_of("other")), file);
+    });
+  }
+}
+
+TEST_CASE("an entry that is a link or a folder is not followed") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  cache.store(key_of("other"), image_of("other"));
+  fs::create_symlink(entry(folder, key_of("other")), entry(folder, key_of("k")));
+  CHECK_FALSE(cache.find(key_of("k")));
+  fs::create_directory(entry(folder, key_of("d")));
+  CHECK_FALSE(cache.find(key_of("d")));
+}
+
+TEST_CASE("a folder that others may use is not used, and a warning says so once") {
+  const TemporaryFolder folder;
+  const std::string own = folder.path() + "/host";
+  fs::create_directory(own);
+  fs::permissions(own, fs::perms::owner_all | fs::perms::others_write);
+  const std::string log = log_of([&] {
+    KernelCache cache(folder.path());
+    cache.store(key_of("k"), image_of("image"));
+    CHECK(cache.find(key_of("k")) == image_of("image"));  // from memory
+    cache.store(key_of("l"), image_of("image"));
+  });
+  CHECK(test::has(log, own));
+  CHECK(test::has(log, "WEIR_CACHE_DIR"));
+  CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+  CHECK(files_in(own) == 0);
+}
+
+TEST_CASE("a link in the folder's place is not used") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() + "/elsewhere");
+  fs::create_directory_symlink(folder.path() + "/elsewhere", folder.path() + "/host");
+  CHECK(test::has(log_of([&] { KernelCache(folder.path()).store(key_of("k"), image_of("image")); }), "/host"));
+  CHECK(files_in(folder.path() + "/elsewhere") == 0);
+}
+
+TEST_CASE("without a usable folder entries are kept in memory") {
+  const TemporaryFolder folder;
+  { std::ofstream file(folder.path() + "/file"); }
+  for (const auto& place : {std::optional<std::string>(), std::optional<std::string>(folder.path() + "/file"),
+                            std::optional<std::string>("/proc/weir")}) {
+    std::optional<Image> found;
+    const std::string log = log_of([&] {
+      KernelCache cache(place);
+      cache.store(key_of("k"), image_of("image"));
+      cache.store(key_of("l"), image_of("image"));
+      found = cache.find(key_of("k"));
+    });
+    CHECK(found == image_of("image"));
+    CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a folder that is gone while the cache is open does no harm") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path());
+  fs::remove_all(folder.path() + "/host");
+  std::optional<Image> found;
+  const std::string log = log_of([&] {
+    cache.store(key_of("k"), image_of("image"));
+    found = cache.find(key_of("k"));
+  });
+  CHECK(found == image_of("image"));
+  CHECK(test::has(log, "writing to"));
+}
+
+TEST_CASE("what was not used for longest goes first, and abandoned files with it") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path(), 4000);
+  const Image image(900);
+  const auto age = [&](const fs::path& file, int hours) {
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  for (const char* name : {"a", "b", "c"}) cache.store(key_of(name), image);
+  age(entry(folder, key_of("a")), 30);
+  age(entry(folder, key_of("b")), 20);
+  age(entry(folder, key_of("c")), 10);
+  const fs::path abandoned = folder.path() + "/host/new-1-1", recent = folder.path() + "/host/new-1-2";
+  for (const fs::path& file : {abandoned, recent}) std::ofstream(file) << "unfinished";
+  age(abandoned, 2);
+  CHECK(cache.find(key_of("a")));  // used just now
+  cache.store(key_of("d"), image);
+  cache.store(key_of("e"), image);  // over 4000 bytes: down to 3000
+  CHECK_FALSE(cache.find(key_of("b")));
+  CHECK_FALSE(cache.find(key_of("c")));
+  for (const char* name : {"a", "d", "e"}) CHECK(cache.find(key_of(name)));
+  CHECK_FALSE(fs::exists(abandoned));
+  CHECK(fs::exists(recent));
+}
+
+TEST_CASE("many threads share a folder") {
+  const TemporaryFolder folder;
+  KernelCache one(folder.path()), two(folder.path());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      KernelCache& cache = t % 2 == 0 ? one : two;
+      for (int i = 0; i < 100; ++i) {
+        const std::string text = std::to_string(i % 10);
+        cache.store(key_of(text), image_of("image " + text));
+        if (cache.find(key_of(text)) != image_of("image " + text)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(files_in(folder.path() + "/host") == 10);
+}
+
+}  // namespace
+}  // namespace weir::host

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
+
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+/// What Device::compile says where it cannot.
+namespace weir::test {
+namespace {
+
+TEST_CASE("the compiler's message comes with the user's name and line") {
+  CompileOptions options;
+  options.name = "filters/blur.cu";
+  const Error error = compile_error("#define SCALE 2\n\nextern \"C\" __global__ void k(float* x) {\n  x[0] = SCALE * unknown_name;\n}\n", options);
+  CHECK(error.errc() == Errc::compilation_failed);
+  CHECK(has(error.what(), "filters/blur.cu did not compile with /"));
+  CHECK(has(error.what(), "filters/blur.cu:4:"));
+  CHECK(has(error.what(), "unknown_name"));
+  CHECK(has(error.what(), "x[0] = 2 * unknown_name;"));  // the line is shown
+  CHECK(error.object() == "host:0");
+}
+
+TEST_CASE("any name will do") {
+  for (const char* name : {"/nosuch/a.cu", "../a.cu", "a \"quoted\" name\\.cu", "<kernel>", "", "a/", "ünïcode.cu"}) {
+    CAPTURE(name);
+    CompileOptions options;
+    options.name = name;
+    CHECK_NOTHROW(host().compile("extern \"C\" __global__ void k() {}", options));
+    CHECK(has(compile_error("\nint x = unknown_name;", options).what(), ":2:"));
+  }
+  CompileOptions options;
+  options.name = "two\nlines";
+  CHECK(compile_error("", options).errc() == Errc::invalid_argument);
+}
+
+TEST_CASE("a header's mistake is told by the header's name") {
+  const host::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/broken.h") << "\nint x = unknown_name;\n";
+  CompileOptions options;
+  options.include_directories = {folder.path()};
+  CHECK(has(compile_error("#include \"broken.h\"\n", options).what(), folder.path() + "/broken.h:2:"));
+  CHECK(has(compile_error("#include \"absent.h\"\n", options).what(), "absent.h"));
+  CHECK(has(compile_error("\n#error not for the host\n").what(), "kernel.cu:2:"));
+}
+
+TEST_CASE("a function that is nowhere is found out when compiling") {
+  const Error error = compile_error("__device__ int absent(int); extern \"C\" __global__ void k(int* x) { *x = absent(1); }");
+  CHECK(error.errc() == Errc::compilation_failed);
+  CHECK(has(error.what(), "absent(int)"));
+}
+
+TEST_CASE("a kernel's signature is checked in the user's words") {
+  const auto says = [](const char* source, const char* text) {
+    const Error error = compile_error(source);
+    CHECK(error.errc() == Errc::compilation_failed);
+    CAPTURE(error.what());
+    CHECK(has(error.what(), "kernel.cu:2:"));
+    CHECK(has(error.what(), text));
+    CHECK_FALSE(has(error.what(), "<weir prelude>"));
+  };
+  says("\nextern \"C\" __global__ int k() { return 1; }", "returns void");
+  says("\nextern \"C\" __global__ void k(int& x) { x = 1; }", "not by reference");
+  says("struct S { S(const S&); };\nextern \"C\" __global__ void k(S s) {}", "trivially copyable");
+  says("\n__global__ void k(int* x) {}", "C++ linkage");
+  says("\ntemplate <class T> __global__ void k(T* x) {}", "template");
+  says("\nextern \"C\" __global__ void k(int* x) { throw 1; }", "exception");
+}
+
+TEST_CASE("what the host lacks is refused with the feature's reason") {
+  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  s[threadIdx.x] = 1;\n  __syncthreads();\n}");
+  CHECK(error.errc() == Errc::unsupported);
+  CHECK(has(error.what(), "kernel.cu:2: error: '__shared__'"));
+  CHECK(has(error.what(), "block_cooperation"));
+  CHECK(has(error.what(), host().feature(Feature::block_cooperation).reason));
+  CHECK_NOTHROW(host().compile("#ifdef NEVER\n__shared__ int x;\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
+}
+
+TEST_CASE("options that cannot be honoured are invalid arguments") {
+  const auto extra = [](std::vector<std::string> options) {
+    CompileOptions all;
+    all.extra = std::move(options);
+    return all;
+  };
+  CHECK(compile_error("", extra({"--gpu-architecture=sm_90"})).errc() == Errc::invalid_argument);
+  CHECK(compile_error("", extra({"-o", "x"})).errc() == Errc::invalid_argument);
+  const Error unknown = compile_error("", extra({"--no-such-option-at-all"}));
+  CHECK(unknown.errc() == Errc::compilation_failed);
+  CHECK(has(unknown.what(), "no-such-option-at-all"));
+  CHECK_NOTHROW(host().compile("extern \"C\" __global__ void k() {}\n#ifndef GIVEN\n#error missing\n#endif", extra({"-DGIVEN", "-O1"})));
+}
+
+TEST_CASE("without a compiler the error says what was tried") {
+  const Variable chosen("WEIR_HOST_CXX", "/nosuch/compiler");
+  const Error error = compile_error("extern \"C\" __global__ void k() {}");
+  CHECK(error.errc() == Errc::compiler_not_found);
+  CHECK(has(error.what(), "/nosuch/compiler"));
+}
+
+TEST_CASE("without a place for temporary files the error names it") {
+  const Variable place("TMPDIR", "/nosuch/folder");
+  const Error error = compile_error("extern \"C\" __global__ void never_compiled_before() {}");
+  CHECK(error.errc() == Errc::backend_failure);
+  CHECK(has(error.what(), "/nosuch/folder"));
+  CHECK(has(error.what(), "TMPDIR"));
+}
+
+TEST_CASE("a compiler that is killed, and one that writes nothing") {
+  const host::TemporaryFolder folder;
+  const std::string path = folder.path() + "/c++";
+  const Variable chosen("WEIR_HOST_CXX", path.c_str());
+  const auto program = [&](const char* action) {
+    std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && { echo c++ 1; exit; }\n" << action << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  };
+  program("kill -9 $$");
+  CHECK(has(compile_error("int a;").what(), "ended by signal 9"));
+  program("exit 0");
+  CHECK(has(compile_error("int b;").what(), "wrote nothing"));
+}
+
+TEST_CASE("temporary files are gone afterwards, whatever happened") {
+  const host::TemporaryFolder folder;
+  const Variable place("TMPDIR", folder.path().c_str());
+  host().compile("extern \"C\" __global__ void leaves_nothing() {}");
+  compile_error("int x = unknown_name;");
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/compiler.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "backends/host/kernel.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+namespace weir::host {
+namespace {
+
+using test::has;
+using test::Variable;
+
+// A program that says a version and nothing else.
+std::string make_program(const std::string& folder, const std::string& name, const std::string& says, int status = 0) {
+  const std::string path = folder + "/" + name;
+  std::ofstream(path) << "#!/bin/sh\necho '" << says << "'\nexit " << status << "\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+std::string reason() {
+  try {
+    return "found " + find_compiler().path;
+  } catch (const NoCompiler& none) {
+    return none.what();
+  }
+}
+
+bool contains(const std::vector<std::string>& flags, const std::string& flag) {
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+TEST_CASE("the first of c++, g++ and clang++ in PATH is taken") {
+  const TemporaryFolder one, two;
+  const std::string path = "relative::.:" + one.path() + ":" + two.path();
+  const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", path.c_str());
+  CHECK(has(reason(), "none of c++, g++, clang++ can be used from " + one.path() + ":" + two.path()));
+  CHECK(has(reason(), "WEIR_HOST_CXX"));
+  const std::string clang = make_program(one.path(), "clang++", "Debian clang version 14");
+  CHECK(find_compiler().path == clang);
+  CHECK_FALSE(find_compiler().is_gcc);
+  const std::string cxx = make_program(two.path(), "c++", "c++ 12.2\nFree Software Foundation");
+  CHECK(find_compiler().path == cxx);
+  CHECK(find_compiler().is_gcc);
+  CHECK(find_compiler().version == "c++ 12.2");
+}
+
+TEST_CASE("one that does not work is passed over, and named if there is no other") {
+  const TemporaryFolder folder;
+  const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", folder.path().c_str());
+  const std::string broken = make_program(folder.path(), "c++", "no", 7);
+  CHECK(has(reason(), "'" + broken + " --version' failed with status 7: no"));
+  std::ofstream(folder.path() + "/g++") << "text";
+  CHECK(has(reason(), folder.path() + "/g++: Permission denied"));
+  const std::string clang = make_program(folder.path(), "clang++", "clang version 14");
+  CHECK(find_compiler().path == clang);
+}
+
+TEST_CASE("a compiler that was named is that one or none") {
+  const TemporaryFolder folder;
+  {
+    const Variable chosen("WEIR_HOST_CXX", "/nosuch/c++");
+    CHECK(has(reason(), "WEIR_HOST_CXX names no C++ compiler: /nosuch/c++: No such file or directory"));
+    bool found = true;
+    CHECK(has(describe_compiler(found), "/nosuch/c++"));
+    CHECK_FALSE(found);
+  }
+  for (const char* value : {"", "g++", "./g++"}) {
+    const Variable chosen("WEIR_HOST_CXX", value);
+    try {
+      find_compiler();
+      FAIL("found one");
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::invalid_environment);
+    }
+  }
+  const std::string mine = make_program(folder.path(), "mine", "mine 1");
+  const Variable chosen("WEIR_HOST_CXX", mine.c_str());
+  bool found = false;
+  CHECK(describe_compiler(found) == "mine 1, " + mine);
+  CHECK(found);
+}
+
+TEST_CASE("a compiler that was replaced is asked again") {
+  const TemporaryFolder folder;
+  const std::string path = make_program(folder.path(), "c++", "c++ 1");
+  const Variable chosen("WEIR_HOST_CXX", path.c_str());
+  const Compiler first = find_compiler();
+  CHECK(find_compiler().identity == first.identity);
+  make_program(folder.path(), "c++", "c++ 2, longer");
+  const Compiler second = find_compiler();
+  CHECK(second.version == "c++ 2, longer");
+  CHECK(second.identity != first.identity);
+}
+
+TEST_CASE("options become flags") {
+  Compiler gcc{.path = "/c++", .version = "", .identity = "", .is_gcc = true}, clang{.path = "/c++", .version = "", .identity = "", .is_gcc = false};
+  CompileOptions options;
+  options.cxx_standard = 14;
+  options.include_directories = {"/one", "/two words"};
+  options.extra = {"-funroll-loops", "-include", "x.h"};
+  const auto flags = compiler_flags(gcc, options);
+  for (const char* flag : {"-std=c++14", "-O3", "-I/one", "-I/two words", "-funroll-loops", "-fno-gnu-unique"}) CHECK(contains(flags, flag));
+  CHECK(flags.back() == "x.h");
+  CHECK_FALSE(contains(flags_after_preprocessing(flags), "-include"));
+  CHECK_FALSE(contains(flags_after_preprocessing(flags), "x.h"));
+  CHECK_FALSE(contains(compiler_flags(clang, options), "-fno-gnu-unique"));
+  for (const Compiler& compiler : {gcc, clang}) {
+    CHECK_FALSE(contains(compiler_flags(compiler, {}), "-fassociative-math"));
+    CHECK(contains(compiler_flags(compiler, {.fast_math = true}), "-fassociative-math"));
+    CHECK_FALSE(contains(compiler_flags(compiler, {.fast_math = true}), "-ffast-math"));
+    CHECK(contains(compiler_flags(compiler, {.debug = true}), "-O0"));
+    CHECK_FALSE(contains(compiler_flags(compiler, {.debug = true}), "-O3"));
+  }
+}
+
+TEST_CASE("options that cannot be honoured are refused by name") {
+  const Compiler compiler{.path = "/c++", .version = "", .identity = "", .is_gcc = true};
+  const auto refusal = [&](std::vector<std::string> extra) -> std::string {
+    CompileOptions options;
+    options.extra = std::move(extra);
+    try {
+      compiler_flags(compiler, options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* option : {"--gpu-architecture=sm_90", "-arch=sm_90", "--offload-arch=gfx90a", "-use_fast_math", "--fmad=false", "-lineinfo", "-G"}) {
+    CHECK(has(refusal({option}), std::string("'") + option + "' is one of NVRTC or HIPRTC"));
+  }
+  for (const char* option : {"-o", "-oout", "-c", "-E", "-xc", "-MD", "@file", "file.cpp", "", "-shared"}) {
+    CHECK(has(refusal({option}), std::string("'") + option + "' cannot be an extra option"));
+  }
+  CHECK(has(refusal({"-O2", "-include"}), "'-include' lacks its value"));
+  CHECK(refusal({"-O2", "-include", "/x.h", "-Garbage", "-DX=1", "-march=x86-64", "--param", "x=1"}).empty());
+  CHECK_THROWS_AS(compiler_flags(compiler, {.include_directories = {"relative"}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace weir::host

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+#include "backends/host/kernel.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+/// What kernel source may say, and what it then does.
+namespace weir::test {
+namespace {
+
+TEST_CASE("every thread of a grid of three dimensions runs once, and sees its place") {
+  const auto module = host().compile(R"(
+extern "C" __global__ void places(unsigned int* counts, unsigned int* wrong) {
+  const unsigned int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  const unsigned int z = blockIdx.z * blockDim.z + threadIdx.z;
+  const unsigned int width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
+  counts[(z * height + y) * width + x] += 1 + x + 100 * y + 10000 * z;
+  if (blockDim.x != 3 || blockDim.y != 2 || blockDim.z != 5 || gridDim.x != 7 || gridDim.y != 4 || gridDim.z != 2) ++*wrong;
+  if (threadIdx.x >= 3 || threadIdx.y >= 2 || threadIdx.z >= 5 || blockIdx.x >= 7 || blockIdx.y >= 4 || blockIdx.z >= 2) ++*wrong;
+})");
+  const unsigned width = 21, height = 8, depth = 10;
+  const auto counts = upload(std::vector<unsigned>(width * height * depth)), wrong = upload(std::vector<unsigned>(1));
+  launch(module->kernel("places"), {.grid = {7, 4, 2}, .block = {3, 2, 5}}, counts, wrong);
+  CHECK(wrong.data()[0] == 0);
+  for (unsigned i = 0; i < counts.size(); ++i) {
+    CHECK(counts.data()[i] == 1 + i % width + 100 * (i / width % height) + 10000 * (i / width / height));
+  }
+}
+
+TEST_CASE("a thread's own arrays are its own") {
+  // What a compiler must not take for independent work: the array lies in one place for all threads of a row.
+  const auto module = host().compile(R"(
+extern "C" __global__ void scatter(const int* at, const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int own[64];
+  own[at[i]] = in[i];
+  own[at[i] + 1] = in[i] + 1;
+  out[i] = own[at[i]] * own[at[i] + 1];
+}
+extern "C" __global__ void histogram(const int* in, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned short counts[256];
+  for (int j = 0; j < 256; ++j) counts[j] = 0;
+  for (int j = 0; j < 64; ++j) counts[(in[i] * j) & 255]++;
+  int sum = 0;
+  for (int j = 0; j < 256; ++j) sum += counts[j] * counts[j];
+  out[i] = sum;
+})");
+  const int n = 1000;
+  std::vector<int> at(n), in(n);
+  for (int i = 0; i < n; ++i) {
+    at[i] = (i * 7 + i / 13) % 60;
+    in[i] = i * 31 % 1009;
+  }
+  const auto device_at = upload(at), device_in = upload(in), out = upload(std::vector<int>(n));
+  launch(module->kernel("scatter"), grid_for(n, 256), device_at, device_in, out, n);
+  for (int i = 0; i < n; ++i) REQUIRE(out.data()[i] == in[i] * (in[i] + 1));
+  launch(module->kernel("histogram"), grid_for(n, 256), device_in, out, n);
+  for (int i = 0; i < n; ++i) {
+    int counts[256] = {}, sum = 0;
+    for (int j = 0; j < 64; ++j) ++counts[(in[i] * j) & 255];
+    for (const int count : counts) sum += count * count;
+    REQUIRE(out.data()[i] == sum);
+  }
+}
+
+TEST_CASE("arguments may overlap: threads come in order") {
+  const auto module = host().compile(R"(extern "C" __global__ void chain(int* x, const int* y) {
+  const int i = threadIdx.x;
+  x[i] = y[i] + 1;
+})");
+  const auto x = upload(std::vector<int>(65));
+  launch(module->kernel("chain"), {.block = {64, 1, 1}}, x.data() + 1, const_cast<const int*>(x.data()));
+  for (int i = 0; i < 65; ++i) CHECK(x.data()[i] == i);
+}
+
+TEST_CASE("functions, lambdas and classes use the built-in variables") {
+  const auto module = host().compile(R"(
+__device__ unsigned int row() { return blockIdx.y * blockDim.y + threadIdx.y; }
+__device__ int global() { return blockIdx.x * blockDim.x + threadIdx.x; }
+__noinline__ __device__ int apart() { return global() + 1000 * (int)row(); }
+struct Reader {
+  __device__ int operator()(int k) const { return k + threadIdx.x + gridDim.x; }
+};
+extern "C" __global__ void functions(int* out) { out[row() * gridDim.x * blockDim.x + global()] = apart(); }
+extern "C" __global__ void objects(int* out) {
+  struct Local { int value() const { return threadIdx.x * 10; } };
+  auto all = [=](int k) { return k + threadIdx.x; };
+  auto none = [](int k) { return k * blockDim.x; };
+  out[threadIdx.x] = Local().value() + all(1) + none(2) + Reader()(3);
+})");
+  auto out = upload(std::vector<int>(16 * 6));
+  launch(module->kernel("functions"), {.grid = {2, 3, 1}, .block = {8, 2, 1}}, out);
+  for (int i = 0; i < 96; ++i) REQUIRE(out.data()[i] == i % 16 + 1000 * (i / 16));
+  launch(module->kernel("objects"), {.grid = {2, 1, 1}, .block = {8, 1, 1}}, out);
+  for (int i = 0; i < 8; ++i) REQUIRE(out.data()[i] == i * 10 + 1 + i + 16 + 3 + i + 2);
+}
+
+TEST_CASE("a device function's variables are each worker's own") {
+  const auto module = host().compile(R"(
+__noinline__ __device__ int global() { return blockIdx.x * blockDim.x + threadIdx.x; }
+extern "C" __global__ void k(int* out) { for (int j = 0; j < 20; ++j) out[global()] += global() % 7; })");
+  const auto out = upload(std::vector<int>(64 * 512));
+  launch(module->kernel("k"), {.grid = {512, 1, 1}, .block = {64, 1, 1}}, out);
+  for (int i = 0; i < 64 * 512; ++i) REQUIRE(out.data()[i] == 20 * (i % 7));
+}
+
+TEST_CASE("parameters of every size and shape") {
+  struct Big {
+    double values[40];
+    char tail;
+  };
+  const auto module = host().compile(R"(
+struct Big { double values[40]; char tail; };
+struct alignas(64) Wide { int x; };
+extern "C" __global__ void k(char a, short b, int c, long long d, float e, double f, bool g, uint3 h, float4 i, Big j, Wide w, const Big* p,
+                             double* out) {
+  out[0] = a + b + c + d + e + f + g + h.z + i.w + j.values[39] + j.tail + w.x + p->values[1];
+  a = 0; j.values[39] = -1;  // a thread's own copy
+})");
+  const auto kernel = module->kernel("k");
+  REQUIRE(kernel->parameter_sizes());
+  CHECK(*kernel->parameter_sizes() == std::vector<std::size_t>{1, 2, 4, 8, 4, 8, 1, 12, 16, 328, 64, 8, 8});
+  struct Uint3 { unsigned x, y, z; };
+  struct Float4 { float x, y, z, w; };
+  struct alignas(64) Wide { int x; };
+  Big big{};
+  big.values[39] = 0.5;
+  big.values[1] = 0.25;
+  big.tail = 3;
+  const auto out = upload(std::vector<double>(1));
+  launch(kernel, {.grid = {3, 1, 1}, .block = {5, 1, 1}}, char{1}, short{2}, 3, 4LL, 5.0F, 6.0, true, Uint3{0, 0, 7}, Float4{0, 0, 0, 8}, big,
+         Wide{9}, static_cast<const Big*>(&big), out);
+  CHECK(out.data()[0] == 1 + 2 + 3 + 4 + 5 + 6 + 1 + 7 + 8 + 0.5 + 3 + 9 + 0.25);
+}
+
+TEST_CASE("kernels without parameters, and kernels from macros, headers and namespaces") {
+  const host::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/kernels.h") << "#define ADD(name, n) extern \"C\" __global__ void name(int* x) { x[0] += n; }\nADD(from_header, 1)\n";
+  CompileOptions options;
+  options.include_directories = {folder.path()};
+  options.defines = {{"TEN", "10"}, {"SUM(a, b)", "((a) + (b))"}};
+  const auto module = test::host().compile(R"(
+#include "kernels.h"
+ADD(from_macro, TEN)
+__device__ int calls;
+extern "C" { __global__ void nothing(void) { ++calls; } __global__ void div(int* x) { x[0] += SUM(100, 0); } }
+namespace deep { namespace { extern "C" __global__ void nested(int* x) { x[0] += 1000; } } }
+extern "C" __global__ void later(int* x);
+extern "C" __global__ void later(int* x) { x[0] += 10000; }
+)", options);
+  const auto x = upload(std::vector<int>(1));
+  for (const char* name : {"from_header", "from_macro", "div", "nested", "later"}) launch(module->kernel(name), {}, x);
+  CHECK(x.data()[0] == 11111);
+  launch(module->kernel("nothing"), {.block = {4, 1, 1}});
+  int calls = 0;
+  std::memcpy(&calls, module->global("calls").data(), sizeof(calls));
+  CHECK(calls == 4);
+}
+
+TEST_CASE("a header that changed is compiled anew") {
+  const host::TemporaryFolder folder;
+  CompileOptions options;
+  options.include_directories = {folder.path()};
+  for (const int value : {1, 2}) {
+    std::ofstream(folder.path() + "/value.h") << "#define VALUE " << value << "\n";
+    const auto module = test::host().compile("#include \"value.h\"\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }", options);
+    const auto x = upload(std::vector<int>(1));
+    launch(module->kernel("k"), {}, x);
+    CHECK(x.data()[0] == value);
+  }
+}
+
+TEST_CASE("every standard, with and without optimization") {
+  for (const int standard : {14, 17, 20}) {
+    for (const bool debug : {false, true}) {
+      CAPTURE(standard);
+      CAPTURE(debug);
+      CompileOptions options;
+      options.cxx_standard = standard;
+      options.debug = debug;
+      const auto module = test::host().compile(R"(
+#include <cstdint>
+#include <cmath>
+__device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; }
+extern "C" __global__ void k(long* out) { out[id()] = __cplusplus; })", options);
+      const auto out = upload(std::vector<long>(64));
+      launch(module->kernel("k"), {.grid = {2, 1, 1}, .block = {32, 1, 1}}, out);
+      const long expected = standard == 14 ? 201402L : standard == 17 ? 201703L : 202002L;
+      for (const long value : download(out)) CHECK(value == expected);
+    }
+  }
+}
+
+TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, and wide ones do not") {
+  const auto kernel = host().compile(R"(extern "C" __global__ void k(unsigned long long* wide, unsigned int* narrow) {
+  const unsigned int i = threadIdx.x + (blockIdx.x & 1) * blockDim.x;
+  wide[i] = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+  narrow[i] = blockIdx.x * blockDim.x + threadIdx.x;
+})")->kernel("k");
+  // Two blocks alone, by the compiled function itself: all of them would take a while.
+  const auto run = reinterpret_cast<host::RunBlocks>(kernel->native_handle());
+  for (const std::uint64_t first : {std::uint64_t{1} << 22U, (std::uint64_t{1} << 21U) - 2, (std::uint64_t{1} << 21U) - 1, std::uint64_t{5}}) {
+    std::vector<unsigned long long> wide(2048);
+    std::vector<unsigned> narrow(2048);
+    void *w = wide.data(), *n = narrow.data();
+    const void* const arguments[] = {&w, &n};
+    run({{0x7FFFFFFF, 1, 1}, {1024, 1, 1}, first, first + 2}, arguments);
+    for (unsigned t = 0; t < 2048; ++t) {
+      const std::uint64_t block = first + (t / 1024 == first % 2 ? 0 : 1);
+      REQUIRE(wide[t] == block * 1024 + t % 1024);
+      REQUIRE(narrow[t] == static_cast<unsigned>(block * 1024 + t % 1024));
+    }
+  }
+}
+
+TEST_CASE("launch bounds are a limit") {
+  const auto module = host().compile(R"(
+constexpr int limit = 96;
+extern "C" __global__ void __launch_bounds__(limit) bounded(int* x) { x[threadIdx.x] = 1; }
+extern "C" __global__ void free_of_bounds(int* x) { x[threadIdx.x] = 1; })");
+  CHECK(module->kernel("bounded")->properties().max_threads_per_block == 96);
+  CHECK(module->kernel("free_of_bounds")->properties().max_threads_per_block ==
+        static_cast<unsigned>(host().properties().max_threads_per_block));
+  CHECK(module->kernel("bounded")->max_active_blocks(96) == 1);
+  CHECK(module->kernel("bounded")->max_active_blocks(97) == 0);
+}
+
+TEST_CASE("argument counts and sizes are checked") {
+  const auto kernel = host().compile("extern \"C\" __global__ void k(int* x, short n) { *x = n; }")->kernel("k");
+  const auto x = upload(std::vector<int>(1));
+  const StreamPtr stream = host().create_stream();
+  CHECK_THROWS_AS(stream->launch(kernel, {}, x), Error);
+  CHECK_THROWS_AS(stream->launch(kernel, {}, x, 1), Error);
+  CHECK_NOTHROW(stream->launch(kernel, {}, x, short{1}));
+  stream->synchronize();
+  CHECK(x.data()[0] == 1);
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <thread>
+
+#include "backends/host/child_process.hpp"
+#include "backends/host/compiler.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+namespace weir::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* counter_source = R"(
+__device__ int counter = 5;
+__constant__ float weights[3] = {1, 2, 3};
+static __device__ int hidden;
+namespace inner { __device__ double nested; }
+extern "C" __global__ void count() { ++counter; hidden = counter; }
+extern "C" __global__ void weigh(float* out) { out[threadIdx.x] = weights[threadIdx.x]; })";
+
+int read_int(const Span<std::byte>& memory) {
+  int value = 0;
+  REQUIRE(memory.size() == sizeof(value));
+  std::memcpy(&value, memory.data(), sizeof(value));
+  return value;
+}
+
+// The bytes of the shared objects in the cache, newest first; an entry's header has 56 bytes.
+std::vector<std::byte> newest_image() {
+  const fs::path folder = fs::path(::getenv("WEIR_CACHE_DIR")) / "host";
+  fs::directory_entry newest;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!newest.exists() || entry.last_write_time() > newest.last_write_time()) newest = entry;
+  }
+  std::ifstream file(newest.path(), std::ios::binary);
+  const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin + 56, begin + bytes.size()};
+}
+
+std::string load_error(std::span<const std::byte> image) {
+  try {
+    host().load_module(image);
+  } catch (const Error& error) {
+    CHECK(error.errc() == Errc::invalid_image);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("variables are found by name, with their memory") {
+  const auto module = host().compile(counter_source);
+  CHECK(read_int(module->global("counter")) == 5);
+  launch(module->kernel("count"), {.grid = {1, 1, 1}, .block = {3, 1, 1}});
+  CHECK(read_int(module->global("counter")) == 8);
+  const auto weights = module->global("weights");
+  REQUIRE(weights.size() == 12);
+  const float changed[] = {10, 20, 30};
+  std::memcpy(weights.data(), changed, sizeof(changed));
+  const auto out = upload(std::vector<float>(3));
+  launch(module->kernel("weigh"), {.block = {3, 1, 1}}, out);
+  CHECK(download(out) == std::vector<float>{10, 20, 30});
+}
+
+TEST_CASE("names that are not there are answered with those that are") {
+  const auto module = host().compile(counter_source);
+  const auto answer = [&](auto&& ask) -> std::string {
+    try {
+      ask();
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::kernel_not_found);
+      return error.what();
+    }
+    return "";
+  };
+  const std::string kernels = answer([&] { module->kernel("counter"); });
+  CHECK(has(kernels, "'counter'"));
+  CHECK(has(kernels, "count, weigh"));
+  for (const char* name : {"count", "hidden", "stdout", "weir_host_module_1", "_ZN5inner6nested", ""}) {
+    CAPTURE(name);
+    const std::string variables = answer([&] { module->global(name); });
+    CHECK(has(variables, "weights"));
+    CHECK_FALSE(has(variables, "the module has weir_"));
+    CHECK_FALSE(has(variables, ", weir_"));
+  }
+  CHECK(module->global("_ZN5inner6nestedE").size() == 8);
+  const auto empty = host().compile("int x;");
+  CHECK(has(answer([&] { empty->kernel("k"); }), "no kernels at all"));
+}
+
+TEST_CASE("two modules of one source share no variables") {
+  const auto one = host().compile(counter_source), two = host().compile(counter_source);
+  launch(one->kernel("count"), {.grid = {10, 1, 1}, .block = {1, 1, 1}});
+  CHECK(read_int(two->global("counter")) == 5);
+  CHECK(one->global("counter").data() != two->global("counter").data());
+}
+
+TEST_CASE("many modules at once, from many threads, are each their own") {
+  std::vector<ModulePtr> modules(64);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t i = t; i < modules.size(); i += 4) modules[i] = host().compile(counter_source);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<const std::byte*> places;
+  for (const ModulePtr& module : modules) places.insert(module->global("counter").data());
+  CHECK(places.size() == modules.size());
+}
+
+TEST_CASE("a module is unloaded with its last owner, and a kernel is one") {
+  // The launcher's templates must not keep the object for the process's life.
+  auto module = host().compile(counter_source);
+  const void* const inside = module->global("counter").data();
+  Dl_info info{};
+  auto kernel = module->kernel("count");
+  module.reset();
+  CHECK(::dladdr(inside, &info) != 0);
+  launch(kernel, {});
+  kernel.reset();
+  CHECK(::dladdr(inside, &info) == 0);
+}
+
+TEST_CASE("loading holds no file open") {
+  const auto open_files = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()); };
+  host().compile(counter_source);
+  const auto before = open_files();
+  std::vector<ModulePtr> modules;
+  for (int i = 0; i < 10; ++i) modules.push_back(host().compile(counter_source));
+  CHECK(open_files() == before);
+}
+
+TEST_CASE("a module for the debugger is a file as long as it lives") {
+  const host::TemporaryFolder folder;
+  const Variable place("TMPDIR", folder.path().c_str());
+  CompileOptions options;
+  options.debug = true;
+  auto module = host().compile(counter_source, options);
+  Dl_info info{};
+  REQUIRE(::dladdr(module->global("counter").data(), &info) != 0);
+  CHECK(has(info.dli_fname, folder.path()));
+  CHECK(fs::exists(info.dli_fname));
+  module.reset();
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("an image is loaded like a source, and each time anew") {
+  host().compile("__device__ int marker = 77; extern \"C\" __global__ void only_here(int* x) { *x = ++marker; }");
+  const std::vector<std::byte> image = newest_image();
+  const auto one = host().load_module(image), two = host().load_module(image);
+  const auto x = upload(std::vector<int>(1));
+  launch(one->kernel("only_here"), {}, x);
+  CHECK(x.data()[0] == 78);
+  launch(two->kernel("only_here"), {}, x);
+  CHECK(x.data()[0] == 78);
+}
+
+TEST_CASE("an image that is none is refused with what is wrong") {
+  const std::string text = "//\n// Generated by NVIDIA NVVM Compiler\n.version 8.0\n";
+  CHECK(has(load_error(std::as_bytes(std::span(text))), "not an ELF file"));
+  host().compile("extern \"C\" __global__ void to_be_cut() {}");
+  const std::vector<std::byte> image = newest_image();
+  CHECK(has(load_error(std::span(image).first(image.size() - 1)), "cut short"));
+  CHECK(has(load_error(std::span(image).first(4096)), "cut short"));
+  const std::string library = "/lib/x86_64-linux-gnu/libm.so.6";
+  if (fs::exists(library)) {
+    std::ifstream file(library, std::ios::binary);
+    const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+    CHECK(has(load_error(std::as_bytes(std::span(bytes))), "not one that Device::compile made"));
+  }
+}
+
+TEST_CASE("an image of another revision or for another processor is refused before its code runs") {
+  const auto build = [](const std::string& source) {
+    const host::TemporaryFolder folder;
+    std::ofstream(folder.path() + "/x.cpp") << "#include <stdlib.h>\nstruct A { A() { abort(); } } a;\n" << source;
+    const auto outcome = host::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"}, folder.path());
+    CAPTURE(outcome.output);
+    REQUIRE(outcome.status == 0);
+    std::ifstream file(folder.path() + "/x.so", std::ios::binary);
+    const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+    const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+    return std::vector<std::byte>(begin, begin + bytes.size());
+  };
+  CHECK(has(load_error(build("extern \"C\" { int weir_host_module_999; }")), "another release of Weir"));
+  CHECK(has(load_error(build("extern \"C\" { int weir_host_module_1; extern const char weir_host_cpu_features[]; "
+                             "const char weir_host_cpu_features[] = \" no_such_feature sse9\"; }")),
+            "a processor with no_such_feature sse9, which this one lacks"));
+}
+
+}  // namespace
+}  // namespace weir::test

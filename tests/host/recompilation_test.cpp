@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "backends/host/child_process.hpp"
+#include "backends/host/compiler.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "tests/host/support.hpp"
+
+/// When the compiler runs, and when not: counted by a compiler that writes a line for each call.
+namespace weir::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CountingCompiler {
+ public:
+  CountingCompiler()
+      : path_(folder_.path() + "/c++"), cache_("WEIR_CACHE_DIR", (folder_.path() + "/cache").c_str()), real_(host::find_compiler().path) {
+    write();
+    chosen_.emplace("WEIR_HOST_CXX", path_.c_str());
+  }
+  /// Also changes what the compiler is, as an update does.
+  void write(const std::string& comment = "") const {
+    std::ofstream(path_) << "#!/bin/sh\n# " << comment << "\n[ \"$1\" = --version ] || echo \"$@\" >> " << log() << "\nexec " << real_ << " \"$@\"\n";
+    fs::permissions(path_, fs::perms::owner_all);
+  }
+  std::string log() const { return folder_.path() + "/log"; }
+  std::string cache() const { return folder_.path() + "/cache"; }
+  int calls() const {
+    std::ifstream file(log());
+    int count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  }
+  /// What a process of its own makes of it: "2 s + 5" for the summand s, as main.cpp says.
+  host::ChildOutcome run(const std::string& summand) const {
+    return host::run_child({fs::read_symlink("/proc/self/exe").string(), "--compile-and-run", summand}, "/");
+  }
+  /// How often the compiler is called for it.
+  int calls_of(const std::string& summand) const {
+    const int before = calls();
+    const host::ChildOutcome outcome = run(summand);
+    CHECK(outcome.output == std::to_string(2 * std::stoi(summand) + 5) + "\n");
+    return calls() - before;
+  }
+
+ private:
+  host::TemporaryFolder folder_;
+  std::string path_;
+  Variable cache_;
+  std::string real_;
+  std::optional<Variable> chosen_;
+};
+
+TEST_CASE("a source that includes nothing is found again without the compiler") {
+  const CountingCompiler compiler;
+  CHECK(compiler.calls_of("1") == 2);  // preprocess, compile
+  CHECK(compiler.calls_of("1") == 0);
+  CHECK(compiler.calls_of("2") == 2);
+  compiler.write("an update");
+  CHECK(compiler.calls_of("1") == 2);
+}
+
+TEST_CASE("a damaged entry is compiled again") {
+  const CountingCompiler compiler;
+  compiler.calls_of("1");
+  for (const auto& entry : fs::directory_iterator(compiler.cache() + "/host")) {
+    fs::resize_file(entry.path(), entry.file_size() - 100);
+  }
+  const int before = compiler.calls();
+  const host::ChildOutcome outcome = compiler.run("1");
+  CHECK(has(outcome.output, "it is compiled again"));
+  CHECK(has(outcome.output, "7\n"));
+  CHECK(compiler.calls() - before == 2);
+  CHECK(compiler.calls_of("1") == 0);
+}
+
+TEST_CASE("processes that compile the same at once all get it right") {
+  const CountingCompiler compiler;
+  std::vector<host::ChildOutcome> outcomes(6);
+  std::vector<std::thread> threads;
+  for (auto& outcome : outcomes) threads.emplace_back([&] { outcome = compiler.run("20"); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& outcome : outcomes) {
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output == "45\n");
+  }
+  CHECK(std::distance(fs::directory_iterator(compiler.cache() + "/host"), fs::directory_iterator()) == 1);
+  CHECK(compiler.calls_of("20") == 0);
+}
+
+TEST_CASE("a cache that cannot be written is no obstacle") {
+  const CountingCompiler compiler;
+  std::ofstream(compiler.cache()) << "a file in the folder's place";
+  const host::ChildOutcome outcome = compiler.run("1");
+  CHECK(has(outcome.output, "7\n"));
+  CHECK(has(outcome.output, "WEIR_CACHE_DIR"));
+}
+
+TEST_CASE("a source that includes a header is preprocessed each time and compiled once") {
+  const CountingCompiler compiler;
+  CompileOptions options;
+  options.defines = {{"UNIQUE", std::to_string(::getpid())}};
+  for (const int expected : {2, 1}) {
+    const int before = compiler.calls();
+    host().compile("#include <stdint.h>\nextern \"C\" __global__ void k(int32_t* x) { *x = UNIQUE; }", options);
+    CHECK(compiler.calls() - before == expected);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test
