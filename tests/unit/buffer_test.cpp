@@ -60,7 +60,8 @@ TEST_CASE("buffer: parts lie within, to the last element and no further") {
   struct Part {
     std::size_t offset, count;
   };
-  for (const Part part : {Part{0, 11}, Part{10, 1}, Part{11, 0}, Part{5, 6}, Part{most, 1}, Part{1, most}, Part{5, most - 4}}) {
+  for (const Part part :
+       {Part{0, 11}, Part{10, 1}, Part{11, 0}, Part{5, 6}, Part{most, 1}, Part{1, most}, Part{5, most - 4}}) {
     CAPTURE(part.offset);
     CAPTURE(part.count);
     CHECK(code_of([&] { buffer.subspan(part.offset, part.count); }) == Errc::invalid_argument);

@@ -21,6 +21,12 @@ std::string text_of(const Json& object, const char* key) {
   return object.contains(key) ? object[key].get<std::string>() : std::string();
 }
 
+// The file and what came of it. The loader's message often begins with the file itself.
+std::string attempt_text(const Json& attempt) {
+  const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
+  return outcome.starts_with(path) ? outcome : path + outcome;
+}
+
 class Writer {
  public:
   Writer(int width, bool verbose) : width_(width), verbose_(verbose) {}
@@ -65,10 +71,7 @@ class Writer {
     }
     if (!usable || verbose_) {
       const char* label = "tried";
-      for (const Json& attempt : backend["attempts"]) {
-        field(2, std::exchange(label, ""), column,
-              fmt::format("{}: {}", text_of(attempt, "path"), text_of(attempt, "outcome")));
-      }
+      for (const Json& attempt : backend["attempts"]) field(2, std::exchange(label, ""), column, attempt_text(attempt));
     }
     devices(backend["devices"]);
   }

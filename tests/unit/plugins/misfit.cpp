@@ -5,11 +5,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 
 #include "weir/plugin.hpp"
 
@@ -49,6 +51,10 @@ weir::Backend* create(weir::PluginContext& context) {
     throw Error(Errc::invalid_environment, "reading MISFIT_DEVICES='x'", "", "it is not a number; give one");
   }
   if (how == "unexpected_code") throw Error(Errc::stream_closed, "Stream::copy", "", "a code that no factory should throw");
+  if (how == "dawdles") {  // so that whoever else wants the backend comes in the meantime
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    throw Error(Errc::driver_failed, "misfitInit", "", "the driver did not start, and took its time");
+  }
   if (how == "exception") throw std::runtime_error("the factory tripped");
   if (how == "bad_alloc") throw std::bad_alloc();
   if (how == "integer") throw 42;
