@@ -16,14 +16,11 @@ foreach(plugin IN LISTS weir_plugins)
   install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT runtime)
 endforeach()
 
-# The command, and the suite by which the author of a plugin can test it.
-file(RELATIVE_PATH weir_library_from_bin "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-foreach(program weir_command weir_conformance)
-  if(TARGET ${program})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${weir_library_from_bin}")
-    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
-  endif()
-endforeach()
+if(TARGET weir_command)
+  file(RELATIVE_PATH weir_library_from_bin "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set_target_properties(weir_command PROPERTIES INSTALL_RPATH "$ORIGIN/${weir_library_from_bin}")
+  install(TARGETS weir_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+endif()
 
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
