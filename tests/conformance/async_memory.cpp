@@ -17,6 +17,10 @@ bool needs_async(Stream& s) {
   return needs(s, {Feature::async_allocation}, [&] { (void)s.allocate_async<int>(16); });
 }
 
+bool needs_pools(Stream& s) {
+  return needs(s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); });
+}
+
 TEST_CASE("S48 allocate: memory of the stream, for work enqueued from there on") {
   const StreamPtr s = device().create_stream();
   if (!needs_async(*s)) return;
@@ -173,7 +177,7 @@ TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
 
 TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
   const StreamPtr s = device().create_stream();
-  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  if (!needs_async(*s) || !needs_pools(*s)) return;
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.release_threshold = std::size_t{64} << 20U});
   CHECK(&pool->device() == &device());
   CHECK(pool->used_bytes() == 0);
@@ -200,7 +204,7 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
 
 TEST_CASE("S48 pool: dropped before the memory that came from it") {
   const StreamPtr s = device().create_stream();
-  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  if (!needs_async(*s) || !needs_pools(*s)) return;
   weir::MemoryPoolPtr pool = device().create_memory_pool();
   auto memory = s->allocate_async<std::uint32_t>(100, pool.get());
   s->fill(memory, 4U);
@@ -215,7 +219,7 @@ TEST_CASE("S48 pool: dropped before the memory that came from it") {
 
 TEST_CASE("S48 pool: no larger than it may be") {
   const StreamPtr s = device().create_stream();
-  if (!needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); })) return;
+  if (!needs_async(*s) || !needs_pools(*s)) return;
   constexpr std::size_t limit = std::size_t{64} << 20U;
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.max_size = limit});
   const auto small = s->allocate_async<std::byte>(limit / 4, pool.get());

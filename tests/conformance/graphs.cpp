@@ -262,7 +262,7 @@ TEST_CASE("S38 topology: nodes in the order of their capture, with their kinds; 
   if (!needs_capture(*s)) return;
   Board board;
   std::vector<NodeKind> expected = {NodeKind::fill, NodeKind::copy, NodeKind::copy, NodeKind::fill};
-  const bool host = device().supports(Feature::host_functions_in_capture);
+  const bool host = captures_host_functions();
   if (host) expected.push_back(NodeKind::host_function);
   expected.push_back(NodeKind::copy);
   const GraphPtr graph = s->capture([&](Stream& c) {

@@ -18,6 +18,11 @@ constexpr Feature write_feature = sizeof(T) == 4 ? Feature::write_value_32 : Fea
 template <class T>
 constexpr Feature wait_feature = sizeof(T) == 4 ? Feature::wait_value_32 : Feature::wait_value_64;
 
+bool needs_write_32(Stream& s) {
+  const Word32 word;
+  return needs(s, {Feature::write_value_32}, [&] { s.write_value(word.address(), 1U); });
+}
+
 template <class T>
 bool needs_wait(Stream& s, WaitCondition condition) {
   const Word<T> word;
@@ -243,13 +248,8 @@ TEST_CASE("S46 wait value: holds its stream alone, and many may wait for one wor
 
 TEST_CASE("S45 S46 wait value: a ring of streams hands a token on by writes and waits") {
   const StreamPtr first = device().create_stream();
+  if (!needs_write_32(*first) || !needs_wait<std::uint32_t>(*first, WaitCondition::eq)) return;
   const Word32 word;
-  if (!needs(*first, {Feature::write_value_32, Feature::wait_value_32}, [&] {
-        first->write_value(word.address(), 1U);
-        first->wait_value(word.address(), 1U, WaitCondition::eq);
-      })) {
-    return;
-  }
   constexpr std::uint32_t streams = 4, rounds = 50;
   std::vector<StreamPtr> ring = {first};
   while (ring.size() < streams) ring.push_back(device().create_stream());
@@ -285,12 +285,7 @@ TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effe
   const StreamPtr s = device().create_stream();
   const Word64 word;
   auto* const half = reinterpret_cast<std::uint32_t*>(word.address());
-  if (!needs(*s, {Feature::write_value_32, Feature::wait_value_32}, [&] {
-        s->write_value(half, 1U);
-        s->wait_value(half, 1U, WaitCondition::eq);
-      })) {
-    return;
-  }
+  if (!needs_write_32(*s) || !needs_wait<std::uint32_t>(*s, WaitCondition::eq)) return;
   auto* const odd = reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::uintptr_t>(half) + 2);
   CHECK_REFUSED(Errc::invalid_argument, s->write_value(static_cast<std::uint32_t*>(nullptr), 1U));
   CHECK_REFUSED(Errc::invalid_argument, s->wait_value(static_cast<const std::uint32_t*>(nullptr), 0U, WaitCondition::eq));
@@ -308,8 +303,11 @@ TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effe
 // --- Batches ----------------------------------------------------------------------------------------------------------
 
 bool needs_batch(Stream& s, std::span<const MemoryOperation> operations) {
-  return needs(s, {Feature::batch_memory_operations, Feature::write_value_32, Feature::wait_value_32},
-               [&] { s.batch(operations); });
+  if (!needs(s, {Feature::batch_memory_operations}, [&] { s.batch(operations); })) return false;
+  for (const MemoryOperation& op : operations) {
+    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch(operations); })) return false;
+  }
+  return true;
 }
 
 TEST_CASE("S47 batch: applies all its operations") {
@@ -359,7 +357,8 @@ TEST_CASE("S47 batch: in its order, waits among the writes, and 64 bits beside 3
 TEST_CASE("S27 S47 batch: contiguous: nothing of another thread's comes in between") {
   const StreamPtr s = device().create_stream();
   const Word32 word;
-  const std::array<MemoryOperation, 1> probe = {MemoryOperation::write(word.address(), 0)};
+  const std::array<MemoryOperation, 2> probe = {MemoryOperation::write(word.address(), 0),
+                                                MemoryOperation::wait(word.address(), 0, WaitCondition::eq)};
   if (!needs_batch(*s, probe)) return;
   // Each batch writes its own value and waits to find it: with another's write in between the stream would stand still.
   std::vector<std::thread> threads;

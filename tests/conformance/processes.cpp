@@ -203,7 +203,7 @@ int play_exit() {
   if (device().supports(Feature::runtime_compilation)) kept.module = device().compile("extern \"C\" __global__ void k() {}");
   if (device().supports(Feature::graph_capture)) {
     kept.graph = s.capture([&](Stream& c) {
-      if (device().supports(Feature::host_functions_in_capture)) c.launch_host_function([] {});
+      if (captures_host_functions()) c.launch_host_function([] {});
     });
     kept.exec = kept.graph->instantiate();
     kept.exec->launch(s);

@@ -94,6 +94,10 @@ bool needs(Stream& stream, std::initializer_list<Feature> features, const std::f
 void skip(std::string_view why);
 /// Whether the backend has a second device; else skips the case.
 bool needs_two_devices();
+/// Whether the device has both host functions and host functions as nodes of graphs.
+inline bool captures_host_functions(const Device& device = conformance::device()) {
+  return device.supports(Feature::host_functions) && device.supports(Feature::host_functions_in_capture);
+}
 /// Notes that the running case has asserted a refusal; for cases that do so without `needs`.
 void count_refusal();
 
