@@ -16,8 +16,9 @@ namespace weir::tool {
 namespace {
 
 constexpr std::string_view variables[] = {
-    "WEIR_BACKEND", "WEIR_DEVICE",       "WEIR_PLUGIN_PATH",  "WEIR_CUDA_DRIVER",      "WEIR_HIP_RUNTIME", "WEIR_NVRTC",
-    "WEIR_HIPRTC",  "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS", "WEIR_DISABLE_FEATURES", "WEIR_LOG",
+    "WEIR_BACKEND",     "WEIR_DEVICE",       "WEIR_PLUGIN_PATH",  "WEIR_DISABLE_FEATURES", "WEIR_LOG",
+    "WEIR_CUDA_DRIVER", "WEIR_NVRTC",        "WEIR_HIP_RUNTIME",  "WEIR_HIPRTC",           "WEIR_HIP_WAIT_VALUE",
+    "WEIR_HOST_CXX",    "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS", "WEIR_CACHE_DIR",
 };
 
 // What is set of Weir's variables; and what looks like one and is none, since a mistyped name is read by nobody.
@@ -79,10 +80,11 @@ Json properties_of(const Device& device) {
           {"unified_addressing", p.unified_addressing}};
 }
 
-Json features_of(const Device& device) {
+template <class StateOf>
+Json features_by(StateOf&& state_of) {
   Json features = Json::object();
   for (const Feature feature : all_features()) {
-    const FeatureState& state = device.feature(feature);
+    const FeatureState& state = state_of(feature);
     features[std::string(to_string(feature))] = {
         {"support", to_string(state.support)}, {"reason", state.reason}, {"description", description(feature)}};
   }
@@ -104,7 +106,7 @@ Json device_of(Device& device) {
   } catch (const Error& error) {
     json["memory"] = {{"error", error.what()}};
   }
-  json["features"] = features_of(device);
+  json["features"] = features_by([&](Feature f) -> const FeatureState& { return device.feature(f); });
   return json;
 }
 
@@ -118,6 +120,7 @@ Json backend_of(const BackendInfo& info) {
     json["versions"] = {
         {"driver", v.driver}, {"runtime", v.runtime}, {"library_path", v.library_path}, {"compiler", v.compiler}};
   }
+  if (info.features) json["features"] = features_by([&](Feature f) -> const FeatureState& { return info.features->state(f); });
   Json& attempts = json["attempts"] = Json::array();
   for (const LoadAttempt& a : info.attempts) attempts.push_back({{"path", a.path}, {"outcome", a.outcome}});
   Json& devices = json["devices"] = Json::array();

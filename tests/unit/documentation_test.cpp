@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+// Every variable that the sources read has its place in the documentation and in the list of the command `weir`.
+
+namespace {
+
+const std::filesystem::path source = WEIR_TEST_SOURCE;
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::set<std::string> variables_read() {
+  const std::set<std::string> build_options = {"WEIR_BACKEND_CUDA", "WEIR_BACKEND_HIP", "WEIR_BACKEND_HOST"};
+  const std::regex literal("\"(WEIR_[A-Z_]+)\"");
+  std::set<std::string> names;
+  for (const char* const folder : {"core", "backends"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source / folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+      const std::string text = content(entry.path());
+      for (auto m = std::sregex_iterator(text.begin(), text.end(), literal); m != std::sregex_iterator(); ++m) {
+        if (!build_options.contains((*m)[1].str())) names.insert((*m)[1].str());
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("documentation: every variable that is read is described, and known to the command") {
+  const std::string page = content(source / "docs/environment.md");
+  const std::string command = content(source / "tools/weir/report.cpp");
+  const std::set<std::string> names = variables_read();
+  CHECK(names.size() >= 10);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    CHECK(page.find("| `" + name + "` |") != std::string::npos);
+    CHECK(command.find("\"" + name + "\"") != std::string::npos);
+  }
+}
