@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A stream, an event and a capture of the CUDA runtime's, used through Weir.
+
+#include <memory>
+
+#include "check.hpp"
+#include "weir/interop/cuda.hpp"
+
+namespace {
+
+__global__ void add_one(unsigned* values, unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] += 1;
+}
+
+constexpr unsigned n = 1 << 16;
+
+bool work_together() {
+  weir::Device& device = weir::cuda::device(0);
+  CHECK(cudaSetDevice(weir::cuda::device_number(device)));
+
+  // A stream of the runtime's, which outlives its wrapper: a shared pointer is kept for as long as Weir uses the stream.
+  cudaStream_t native = nullptr;
+  CHECK(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking));
+  const auto owner = std::shared_ptr<CUstream_st>(native, [](cudaStream_t s) { cudaStreamDestroy(s); });
+  const weir::StreamPtr stream = weir::cuda::wrap(device, native, weir::Ownership::borrow, owner);  // the one line
+
+  auto values = device.allocate<unsigned>(n);
+  auto result = device.allocate<unsigned>(n, weir::MemoryKind::pinned);
+  stream->fill(values, 40U);                               // Weir
+  add_one<<<n / 256, 256, 0, native>>>(values.data(), n);  // the runtime, behind it
+  CHECK(cudaGetLastError());
+
+  // Weir's event, recorded by the runtime, waited for by another stream of Weir's.
+  const weir::EventPtr done = device.create_event();
+  CHECK(cudaEventRecord(weir::cuda::event(*done), native));
+  const weir::StreamPtr other = device.create_stream();
+  other->wait(*done);
+
+  // A capture that the runtime began, joined by Weir.
+  cudaStream_t const capturing = weir::cuda::stream(*other);
+  CHECK(cudaStreamSynchronize(capturing));
+  CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
+  other->begin_capture({.external = true});
+  add_one<<<n / 256, 256, 0, capturing>>>(values.data(), n);
+  other->copy(result, values);
+  (void)other->end_capture();  // lets go of the capture, which goes on
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(capturing, &graph));
+  cudaGraphExec_t executable = nullptr;
+  CHECK(cudaGraphInstantiate(&executable, graph, 0));
+  CHECK(cudaGraphLaunch(executable, capturing));
+  other->synchronize();
+  CHECK(cudaGraphExecDestroy(executable));
+  CHECK(cudaGraphDestroy(graph));
+
+  bool right = true;
+  for (const unsigned value : result.host()) right = right && value == 42;
+  std::printf("a runtime stream on %s: every value is %s\n", device.properties().name.c_str(), right ? "42" : "WRONG");
+  return right;
+}
+
+}  // namespace
+
+int main() { return run_example(work_together); }

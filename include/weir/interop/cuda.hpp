@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
+#include "weir/stream.hpp"
+
+struct CUctx_st;
+struct CUevent_st;
+struct CUfunc_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
+struct CUmemPoolHandle_st;
+struct CUmod_st;
+struct CUstream_st;
+
+/// Weir and CUDA side by side: CUDA's handles out of Weir's objects, and Weir's objects over CUDA's handles. Needs no CUDA
+/// header: the types are those of the driver API (CUstream) and of the runtime (cudaStream_t), which are the same.
+///
+/// Weir works in each device's primary context, as the runtime does. What has no place in Weir's interface (raw stream flags,
+/// attributes of the newest drivers) is set by CUDA's own call on the handle, or on a stream that is made by CUDA and adopted.
+///
+/// Functions that take an object of Weir's throw `wrong_device` if it is another backend's. The handles stay owned by the
+/// objects. Foreign code that records an event, or begins a capture, by a handle that it got here is noticed by Weir.
+namespace weir::cuda {
+
+namespace detail {
+inline const Device& cuda_only(const Device& device, const char* operation) {
+  if (device.backend().name() != "cuda") {
+    throw Error(Errc::wrong_device, operation, device.describe(), "the object is of another backend and has no CUDA handle");
+  }
+  return device;
+}
+}  // namespace detail
+
+// --- Out --------------------------------------------------------------------------------------------------------------
+
+/// cudaStream_t, CUstream.
+inline CUstream_st* stream(Stream& s) {
+  detail::cuda_only(s.device(), "cuda::stream");
+  return static_cast<CUstream_st*>(s.native_handle());
+}
+/// CUcontext: the primary context of the stream's device.
+inline CUctx_st* context(const Stream& s) {
+  detail::cuda_only(s.device(), "cuda::context");
+  return static_cast<CUctx_st*>(s.native_context());
+}
+/// cudaEvent_t, CUevent.
+inline CUevent_st* event(const Event& e) {
+  detail::cuda_only(e.device(), "cuda::event");
+  return static_cast<CUevent_st*>(e.native_handle());
+}
+/// cudaGraph_t, CUgraph.
+inline CUgraph_st* graph(const Graph& g) {
+  detail::cuda_only(g.device(), "cuda::graph");
+  return static_cast<CUgraph_st*>(g.native_handle());
+}
+/// cudaGraphExec_t, CUgraphExec.
+inline CUgraphExec_st* graph_exec(const GraphExec& g) {
+  detail::cuda_only(g.device(), "cuda::graph_exec");
+  return static_cast<CUgraphExec_st*>(g.native_handle());
+}
+/// CUmodule.
+inline CUmod_st* module(const Module& m) {
+  detail::cuda_only(m.device(), "cuda::module");
+  return static_cast<CUmod_st*>(m.native_handle());
+}
+/// CUfunction.
+inline CUfunc_st* function(const Kernel& k) {
+  detail::cuda_only(k.device(), "cuda::function");
+  return static_cast<CUfunc_st*>(k.native_handle());
+}
+/// cudaMemPool_t, CUmemoryPool.
+inline CUmemPoolHandle_st* memory_pool(const MemoryPool& p) {
+  detail::cuda_only(p.device(), "cuda::memory_pool");
+  return static_cast<CUmemPoolHandle_st*>(p.native_handle());
+}
+/// CUdevice, and the ordinal that the runtime calls the device by.
+inline int device_number(const Device& d) {
+  return static_cast<int>(detail::cuda_only(d, "cuda::device_number").native_handle());
+}
+/// CUdeviceptr. The runtime takes `data()` as it is.
+inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_cast<std::uintptr_t>(a.data()); }
+
+// --- In ---------------------------------------------------------------------------------------------------------------
+
+/// The device that CUDA calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
+inline Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
+
+/// Weir's stream over CUDA's, which must be of `device`; see `Device::wrap_stream`.
+inline StreamPtr wrap(Device& device, CUstream_st* stream, Ownership ownership = Ownership::borrow,
+                      std::shared_ptr<const void> keep_alive = {}) {
+  detail::cuda_only(device, "cuda::wrap");
+  return device.wrap_stream(stream, ownership, std::move(keep_alive));
+}
+
+}  // namespace weir::cuda

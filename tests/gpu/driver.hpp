@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "weir/interop/cuda.hpp"
+#include "weir/weir.hpp"
+
+/// The CUDA driver as foreign code calls it: by names that Weir has no part in.
+namespace driver {
+
+template <class Function>
+Function find(const char* name) {
+  static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* const address = library != nullptr ? ::dlsym(library, name) : nullptr;
+  if (address == nullptr) throw std::runtime_error(std::string("the driver has no ") + name);
+  return reinterpret_cast<Function>(address);
+}
+
+/// Calls `exported`, which has the type of `declared`.
+#define DRIVER(exported, declared) driver::find<decltype(&declared)>(#exported)
+
+inline CUstreamCaptureStatus capture_status(CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  DRIVER(cuStreamIsCapturing, cuStreamIsCapturing)(stream, &status);
+  return status;
+}
+
+}  // namespace driver

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "driver.hpp"
+
+// Weir beside code that uses the driver by itself.
+
+using weir::Errc;
+
+namespace {
+
+weir::Device& device() { return weir::cuda::device(0); }
+
+Errc error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const weir::Error& error) {
+    INFO(error.what());
+    return error.errc();
+  }
+  return Errc{};
+}
+
+/// Foreign code makes the device's context current for what needs one.
+class Current {
+ public:
+  explicit Current(weir::Stream& stream) { DRIVER(cuCtxPushCurrent_v2, cuCtxPushCurrent)(weir::cuda::context(stream)); }
+  ~Current() {
+    CUcontext popped = nullptr;
+    DRIVER(cuCtxPopCurrent_v2, cuCtxPopCurrent)(&popped);
+  }
+};
+
+/// Holds a stream until it is opened.
+class Gate {
+ public:
+  explicit Gate(weir::Stream& stream) : word_(device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned)) {
+    *word() = 0;
+    stream.wait_value(word_.data(), std::uint32_t{1});
+  }
+  ~Gate() { open(); }
+  void open() { *word() = 1; }
+
+ private:
+  volatile std::uint32_t* word() { return word_.data(); }
+  weir::Buffer<std::uint32_t> word_;
+};
+
+}  // namespace
+
+TEST_CASE("foreign capture: begun by its handle on a stream of Weir's, it is seen, and misuse does not end it") {
+  const weir::StreamPtr stream = device().create_stream();
+  CUstream const native = weir::cuda::stream(*stream);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+  CHECK(stream->is_capturing());
+  CHECK(error_of([&] { stream->synchronize(); }) == Errc::capture_unsupported);
+  CHECK(error_of([&] { (void)stream->is_complete(); }) == Errc::capture_unsupported);
+  CHECK(error_of([&] { stream->add_callback([](weir::Stream&, std::error_code) {}); }) == Errc::capture_unsupported);
+  CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  int ran = 0;
+  stream->launch_host_function([&ran] { ++ran; });
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  const Current current(*stream);
+  CUgraphExec exec = nullptr;
+  REQUIRE(DRIVER(cuGraphInstantiateWithFlags, cuGraphInstantiate)(&exec, graph, 0) == CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) REQUIRE(DRIVER(cuGraphLaunch, cuGraphLaunch)(exec, native) == CUDA_SUCCESS);
+  stream->synchronize();
+  CHECK(ran == 3);
+  DRIVER(cuGraphExecDestroy, cuGraphExecDestroy)(exec);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+}
+
+TEST_CASE("foreign capture: a stream that is wrapped while it captures tells its flags afterwards, and not before") {
+  const Current current(*device().create_stream());
+  CUstream native = nullptr;
+  REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
+  CHECK(error_of([&] { (void)stream->is_non_blocking(); }) == Errc::capture_unsupported);
+  CHECK(error_of([&] { (void)stream->id(); }) == Errc::capture_unsupported);
+  CHECK(stream->priority() == 0);
+  CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(stream->is_non_blocking());
+  CHECK(stream->id() != 0);
+}
+
+TEST_CASE("foreign record: an event that the driver recorded by its handle is waited for, also one with a former life") {
+  const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
+  const auto word = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
+  for (int life = 0; life < 3; ++life) {
+    CAPTURE(life);
+    { (void)stream->record(); }  // so that the event below comes from the pool, with a record of its own
+    *word.data() = 0;
+    const weir::EventPtr event = device().create_event();
+    CHECK(event->is_complete());
+    Gate gate(*stream);
+    stream->fill_elements(word.data(), 7, 4, 1);
+    REQUIRE(DRIVER(cuEventRecord, cuEventRecord)(weir::cuda::event(*event), weir::cuda::stream(*stream)) == CUDA_SUCCESS);
+    CHECK_FALSE(event->is_complete());
+    other->wait(*event);
+    CHECK_FALSE(other->is_complete());
+    gate.open();
+    other->synchronize();
+    CHECK(*word.data() == 7);
+    CHECK(event->is_complete());
+  }
+}
+
+TEST_CASE("contexts: whatever is current on the thread, Weir works on its device and leaves the thread as it was") {
+  CUcontext foreign = nullptr;
+  auto* const create = driver::find<CUresult (*)(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
+  REQUIRE(create(&foreign, 0, weir::cuda::device_number(device())) == CUDA_SUCCESS);
+  const auto current = [] {
+    CUcontext context = nullptr;
+    DRIVER(cuCtxGetCurrent, cuCtxGetCurrent)(&context);
+    return context;
+  };
+  const auto work = [&] {
+    const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
+    auto memory = device().allocate<std::uint32_t>(64);
+    auto result = device().allocate<std::uint32_t>(64, weir::MemoryKind::pinned);
+    stream->fill(memory, 5U);
+    other->wait(*stream);
+    const weir::EventPtr event = other->record({.timing = true});
+    const auto graph = other->capture([&](weir::Stream& s) { s.copy(result, memory); })->instantiate();
+    graph->launch(*other);
+    other->launch_host_function([] {});
+    other->synchronize();
+    CHECK(event->is_complete());
+    CHECK(result.host()[63] == 5);
+    const weir::StreamPtr legacy = device().default_stream(), per_thread = device().per_thread_stream();
+    legacy->fill(memory, 6U);
+    per_thread->wait(*legacy);
+    per_thread->copy(result, memory);
+    per_thread->synchronize();
+    CHECK(result.host()[0] == 6);
+    auto scratch = other->allocate_async<std::uint32_t>(1024);
+    other->fill(scratch, 1U);
+  };
+  CHECK(current() == foreign);
+  work();
+  CHECK(current() == foreign);
+  std::thread([&] {
+    CHECK(current() == nullptr);
+    work();
+    CHECK(current() == nullptr);
+  }).join();
+  DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(foreign);
+}
+
+TEST_CASE("handles: each comes out, and a stream goes in and is the same") {
+  const weir::StreamPtr stream = device().create_stream();
+  CHECK(weir::cuda::stream(*stream) != nullptr);
+  CHECK(weir::cuda::context(*stream) != nullptr);
+  CHECK(*weir::cuda::wrap(device(), weir::cuda::stream(*stream)) == *stream);
+  CHECK(weir::cuda::wrap(device(), nullptr)->kind() == weir::StreamKind::legacy_default);
+  CHECK(*weir::cuda::wrap(device(), CU_STREAM_LEGACY) == *device().default_stream());
+  CHECK(*weir::cuda::wrap(device(), CU_STREAM_PER_THREAD) == *device().per_thread_stream());
+  const auto graph = stream->capture([](weir::Stream&) {});
+  CHECK(weir::cuda::graph(*graph) != nullptr);
+  CHECK(weir::cuda::graph_exec(*graph->instantiate()) != nullptr);
+  CHECK(weir::cuda::memory_pool(*device().default_memory_pool()) != nullptr);
+  const auto memory = device().allocate_bytes(64);
+  CHECK(weir::cuda::address(*memory) == reinterpret_cast<std::uintptr_t>(memory->data()));
+}
+
+TEST_CASE("handles: of another backend's objects there are none") {
+  const weir::BackendInfo& host = weir::Registry::instance().probe("host");
+  if (host.backend == nullptr) return;
+  const weir::StreamPtr stream = host.backend->device(0).create_stream();
+  CHECK(error_of([&] { (void)weir::cuda::stream(*stream); }) == Errc::wrong_device);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver.hpp"
+
+// Where the driver has rules of its own for graphs.
+
+using weir::Errc;
+
+namespace {
+
+weir::Device& device() { return weir::cuda::device(0); }
+
+Errc error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const weir::Error& error) {
+    INFO(error.what());
+    return error.errc();
+  }
+  return Errc{};
+}
+
+}  // namespace
+
+TEST_CASE("conditional body: what the driver does not run there is refused, and the capture goes on") {
+  const weir::StreamPtr stream = device().create_stream();
+  auto memory = device().allocate<std::uint32_t>(2, weir::MemoryKind::pinned);
+  memory.host()[0] = 1;
+  memory.host()[1] = 0;
+  const weir::EventPtr event = device().create_event();
+  const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) {
+    s.capture_if(memory.data(), [&](weir::Stream& body) {
+      CHECK(error_of([&] { body.launch_host_function([] {}); }) == Errc::capture_unsupported);
+      CHECK(error_of([&] { body.write_value(memory.data(), std::uint32_t{1}); }) == Errc::capture_unsupported);
+      CHECK(error_of([&] { body.record_external(*event); }) == Errc::capture_unsupported);
+      CHECK(error_of([&] { (void)body.allocate_async<int>(4); }) == Errc::capture_unsupported);
+      CHECK(error_of([&] { (void)body.end_capture(); }) == Errc::capture_unmatched);
+      body.fill_elements(memory.data() + 1, 9, 4, 1);
+    });
+  });
+  CHECK(graph->topology().count(weir::NodeKind::conditional) == 1);
+  graph->instantiate()->launch(*stream);
+  stream->synchronize();
+  CHECK(memory.host()[1] == 9);
+}
+
+TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each state of the condition") {
+  const weir::StreamPtr stream = device().create_stream(), helper = device().create_stream();
+  auto words = device().allocate<std::uint32_t>(4, weir::MemoryKind::pinned);
+  std::uint32_t* const w = words.data();
+  const auto steps = stream
+                         ->capture([&](weir::Stream& s) {
+                           s.capture_if(w, [&](weir::Stream& outer) {
+                             helper->wait(outer);
+                             helper->fill_elements(w + 2, 1, 4, 1);
+                             outer.wait(*helper);
+                             outer.capture_if(w + 1, [&](weir::Stream& inner) { inner.fill_elements(w + 3, 1, 4, 1); });
+                           });
+                         })
+                         ->instantiate();
+  for (unsigned state = 0; state < 4; ++state) {
+    CAPTURE(state);
+    w[0] = state & 1U;
+    w[1] = state >> 1U;
+    w[2] = w[3] = 0;
+    steps->launch(*stream);
+    stream->synchronize();
+    CHECK(w[2] == (state & 1U));
+    CHECK(w[3] == (state == 3 ? 1 : 0));
+  }
+}
+
+TEST_CASE("resumed capture: when it fails the graph is gone, and says so; executables made before go on") {
+  const weir::StreamPtr stream = device().create_stream();
+  auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
+  const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) { s.fill(memory, 3U); });
+  const weir::GraphExecPtr before = graph->instantiate();
+  stream->resume_capture(graph);
+  // Foreign code breaks the capture.
+  (void)DRIVER(cuStreamQuery, cuStreamQuery)(weir::cuda::stream(*stream));
+  CHECK(stream->capture_status() == weir::CaptureStatus::invalidated);
+  CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
+  CHECK(error_of([&] { (void)graph->node_count(); }) == Errc::capture_invalidated);
+  CHECK(error_of([&] { (void)graph->instantiate(); }) == Errc::capture_invalidated);
+  CHECK(error_of([&] { stream->resume_capture(graph); }) == Errc::capture_invalidated);
+  before->launch(*stream);
+  const auto parent = stream->capture([&](weir::Stream& s) { before->launch(s); })->instantiate();
+  stream->synchronize();
+  CHECK(memory.host()[0] == 3);
+  memory.host()[0] = 0;
+  parent->launch(*stream);
+  stream->synchronize();
+  CHECK(memory.host()[0] == 3);
+}
+
+TEST_CASE("exceptions of a graph's host functions: each goes to the stream of its launch, launches by turns on many streams") {
+  std::vector<weir::StreamPtr> streams;
+  for (int i = 0; i < 5; ++i) streams.push_back(device().create_stream());
+  const auto count = std::make_shared<int>(0);
+  const auto exec = streams[0]
+                        ->capture([&](weir::Stream& s) {
+                          s.launch_host_function([count] {
+                            const int run = (*count)++;
+                            if (run % 7 == 3) throw std::runtime_error(std::to_string(run));
+                          });
+                          s.launch_host_function([] {});
+                        })
+                        ->instantiate();
+  for (int round = 0; round < 40; ++round) {
+    for (std::size_t i = 0; i < streams.size(); ++i) exec->launch(*streams[i]);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      const int run = round * 5 + static_cast<int>(i);
+      CAPTURE(run);
+      std::string thrown;
+      try {
+        streams[i]->synchronize();
+      } catch (const std::runtime_error& error) {
+        thrown = error.what();
+      }
+      CHECK(thrown == (run % 7 == 3 ? std::to_string(run) : ""));
+    }
+  }
+  CHECK(*count == 200);
+}
+
+TEST_CASE("batch: longer than the driver takes at once, it is one submission, also as a node") {
+  const weir::StreamPtr stream = device().create_stream();
+  constexpr std::uint32_t n = 1000;
+  auto memory = device().allocate<std::uint32_t>(n, weir::MemoryKind::pinned);
+  std::vector<weir::MemoryOperation> batch;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    // Each write waits for the one before.
+    if (i != 0) batch.push_back(weir::MemoryOperation::wait(memory.data() + i - 1, i, weir::WaitCondition::eq));
+    batch.push_back(weir::MemoryOperation::write(memory.data() + i, i + 1));
+  }
+  stream->batch(batch);
+  stream->synchronize();
+  for (std::uint32_t i = 0; i < n; ++i) REQUIRE(memory.host()[i] == i + 1);
+  const auto graph = stream->capture([&](weir::Stream& s) { s.batch(batch); });
+  CHECK(graph->node_count() == 1);
+  const auto exec = graph->instantiate();
+  for (std::uint32_t i = 0; i < n; ++i) memory.host()[i] = 0;
+  exec->launch(*stream);
+  stream->synchronize();
+  for (std::uint32_t i = 0; i < n; ++i) REQUIRE(memory.host()[i] == i + 1);
+}
+
+TEST_CASE("modules: a graph keeps the module of a kernel that it launches") {
+  const weir::StreamPtr stream = device().create_stream();
+  auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
+  memory.host()[0] = 0;
+  weir::GraphExecPtr exec;
+  {
+    const weir::KernelPtr kernel =
+        device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }")->kernel("add");
+    exec = stream->capture([&](weir::Stream& s) {
+                   for (int i = 0; i < 10; ++i) s.launch(kernel, {}, memory);
+                 })
+               ->instantiate();
+  }
+  exec->launch(*stream);
+  stream->synchronize();
+  CHECK(memory.host()[0] == 10);
+}

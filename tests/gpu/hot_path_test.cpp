@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// That no call on a stream's hot path allocates: every allocation of the process is counted, Weir's, its plugins' and this
+// program's. (The driver allocates by means of its own, which are not counted.) The backend's name is the argument.
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "weir/weir.hpp"
+
+namespace {
+
+std::atomic<unsigned long> allocations{0};
+
+void* counted(std::size_t size, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* const memory = alignment <= alignof(std::max_align_t)
+                               ? std::malloc(size)
+                               : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)) {
+    return memory;
+  }
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size, 0); }
+void* operator new[](std::size_t size) { return counted(size, 0); }
+void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace {
+
+constexpr const char* source = R"(
+extern "C" __global__ void nothing() {}
+extern "C" __global__ void add(unsigned* values, unsigned n, unsigned by) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] += by;
+}
+)";
+
+int test(weir::Device& device) {
+  using weir::Feature;
+  int failures = 0;
+  const weir::StreamPtr stream = device.create_stream(), other = device.create_stream();
+  const weir::EventPtr event = device.create_event();
+  auto memory = device.allocate<unsigned>(1024);
+  auto pinned = device.allocate<unsigned>(1024, weir::MemoryKind::pinned);
+  pinned.host()[0] = 0;
+
+  const auto expect_none = [&](const char* what, const std::function<void()>& operation) {
+    const auto repeat = [&](int times) {
+      for (int i = 0; i < times; ++i) operation();
+      stream->synchronize();
+      other->synchronize();
+    };
+    repeat(1000);  // pools fill as far as they are needed
+    const unsigned long before = allocations.load();
+    repeat(300);
+    const unsigned long made = allocations.load() - before;
+    std::printf("%-34s %lu allocations in 300 calls%s\n", what, made, made == 0 ? "" : "  FAILED");
+    failures += made == 0 ? 0 : 1;
+  };
+
+  expect_none("record", [&] { stream->record(*event); });
+  expect_none("record, a new event", [&] { (void)stream->record(); });
+  expect_none("wait (event)", [&] { other->wait(*event); });
+  expect_none("wait (stream)", [&] { other->wait(*stream); });
+  expect_none("is_complete", [&] { (void)stream->is_complete(); });
+  expect_none("synchronize", [&] { stream->synchronize(); });
+  expect_none("event's is_complete", [&] { (void)event->is_complete(); });
+  expect_none("copy", [&] { stream->copy(memory, pinned); });
+  expect_none("fill", [&] { stream->fill(memory, 1U); });
+  const int a = 1, b = 2, c = 3;
+  static std::atomic<int> ran{0};
+  expect_none("host function", [&] { stream->launch_host_function([a, b, c] { ran += a + b + c; }); });
+  if (device.supports(Feature::stream_callbacks)) {
+    expect_none("callback", [&] { stream->add_callback([](weir::Stream&, std::error_code) { ++ran; }); });
+  }
+  if (device.supports(Feature::write_value_32)) {
+    expect_none("write value", [&] { stream->write_value(memory.data(), std::uint32_t{1}); });
+  }
+  if (device.supports(Feature::wait_value_32)) {
+    expect_none("wait value", [&] { stream->wait_value(pinned.data(), std::uint32_t{0}, weir::WaitCondition::eq); });
+  }
+  if (device.supports(Feature::batch_memory_operations)) {
+    std::array<weir::MemoryOperation, 8> batch{};
+    for (std::uint32_t i = 0; i < 8; ++i) batch[i] = weir::MemoryOperation::write(memory.data() + i, i);
+    expect_none("batch of 8", [&] { stream->batch(batch); });
+  }
+  if (device.supports(Feature::async_allocation)) {
+    expect_none("asynchronous allocate + free", [&] { (void)stream->allocate_async<unsigned>(1024); });
+  }
+  if (device.supports(Feature::runtime_compilation)) {
+    const weir::ModulePtr module = device.compile(source);
+    const weir::KernelPtr nothing = module->kernel("nothing"), add = module->kernel("add");
+    expect_none("launch, 0 arguments", [&] { stream->launch(nothing, {.grid = {1, 1, 1}, .block = {32, 1, 1}}); });
+    expect_none("launch, 3 arguments", [&] { stream->launch(add, weir::grid_for(1024), memory, 1024U, 1U); });
+  }
+  if (device.supports(Feature::graph_capture)) {
+    const auto graph = stream->capture([&](weir::Stream& s) { s.fill(memory, 1U); })->instantiate();
+    expect_none("graph launch", [&] { graph->launch(*stream); });
+    if (device.supports(Feature::host_functions_in_capture)) {
+      const auto calling = stream->capture([&](weir::Stream& s) { s.launch_host_function([] { ++ran; }); })->instantiate();
+      expect_none("graph launch with a host function", [&] { calling->launch(*stream); });
+      bool turn = false;
+      expect_none("the same, on streams by turns", [&] { calling->launch((turn = !turn) ? *stream : *other); });
+    }
+  }
+  return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  return test(weir::device(argc > 1 ? argv[1] : "cuda")) == 0 ? 0 : 1;
+} catch (const weir::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  switch (error.errc()) {
+    case weir::Errc::plugin_not_found:
+    case weir::Errc::driver_not_found:
+    case weir::Errc::no_device: return 77;
+    default: return 1;
+  }
+}

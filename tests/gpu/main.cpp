@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include <cstdio>
+
+#include "weir/weir.hpp"
+
+int main(int argc, char** argv) {
+  const weir::BackendInfo& cuda = weir::Registry::instance().probe("cuda");
+  if (cuda.state != weir::BackendState::usable) {
+    std::fprintf(stderr, "skipped: %s\n", cuda.reason.c_str());
+    return 77;
+  }
+  return doctest::Context(argc, argv).run();
+}
