@@ -121,7 +121,7 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
 void start(const weir_plugin_descriptor& descriptor, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
-    PluginContext context(e.info.attempts);
+    PluginContext context(e.info);
     e.made = descriptor.create(context);
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,

@@ -261,7 +261,14 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
                                std::span<const std::size_t>) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  if (const auto capture = open_capture()) [[unlikely]] keep_module_in_capture(*capture, *kernel.module());
+  if (const auto capture = open_capture()) [[unlikely]] {
+    if (config.cooperative && api_.refuses_cooperative_capture()) {
+      throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
+                  "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+                  "the capture goes on");
+    }
+    keep_module_in_capture(*capture, *kernel.module());
+  }
   // The driver reads the array of addresses and does not change it.
   auto* const parameters = const_cast<void**>(arguments.data());
   const auto& [grid, block, shared, cooperative] = config;

@@ -8,8 +8,8 @@
 /// --benchmark_out_format=json it writes every repetition. The exit code is 1 if an operation costs more than it may.
 int main(int argc, char** argv) try {
   weir::Device& device = weir::device("cuda:0");
-  std::vector<weir::LoadAttempt> attempts;
-  weir::PluginContext context(attempts);
+  weir::BackendInfo info;
+  weir::PluginContext context(info);
   const weir::cuda::Api& api = weir::cuda::Api::load(context);
   std::cout << device.properties().name << ", driver for CUDA " << device.backend().versions().driver << "\n";
   auto* const operations = new weir::bench::Operations<weir::cuda::Api>(api, device);

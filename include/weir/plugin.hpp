@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "weir/backend.hpp"
+#include "weir/feature.hpp"
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
@@ -18,11 +20,13 @@ namespace weir {
 /// Given to a plugin's factory: where it tells what it tried, for the user to see.
 class PluginContext {
  public:
-  explicit PluginContext(std::vector<LoadAttempt>& attempts) : attempts_(attempts) {}
-  void tried(std::string path, std::string outcome) { attempts_.push_back({std::move(path), std::move(outcome)}); }
+  explicit PluginContext(BackendInfo& info) : info_(info) {}
+  void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
+  /// For a driver that shows no device: what a device could do, as far as the driver's release decides.
+  void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
 
  private:
-  std::vector<LoadAttempt>& attempts_;
+  BackendInfo& info_;
 };
 
 #if defined(__clang__)

@@ -11,6 +11,7 @@
 #include "weir/backend.hpp"
 #include "weir/error.hpp"
 #include "weir/export.hpp"
+#include "weir/feature.hpp"
 
 /// The registry: which backends there are, which of them this machine can use, and why not the others.
 ///
@@ -47,6 +48,8 @@ struct BackendInfo {
   std::string plugin_path;             ///< the plugin that was loaded, or empty
   std::string plugin_version;
   std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
+  /// What a device could do, as far as the driver's release decides, where a driver without a device can tell; else null.
+  std::shared_ptr<const FeatureTable> features;
   Backend* backend = nullptr;          ///< null unless usable
 };
 

@@ -3,6 +3,8 @@
 // Does what its arguments say with the default device, one step after another, and prints what came of each: "STEP: ok", or
 // "STEP: CODE | NATIVE | what()". For tests that need a driver's answer in a process of its own.
 
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -29,6 +31,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        for (const weir::LoadAttempt& attempt : info.attempts) {
          std::printf("tried: %s: %s\n", attempt.path.c_str(), attempt.outcome.c_str());
        }
+       for (const weir::Feature feature : weir::all_features()) {
+         if (!info.features) break;
+         const weir::FeatureState& state = info.features->state(feature);
+         std::printf("would have %s: %s %s\n", std::string(to_string(feature)).c_str(),
+                     std::string(to_string(state.support)).c_str(), state.reason.c_str());
+       }
+     }},
+    {"properties",
+     [](World&) {
+       const weir::DeviceProperties& p = weir::default_device().properties();
+       std::printf("architecture: %s\nuuid: %s\npci: %s\nwarp size: %d\n", p.architecture.c_str(), p.uuid.c_str(),
+                   p.pci_bus_id.c_str(), p.warp_size);
      }},
     {"features",
      [](World&) {
@@ -55,6 +69,36 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"calling-function", [](World& w) { w.stream->launch_host_function([&w] { w.stream->synchronize(); }); }},
     {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
     {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
+    {"fill-2d", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3); }},
+    {"write-batch",
+     [](World& w) {
+       unsigned* const word = w.memory.data();
+       w.stream->batch(std::vector{weir::MemoryOperation::write(word, 5), weir::MemoryOperation::write(word + 1, 6)});
+       std::printf("words: %u %u\n", word[0], word[1]);
+     }},
+    {"wait-value",
+     [](World& w) {
+       w.stream->wait_value(w.memory.data(), 1U, weir::WaitCondition::eq);
+       w.stream->wait_value(reinterpret_cast<std::uint64_t*>(w.memory.data()), std::uint64_t{1}, weir::WaitCondition::eq);
+     }},
+    {"open-memory", [](World&) { weir::default_device().open_allocation({}, 64); }},
+    {"default-async", [](World&) { weir::default_device().default_stream()->allocate_bytes_async(256); }},
+    {"default-fill", [](World& w) { weir::default_device().default_stream()->fill(w.memory, 1U); }},
+    {"capture",
+     [](World& w) {
+       w.stream->begin_capture();
+       const weir::Topology topology = w.stream->end_capture()->topology();
+       std::printf("nodes:");
+       for (const weir::NodeKind kind : topology.nodes) std::printf(" %s", std::string(to_string(kind)).c_str());
+       std::printf("\n");
+     }},
+    {"driver-last-error",
+     [](World&) {
+       void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+       const auto last_error = reinterpret_cast<int (*)()>(::dlsym(driver, "hipGetLastError"));
+       std::printf("last error: %d\n", last_error());
+     }},
+    {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
     {"close", [](World& w) { w.stream->close(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/api.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "backends/gpu/free_list.hpp"
+#include "backends/hip/api_private.hpp"
+
+namespace weir::hip {
+
+// --- Devices ----------------------------------------------------------------------------------------------------------
+
+void Api::Current::set(const Api& api, int ordinal) {
+  const Result result = api.SetDevice(ordinal);
+  if (result != success) gpu::fail(api, result, "hipSetDevice", "hip:" + std::to_string(ordinal));
+  api_ = &api;
+}
+
+void Api::Current::restore() noexcept {
+  gpu::log_failure(*api_, api_->SetDevice(before_), "while the thread's device was restored", "hip");
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
+  // Numbers of its own where the runtime has none, far from those that it gives.
+  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 63U};
+  if (!StreamGetId || !is_own_stream(stream)) {
+    id = next.fetch_add(1, std::memory_order_relaxed);
+    return success;
+  }
+  unsigned long long value = 0;
+  const Result result = StreamGetId(stream, &value);
+  id = value;
+  return result;
+}
+
+Api::Result Api::stream_flags(StreamHandle stream, unsigned& flags) const {
+  flags = stream_blocking;
+  return is_own_stream(stream) ? StreamGetFlags(stream, &flags) : success;
+}
+
+Api::Result Api::stream_priority(StreamHandle stream, int& priority) const {
+  priority = 0;
+  return is_own_stream(stream) ? StreamGetPriority(stream, &priority) : success;
+}
+
+int Api::device_of(StreamHandle stream) const noexcept {
+  if (!is_own_stream(stream)) return -1;
+  if (StreamGetDevice) {
+    hipDevice_t device = -1;
+    return StreamGetDevice(stream, &device) == success ? device : -1;
+  }
+  return GetStreamDeviceId ? GetStreamDeviceId(stream) : -1;
+}
+
+Api::Result Api::StreamSynchronize(StreamHandle stream) const {
+  if (!workarounds_.poll_streams || !is_own_stream(stream)) return Symbols::StreamSynchronize(stream);
+  return wait_by_asking([&] { return StreamQuery(stream); }, Patience::spinning);
+}
+
+namespace {
+
+// A host function, for releases that have callbacks alone.
+struct CallbackAsFunction {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+  gpu::FreeListHook pool_hook;
+
+  static gpu::FreeList<CallbackAsFunction>& list() {
+    static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
+    return *calls;
+  }
+  static CallbackAsFunction* take(void (*function)(void*), void* data) {
+    CallbackAsFunction* call = list().take();
+    if (call == nullptr) {
+      call = new CallbackAsFunction;
+      list().adopt(call);
+    }
+    call->function = function;
+    call->data = data;
+    return call;
+  }
+  static void run(hipStream_t, hipError_t, void* call) {
+    auto* const self = static_cast<CallbackAsFunction*>(call);
+    const auto [function, data] = std::pair(self->function, self->data);
+    list().give_back(self);
+    function(data);
+  }
+};
+
+constexpr int attribute_synchronization_policy = 3;
+
+SynchronizationPolicy from_native(int policy) {
+  switch (policy) {
+    case 2: return SynchronizationPolicy::spin;
+    case 3: return SynchronizationPolicy::yield;
+    case 4: return SynchronizationPolicy::block;
+    default: return SynchronizationPolicy::automatic;
+  }
+}
+
+int to_native(SynchronizationPolicy policy) {
+  switch (policy) {
+    case SynchronizationPolicy::spin: return 2;
+    case SynchronizationPolicy::yield: return 3;
+    case SynchronizationPolicy::block: return 4;
+    case SynchronizationPolicy::automatic: break;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Api::Result Api::launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
+  if (LaunchHostFunc) return LaunchHostFunc(stream, function, data);
+  auto* const call = CallbackAsFunction::take(function, data);
+  const Result result = StreamAddCallback(stream, &CallbackAsFunction::run, call, 0);
+  if (result != success) CallbackAsFunction::list().give_back(call);
+  return result;
+}
+
+Api::Result Api::get_synchronization_policy(StreamHandle stream, SynchronizationPolicy& policy) const {
+  AttributeValue value{};
+  const Result result = StreamGetAttribute(stream, attribute_synchronization_policy, &value);
+  policy = from_native(value.synchronization_policy);
+  return result;
+}
+
+Api::Result Api::set_synchronization_policy(StreamHandle stream, SynchronizationPolicy policy) const {
+  AttributeValue value{};
+  value.synchronization_policy = to_native(policy);
+  return StreamSetAttribute(stream, attribute_synchronization_policy, &value);
+}
+
+// hipStreamCopyAttributes (7.2) copies the same one attribute.
+Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const {
+  SynchronizationPolicy policy{};
+  const Result result = get_synchronization_policy(from, policy);
+  return result != success ? result : set_synchronization_policy(to, policy);
+}
+
+// --- Between processes ------------------------------------------------------------------------------------------------
+
+static_assert(sizeof(hipIpcEventHandle_t) == sizeof(InterprocessHandle) && sizeof(hipIpcMemHandle_t) == sizeof(InterprocessHandle));
+
+Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
+  hipIpcEventHandle_t native;
+  const Result result = IpcGetEventHandle(&native, event);
+  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  return result;
+}
+
+Api::Result Api::event_from_handle(const InterprocessHandle& handle, EventHandle& event) const {
+  hipIpcEventHandle_t native;
+  std::memcpy(&native, handle.bytes.data(), sizeof(native));
+  return IpcOpenEventHandle(&event, native);
+}
+
+Api::Result Api::memory_to_handle(void* memory, InterprocessHandle& handle) const {
+  hipIpcMemHandle_t native;
+  const Result result = IpcGetMemHandle(&native, memory);
+  std::memcpy(handle.bytes.data(), &native, handle.bytes.size());
+  return result;
+}
+
+Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& memory) const {
+  hipIpcMemHandle_t native;
+  std::memcpy(&native, handle.bytes.data(), sizeof(native));
+  // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
+  return IpcOpenMemHandle(&memory, native, release_ < 600 ? 0 : 1);
+}
+
+// --- Fills ------------------------------------------------------------------------------------------------------------
+
+Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_size, std::size_t count,
+                            StreamHandle stream) const {
+  switch (element_size) {
+    case 1: return MemsetD8Async(to, static_cast<unsigned char>(value), count, stream);
+    case 2: return MemsetD16Async(to, static_cast<unsigned short>(value), count, stream);
+    default: return MemsetD32Async(to, static_cast<int>(value), count, stream);
+  }
+}
+
+Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                               std::size_t height, StreamHandle stream) const {
+  if (element_size == 1) return Memset2DAsync(to, pitch, static_cast<int>(value & 0xFFU), width, height, stream);
+  if (element_size == 2 && MemsetD2D16Async) {
+    return MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream);
+  }
+  if (element_size == 4 && MemsetD2D32Async) return MemsetD2D32Async(to, pitch, value, width, height, stream);
+  // Before 7.1, row by row; the submission's lock keeps the rows together.
+  if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
+  for (std::size_t row = 0; row < height; ++row) {
+    const Result result = fill_async(static_cast<std::byte*>(to) + row * pitch, value, element_size, width, stream);
+    if (result != success) return result;
+  }
+  return success;
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+Api::Result Api::allocate(void*& memory, std::size_t bytes, MemoryKind kind) const {
+  switch (kind) {
+    case MemoryKind::device: return Malloc(&memory, bytes);
+    case MemoryKind::managed: return MallocManaged(&memory, bytes, hipMemAttachGlobal);
+    case MemoryKind::pinned: break;
+  }
+  return HostMalloc(&memory, bytes, hipHostMallocPortable | hipHostMallocMapped);
+}
+
+Api::Result Api::deallocate(void* memory, MemoryKind kind) const {
+  return kind == MemoryKind::pinned ? HostFree(memory) : Free(memory);
+}
+
+Api::Result Api::NullStreams::get(const Api& api, hipStream_t& stream) {
+  int device = 0;
+  Result result = api.GetDevice(&device);
+  if (result != success) return result;
+  const std::lock_guard lock(mutex_);
+  hipStream_t& mine = streams_[static_cast<std::size_t>(device)];
+  if (mine == nullptr) result = api.StreamCreateWithPriority(&mine, stream_blocking, 0);
+  stream = mine;
+  return result;
+}
+
+Api::Result Api::stand_in(StreamHandle& stream) const {
+  if (!is_legacy_stream(stream) || !workarounds_.allocate_beside_null_stream) return success;
+  return null_streams_->get(*this, stream);
+}
+
+Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const {
+  if (const Result result = stand_in(stream); result != success) return result;
+  return pool != nullptr ? MallocFromPoolAsync(&memory, bytes, pool, stream) : MallocAsync(&memory, bytes, stream);
+}
+
+Api::Result Api::free_async(void* memory, StreamHandle stream) const {
+  if (const Result result = stand_in(stream); result != success) return result;
+  return FreeAsync(memory, stream);
+}
+
+Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode) const {
+  unsigned flags = hipMemAttachGlobal;
+  if (mode == AttachMode::host) flags = hipMemAttachHost;
+  if (mode == AttachMode::single) flags = hipMemAttachSingle;
+  return StreamAttachMemAsync(stream, memory, 0, flags);
+}
+
+Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
+  // No other flag: 8, which is read-only memory to CUDA, is coarse-grained memory to AMD.
+  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
+  if (result != success) return result;
+  result = HostGetDevicePointer(&device_pointer, data, 0);
+  if (result != success) MemHostUnregister(data);
+  return result;
+}
+
+Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, PoolHandle& pool) const {
+  hipMemPoolProps properties{};
+  properties.allocType = hipMemAllocationTypePinned;
+  properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
+  properties.location.type = hipMemLocationTypeDevice;
+  properties.location.id = device.ordinal;
+  if (max_size != 0) {
+    // The member was carved from what is reserved in 5.2's headers, at its beginning, in 6.3.
+    if (release_ < 603) return hipErrorNotSupported;
+    constexpr std::size_t reserved = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
+    std::memcpy(reinterpret_cast<std::byte*>(&properties) + reserved, &max_size, sizeof(max_size));
+  }
+  return MemPoolCreate(&pool, &properties);
+}
+
+Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const {
+  hipMemAccessDesc access{};
+  access.location.type = hipMemLocationTypeDevice;
+  access.location.id = reader.ordinal;
+  access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
+  return MemPoolSetAccess(pool, &access, 1);
+}
+
+// --- Peers ------------------------------------------------------------------------------------------------------------
+
+Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {
+  int value = 0;
+  const Result result = DeviceCanAccessPeer(&value, ordinal, peer);
+  can = value != 0;
+  return result;
+}
+
+Api::Result Api::enable_peer(const DeviceContext& peer) const {
+  const Result result = DeviceEnablePeerAccess(peer.ordinal, 0);
+  return result == hipErrorPeerAccessAlreadyEnabled ? success : result;
+}
+
+Api::Result Api::disable_peer(const DeviceContext& peer) const {
+  const Result result = DeviceDisablePeerAccess(peer.ordinal);
+  return result == hipErrorPeerAccessNotEnabled ? success : result;
+}
+
+// --- Memory operations ------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The numbers of CUDA's operations.
+constexpr std::uint32_t wait_32 = 1, write_32 = 2, wait_64 = 4, write_64 = 5;
+// Which bits a wait looks at; hipStreamWaitValue's last argument, which CUDA's has not.
+constexpr std::uint32_t all_of_32 = ~std::uint32_t{0};
+constexpr std::uint64_t all_of_64 = ~std::uint64_t{0};
+// The flags of a write, which are other ones than CUDA's.
+constexpr unsigned plain_write = 0;
+
+unsigned wait_flags(WaitCondition condition) noexcept {
+  switch (condition) {
+    case WaitCondition::geq: break;
+    case WaitCondition::eq: return hipStreamWaitValueEq;
+    case WaitCondition::bit_and: return hipStreamWaitValueAnd;
+    case WaitCondition::bit_nor: return hipStreamWaitValueNor;
+  }
+  return hipStreamWaitValueGte;
+}
+
+}  // namespace
+
+Api::Result Api::submit(StreamHandle stream, const BatchOperation& operation) const {
+  void* const address = reinterpret_cast<void*>(operation.address);
+  const auto narrow = static_cast<std::uint32_t>(operation.value);
+  switch (operation.operation) {
+    case write_32: return StreamWriteValue32(stream, address, narrow, plain_write);
+    case write_64: return StreamWriteValue64(stream, address, operation.value, plain_write);
+    case wait_32: return StreamWaitValue32(stream, address, narrow, operation.flags, all_of_32);
+    case wait_64: return StreamWaitValue64(stream, address, operation.value, operation.flags, all_of_64);
+    default: return hipErrorNotSupported;  // a flush of remote writes
+  }
+}
+
+Api::Result Api::memory_operation(StreamHandle stream, const MemoryOperation& operation) const {
+  BatchOperation single;
+  fill_batch_operation(single, operation);
+  return submit(stream, single);
+}
+
+void Api::fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept {
+  to = BatchOperation{};
+  if (operation.kind == MemoryOperation::Kind::flush_remote_writes) return;
+  to.address = reinterpret_cast<std::uintptr_t>(operation.address);
+  to.value = operation.value;
+  if (operation.is_wait()) {
+    to.operation = operation.is_64() ? wait_64 : wait_32;
+    to.flags = wait_flags(operation.condition);
+  } else {
+    to.operation = operation.is_64() ? write_64 : write_32;
+    to.flags = plain_write;
+  }
+}
+
+Api::Result Api::batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const {
+  if (StreamBatchMemOp) return StreamBatchMemOp(stream, static_cast<unsigned>(count), operations, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Result result = submit(stream, operations[i]);
+    if (result != success) return result;
+  }
+  return success;
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/gpu/errors.hpp"
+#include "backends/hip/hiprtc.hpp"
+#include "backends/hip/quirks.hpp"
+#include "backends/hip/symbols.hpp"
+#include "backends/hip/waiting.hpp"
+#include "weir/backend.hpp"
+#include "weir/capture.hpp"
+#include "weir/device.hpp"
+#include "weir/feature.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/plugin.hpp"
+#include "weir/stream_attributes.hpp"
+#include "weir/stream_memory.hpp"
+
+/// The HIP runtime, as the code shared with CUDA sees it (see backends/gpu/backend.hpp): the table of functions, and a function
+/// for each thing that HIP does in a way of its own. It stands in the order of backends/cuda/api.hpp.
+namespace weir::hip {
+
+class Api : public Symbols {
+ public:
+  static constexpr const char* backend_name = "hip";
+
+  // --- Types ----------------------------------------------------------------------------------------------------------
+
+  using Result = hipError_t;
+  using StreamHandle = hipStream_t;
+  using EventHandle = hipEvent_t;
+  using GraphHandle = hipGraph_t;
+  using GraphExecHandle = hipGraphExec_t;
+  using NodeHandle = hipGraphNode_t;
+  using ModuleHandle = hipModule_t;
+  using FunctionHandle = hipFunction_t;
+  using PoolHandle = hipMemPool_t;
+  using UserObject = UserObjectTag*;
+  using HostNodeParameters = hipHostNodeParams;
+  using BatchOperation = hip::BatchOperation;
+  using ConditionalHandle = std::uint64_t;
+  using CaptureModeValue = hipStreamCaptureMode;
+  using FunctionAttribute = hipFunction_attribute;
+  using PoolAttribute = hipMemPoolAttr;
+
+  /// HIP has no contexts: a device is its number.
+  struct DeviceContext {
+    int ordinal = 0;
+  };
+
+  /// Makes a device the calling thread's current one for a scope. Each thread begins with device 0 without being told.
+  class Current {
+   public:
+    Current(const Api& api, const DeviceContext& device, bool needed = true) {
+      if (!needed) return;
+      if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]] return;
+      set(api, device.ordinal);
+    }
+    ~Current() {
+      if (api_ != nullptr) [[unlikely]] restore();
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    void set(const Api& api, int ordinal);
+    void restore() noexcept;
+    const Api* api_ = nullptr;
+    int before_ = 0;
+  };
+
+  // --- Constants ------------------------------------------------------------------------------------------------------
+
+  static constexpr Result success = hipSuccess;
+  static constexpr Result not_ready = hipErrorNotReady;
+  static constexpr Result not_found = hipErrorNotFound;
+  static constexpr unsigned stream_blocking = hipStreamDefault;
+  static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
+  static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
+  static constexpr unsigned user_object_no_sync = 1;                 // hipUserObjectNoDestructorSync
+  static constexpr unsigned user_object_move = 1;                    // hipGraphUserObjectMove
+  static constexpr unsigned long long instantiate_auto_free = 1;     // hipGraphInstantiateFlagAutoFreeOnLaunch
+  static constexpr FunctionAttribute function_max_threads = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+  static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
+  static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+  static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
+  static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
+  static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
+  /// Operations that hipStreamBatchMemOp takes at once.
+  static constexpr std::size_t max_batch = 256;
+
+  // --- The runtime ----------------------------------------------------------------------------------------------------
+
+  /// Opens the runtime. Throws what `weir_plugin_descriptor::create` may throw. Called once.
+  static const Api& load(PluginContext& context);
+
+  BackendVersions versions() const;
+  int device_count() const noexcept { return device_count_; }
+  /// A hipDevice_t is the ordinal.
+  std::int64_t device_number(int ordinal) const noexcept { return ordinal; }
+  Result open_device(int ordinal, DeviceContext& context) const noexcept {
+    context.ordinal = ordinal;
+    return success;
+  }
+  static void* native_context(const DeviceContext&) noexcept { return nullptr; }
+  void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
+  /// Features as far as the release decides.
+  void describe_features(FeatureTable& features) const;
+
+  /// Streams and events know their device; whether all releases look it up there has not been tried.
+  static constexpr bool objects_need_current() noexcept { return true; }
+  /// A batch is several calls before 6.4, and a long one always is: a lock keeps them together.
+  static constexpr bool orders_submissions() noexcept { return true; }
+
+  // --- Errors ---------------------------------------------------------------------------------------------------------
+
+  std::string_view error_name(Result result) const noexcept;
+  std::string_view error_text(Result result) const noexcept;
+  static gpu::Meaning meaning(Result result) noexcept;
+  static bool is_shut_down(Result result) noexcept {
+    return result == hipErrorDeinitialized || result == hipErrorContextIsDestroyed;
+  }
+
+  // --- Streams --------------------------------------------------------------------------------------------------------
+
+  /// The null handle; the number that later releases have beside it is a pointer to earlier ones.
+  static StreamHandle legacy_stream() noexcept { return nullptr; }
+  static bool is_legacy_stream(StreamHandle stream) noexcept {
+    return stream == nullptr || stream == reinterpret_cast<StreamHandle>(std::uintptr_t{1});
+  }
+  static StreamHandle per_thread_stream() noexcept { return reinterpret_cast<StreamHandle>(std::uintptr_t{2}); }
+  static bool is_own_stream(StreamHandle stream) noexcept {
+    return !is_legacy_stream(stream) && stream != per_thread_stream();
+  }
+  Result stream_id(StreamHandle stream, std::uint64_t& id) const;
+  Result stream_flags(StreamHandle stream, unsigned& flags) const;
+  Result stream_priority(StreamHandle stream, int& priority) const;
+  int device_of(StreamHandle stream) const noexcept;
+  /// Returns at once, whatever the stream still has to do.
+  Result StreamDestroy(StreamHandle stream) const;
+  Result StreamSynchronize(StreamHandle stream) const;
+  Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const;
+  Result get_synchronization_policy(StreamHandle stream, SynchronizationPolicy& policy) const;
+  Result set_synchronization_policy(StreamHandle stream, SynchronizationPolicy policy) const;
+  static Result get_access_policy_window(StreamHandle, AccessPolicyWindow&) noexcept { return hipErrorNotSupported; }
+  static Result set_access_policy_window(StreamHandle, const AccessPolicyWindow&) noexcept { return hipErrorNotSupported; }
+  Result StreamCopyAttributes(StreamHandle to, StreamHandle from) const;
+
+  // --- Events ---------------------------------------------------------------------------------------------------------
+
+  static unsigned event_flags(const EventOptions& options) noexcept {
+    return (options.timing ? 0U : unsigned{hipEventDisableTiming}) | (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
+  }
+  Result synchronize_event(EventHandle event, bool blocking_sync) const {
+    return wait_by_asking([&] { return EventQuery(event); }, blocking_sync ? Patience::sleeping : Patience::spinning);
+  }
+  Result record_external(EventHandle event, StreamHandle stream) const {
+    return EventRecordWithFlags(event, stream, 1);  // hipEventRecordExternal
+  }
+  Result wait_external(StreamHandle stream, EventHandle event) const {
+    return StreamWaitEvent(stream, event, 1);  // hipEventWaitExternal
+  }
+  Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
+  Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
+
+  // --- Copies and fills -----------------------------------------------------------------------------------------------
+
+  Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {
+    return MemcpyAsync(to, from, bytes, hipMemcpyDefault, stream);
+  }
+  Result copy_2d_async(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width_bytes,
+                       std::size_t height, StreamHandle stream) const {
+    return Memcpy2DAsync(to, to_pitch, from, from_pitch, width_bytes, height, hipMemcpyDefault, stream);
+  }
+  /// By the addresses, which tell the devices: hipMemcpyPeerAsync is not captured, this is.
+  Result copy_peer_async(void* to, const DeviceContext&, const void* from, const DeviceContext&, std::size_t bytes,
+                         StreamHandle stream) const {
+    return copy_async(to, from, bytes, stream);
+  }
+  Result fill_async(void* to, std::uint32_t value, std::size_t element_size, std::size_t count, StreamHandle stream) const;
+  Result fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                       std::size_t height, StreamHandle stream) const;
+
+  // --- Memory ---------------------------------------------------------------------------------------------------------
+
+  Result allocate(void*& memory, std::size_t bytes, MemoryKind kind) const;
+  Result deallocate(void* memory, MemoryKind kind) const;
+  Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
+  Result free_async(void* memory, StreamHandle stream) const;
+  Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
+  Result prefetch_async(const void* memory, std::size_t bytes, bool to_host, const DeviceContext& device,
+                        StreamHandle stream) const {
+    return MemPrefetchAsync(memory, bytes, to_host ? hipCpuDeviceId : device.ordinal, stream);
+  }
+  Result register_host(void* data, std::size_t bytes, void*& device_pointer) const;
+  Result memory_to_handle(void* memory, InterprocessHandle& handle) const;
+  Result memory_from_handle(const InterprocessHandle& handle, void*& memory) const;
+  Result close_memory(void* memory) const { return IpcCloseMemHandle(memory); }
+  Result create_pool(const DeviceContext& device, std::size_t max_size, PoolHandle& pool) const;
+  Result default_pool(const DeviceContext& device, PoolHandle& pool) const {
+    return DeviceGetDefaultMemPool(&pool, device.ordinal);
+  }
+  Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
+
+  // --- Peers ----------------------------------------------------------------------------------------------------------
+
+  Result can_access_peer(int ordinal, int peer, bool& can) const;
+  Result enable_peer(const DeviceContext& peer) const;
+  Result disable_peer(const DeviceContext& peer) const;
+
+  // --- Memory operations ----------------------------------------------------------------------------------------------
+
+  Result memory_operation(StreamHandle stream, const MemoryOperation& operation) const;
+  static void fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept;
+  Result batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const;
+  /// Batches are never made into graphs, since submissions are in order.
+  static Result add_batch_node(const DeviceContext&, NodeHandle&, GraphHandle, const NodeHandle*, std::size_t, BatchOperation*,
+                               std::size_t) noexcept {
+    return hipErrorNotSupported;
+  }
+
+  // --- Capture --------------------------------------------------------------------------------------------------------
+
+  static CaptureModeValue capture_mode(CaptureMode mode) noexcept {
+    switch (mode) {
+      case CaptureMode::global: return hipStreamCaptureModeGlobal;
+      case CaptureMode::thread_local_: return hipStreamCaptureModeThreadLocal;
+      case CaptureMode::relaxed: break;
+    }
+    return hipStreamCaptureModeRelaxed;
+  }
+  Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
+                      const NodeHandle** dependencies, std::size_t* count) const;
+  Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
+    return StreamUpdateCaptureDependencies(stream, nodes, count, 1);  // hipStreamSetCaptureDependencies
+  }
+  Result begin_capture_to_graph(StreamHandle stream, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
+                                CaptureModeValue mode) const {
+    return StreamBeginCaptureToGraph(stream, graph, count != 0 ? dependencies : nullptr, nullptr, count, mode);
+  }
+  /// Leaves every stream of the capture usable, however it ends, and no graph where it fails.
+  Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
+  bool refuses_cooperative_capture() const noexcept { return workarounds_.refuse_cooperative_capture; }
+
+  // --- Graphs ---------------------------------------------------------------------------------------------------------
+
+  Result node_kind(NodeHandle node, NodeKind& kind) const;
+  Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const {
+    return GraphGetEdges(graph, from, to, &count);
+  }
+  Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
+  Result GraphLaunch(GraphExecHandle exec, StreamHandle stream) const;
+  Result GraphExecDestroy(GraphExecHandle exec) const;
+
+  // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
+
+  static Result create_condition(const DeviceContext&, GraphHandle, ConditionalHandle&) noexcept { return hipErrorNotSupported; }
+  static Result add_conditional_node(const DeviceContext&, GraphHandle, const NodeHandle*, std::size_t, ConditionalHandle, bool,
+                                     NodeHandle&, GraphHandle&) noexcept {
+    return hipErrorNotSupported;
+  }
+  static Result load_conditional_kernel(ModuleHandle&, FunctionHandle&) noexcept { return hipErrorNotSupported; }
+
+  // --- Modules --------------------------------------------------------------------------------------------------------
+
+  Result load_module(ModuleHandle& module, const char* image, std::string&) const { return ModuleLoadData(&module, image); }
+  static Result load_function(FunctionHandle) noexcept { return success; }
+  Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
+    return ModuleGetGlobal(&address, &bytes, module, name);
+  }
+  static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
+  static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
+  /// There is nothing to allow; hipFuncSetAttribute takes the address of a host function, not a module's function.
+  static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
+  Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
+    return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
+  }
+  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+  }
+
+ private:
+  Api() = default;
+  class NullStreams;
+  class Executables;
+
+  std::optional<int> attribute(int number, int ordinal) const noexcept;
+  std::string architecture(int ordinal) const;
+  std::string uuid(int ordinal) const;
+  void decide(FeatureTable& features, std::optional<int> ordinal) const;
+  bool captures_host_functions(int ordinal) const;
+  Result stand_in(StreamHandle& stream) const;
+  Result submit(StreamHandle stream, const BatchOperation& operation) const;
+  void end_invalidated_capture(StreamHandle stream) const;
+  Result join_everything(StreamHandle stream, bool& joined) const;
+  std::string version_text() const;
+
+  int version_ = 0;       // 50221153
+  int release_ = 0;       // 502
+  int device_count_ = 0;
+  bool wait_value_ = false;  // WEIR_HIP_WAIT_VALUE
+  std::string library_path_;
+  const Compiler* compiler_ = nullptr;
+  struct Workarounds {
+    bool end_streams_elsewhere, hold_running_executables, join_before_end, end_invalidated_twice, poll_streams,
+        allocate_beside_null_stream, refuse_cooperative_capture;
+  } workarounds_{};
+  NullStreams* null_streams_ = nullptr;  // never destroyed, as nothing here is
+  Executables* executables_ = nullptr;
+};
+
+}  // namespace weir::hip

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_set>
+
+#include "backends/hip/api.hpp"
+
+/// Captures and graphs.
+namespace weir::hip {
+
+Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
+                              const NodeHandle** dependencies, std::size_t* count) const {
+  // What is not told is left as it was.
+  hipStreamCaptureStatus native = hipStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  const Result result = StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
+  status = native == hipStreamCaptureStatusActive        ? CaptureStatus::active
+           : native == hipStreamCaptureStatusInvalidated ? CaptureStatus::invalidated
+                                                         : CaptureStatus::none;
+  id = number;
+  return result;
+}
+
+// --- The end of a capture ---------------------------------------------------------------------------------------------
+
+// Makes the stream depend on all that was captured. `joined`: whether something was missing, which is an error to be told of.
+Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
+  CaptureStatus status{};
+  std::uint64_t id = 0;
+  GraphHandle graph = nullptr;
+  const NodeHandle* dependencies = nullptr;
+  std::size_t dependency_count = 0, node_count = 0, edge_count = 0;
+  Result result = capture_info(stream, status, id, graph, &dependencies, &dependency_count);
+  if (result != success || status != CaptureStatus::active || graph == nullptr) return result;
+
+  if ((result = GraphGetNodes(graph, nullptr, &node_count)) != success || node_count == 0) return result;
+  std::vector<NodeHandle> leaves(node_count);
+  if ((result = GraphGetNodes(graph, leaves.data(), &node_count)) != success) return result;
+  if ((result = GraphGetEdges(graph, nullptr, nullptr, &edge_count)) != success) return result;
+  std::vector<NodeHandle> from(edge_count), to(edge_count);
+  if (edge_count != 0 && (result = GraphGetEdges(graph, from.data(), to.data(), &edge_count)) != success) return result;
+
+  std::unordered_set<NodeHandle> joined_already(from.begin(), from.end());
+  joined_already.insert(dependencies, dependencies + dependency_count);
+  std::erase_if(leaves, [&](NodeHandle node) { return joined_already.contains(node); });
+  if (leaves.empty()) return success;
+  joined = true;
+  return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), 0);  // hipStreamAddCaptureDependencies
+}
+
+// The end of a capture that is in order is the one place where the runtime sets the streams' state back, and an invalidated
+// stream may begin one.
+void Api::end_invalidated_capture(StreamHandle stream) const {
+  GraphHandle graph = nullptr;
+  if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
+  // Nodes that the lost capture ended with are not this one's.
+  (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, 1);
+  if (Symbols::StreamEndCapture(stream, &graph) == success && graph != nullptr) GraphDestroy(graph);
+}
+
+Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
+  bool joined = false;
+  if (workarounds_.join_before_end) (void)join_everything(stream, joined);
+  const Result result = Symbols::StreamEndCapture(stream, graph);
+  if (result == hipErrorStreamCaptureInvalidated && workarounds_.end_invalidated_twice) end_invalidated_capture(stream);
+  if (result != success || !joined) return result;
+  // As CUDA's driver does with the graph of a capture that fails.
+  GraphDestroy(*graph);
+  *graph = nullptr;
+  return hipErrorStreamCaptureUnjoined;
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
+  hipGraphNodeType type{};
+  const Result result = GraphNodeGetType(node, &type);
+  // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5 put
+  // allocations there. (5.2 counted from 1, and has no capture.)
+  int number = static_cast<int>(type);
+  if (release_ < 505 && (number == 8 || number == 10 || number == 11)) number = 1;
+  switch (number) {
+    case 0: kind = NodeKind::kernel; break;
+    case 1: kind = NodeKind::copy; break;
+    case 2: kind = NodeKind::fill; break;
+    case 3: kind = NodeKind::host_function; break;
+    case 4: kind = NodeKind::child_graph; break;
+    case 5: kind = NodeKind::empty; break;
+    case 6: kind = NodeKind::event_wait; break;
+    case 7: kind = NodeKind::event_record; break;
+    case 10: kind = NodeKind::allocate; break;
+    case 11: kind = NodeKind::free; break;
+    case 12:
+    case 13: kind = NodeKind::copy; break;
+    case 14: kind = NodeKind::memory_operations; break;
+    default: kind = NodeKind::other; break;
+  }
+  return result;
+}
+
+Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const {
+  // CUDA 10.2's form; both results are required.
+  NodeHandle node = nullptr;
+  hipGraphExecUpdateResult outcome = hipGraphExecUpdateSuccess;
+  const Result result = GraphExecUpdate(exec, graph, &node, &outcome);
+  if (result == success) return result;
+  switch (outcome) {
+    case hipGraphExecUpdateSuccess:
+      if (result == hipErrorGraphExecUpdateFailure) difference = "the runtime does not say how the graphs differ";
+      break;
+    case hipGraphExecUpdateErrorTopologyChanged: difference = "the graphs differ in their nodes or edges"; break;
+    case hipGraphExecUpdateErrorNodeTypeChanged: difference = "a node is of another kind"; break;
+    case hipGraphExecUpdateErrorFunctionChanged: difference = "a node's kernel changed in a way that cannot be updated"; break;
+    case hipGraphExecUpdateErrorParametersChanged:
+      difference = "a node's parameters changed in a way that cannot be updated";
+      break;
+    case hipGraphExecUpdateErrorNotSupported: difference = "a node is of a kind that cannot be updated"; break;
+    default: difference = "the runtime cannot update the executable (result " + std::to_string(outcome) + ")"; break;
+  }
+  return result;
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "backends/gpu/library.hpp"
+#include "backends/hip/api.hpp"
+#include "backends/hip/api_private.hpp"
+#include "weir/backend_support.hpp"
+
+/// Finding and opening the runtime.
+namespace weir::hip {
+namespace {
+
+constexpr const char* operation = "opening the HIP runtime";
+constexpr const char* variable = "WEIR_HIP_RUNTIME";
+constexpr int oldest_release = 502;
+
+// A second copy of the runtime in a process breaks both, whatever their versions: one that is there is used.
+std::string already_loaded() {
+  std::string path;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* found) {
+        const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
+        if (name.find("libamdhip64.so") == std::string_view::npos) return 0;
+        *static_cast<std::string*>(found) = name;
+        return 1;
+      },
+      &path);
+  return path;
+}
+
+// Numerically, since 10 comes after 7.
+std::vector<std::string> sonames() {
+  std::vector<std::string> names;
+  for (const int major : {10, 7, 6, 5}) names.push_back("libamdhip64.so." + std::to_string(major));
+  return names;
+}
+
+void add_folder(std::vector<std::string>& names, const std::string& folder) {
+  for (const std::string& soname : sonames()) names.push_back(folder + "/" + soname);
+}
+
+// "/opt/rocm-6.2.0" → {6, 2, 0}
+std::vector<int> version_in(const std::string& folder) {
+  std::vector<int> numbers;
+  const std::size_t dash = folder.rfind('-');
+  for (std::size_t at = dash == std::string::npos ? folder.size() : dash + 1; at < folder.size();) {
+    const std::size_t end = std::min(folder.find('.', at), folder.size());
+    int number = 0;
+    for (; at < end && folder[at] >= '0' && folder[at] <= '9'; ++at) number = number * 10 + (folder[at] - '0');
+    numbers.push_back(number);
+    at = end + 1;
+  }
+  return numbers;
+}
+
+void add_rocm_folders(std::vector<std::string>& names) {
+  for (const char* const root : {"HIP_PATH", "ROCM_PATH"}) {
+    if (const auto folder = support::environment(root); folder && folder->starts_with('/')) add_folder(names, *folder + "/lib");
+  }
+  add_folder(names, "/opt/rocm/lib");
+  ::glob_t found{};
+  if (::glob("/opt/rocm-*", GLOB_ONLYDIR, nullptr, &found) == 0) {
+    std::vector<std::string> folders(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    std::sort(folders.begin(), folders.end(),
+              [](const std::string& a, const std::string& b) { return version_in(a) > version_in(b); });
+    for (const std::string& folder : folders) add_folder(names, folder + "/lib");
+  }
+  ::globfree(&found);
+}
+
+std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
+  if (chosen) return {*chosen};
+  std::vector<std::string> names;
+  if (std::string loaded = already_loaded(); !loaded.empty()) names.push_back(std::move(loaded));
+  const std::vector<std::string> by_soname = sonames();
+  names.insert(names.end(), by_soname.begin(), by_soname.end());
+  add_rocm_folders(names);
+  return names;
+}
+
+gpu::Library open_library(PluginContext& context) {
+  const std::optional<std::string> chosen = support::environment_path(variable);
+  std::vector<LoadAttempt> attempts;
+  auto library = gpu::Library::open(candidates(chosen), attempts);
+  for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
+  if (library) return std::move(*library);
+  throw Error(Errc::driver_not_found, operation, "",
+              "no runtime library: " + gpu::list_attempts(attempts) + "; " +
+                  (chosen ? std::string(variable) + " names it; correct or unset that variable"
+                          : "install ROCm's HIP runtime (Debian: libamdhip64-5), or name its file in WEIR_HIP_RUNTIME"));
+}
+
+std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
+
+// Why a runtime that works shows nothing: its codes do not tell a missing kernel driver from a missing device.
+std::string why_no_device() {
+  constexpr const char* node = "/dev/kfd";
+  const int file = ::open(node, O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    const int error = errno;
+    if (error == ENOENT) {
+      return std::string(node) + " is missing: the kernel's amdgpu driver is not loaded, or, in a container, its devices were not "
+                                 "passed on (--device=/dev/kfd --device=/dev/dri)";
+    }
+    return std::string(node) + " may not be opened (" + std::generic_category().message(error) +
+           "): let the user be in the groups 'render' and 'video'";
+  }
+  ::close(file);
+  std::string set;
+  for (const char* const name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+    if (const auto value = support::environment(name)) set += (set.empty() ? "" : ", ") + (name + ("=" + *value));
+  }
+  return set.empty() ? std::string(node) + " can be opened, so the kernel's driver is there: see whether rocminfo lists a GPU, and "
+                                           "whether this release of ROCm supports it"
+                     : "devices may be hidden: " + set;
+}
+
+// All that the runtime says where there is no device, or it cannot get at one.
+bool means_no_device(hipError_t result) {
+  return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
+         result == hipErrorInsufficientDriver;
+}
+
+}  // namespace
+
+std::string Api::version_text() const {
+  return std::to_string(release_ / 100) + "." + std::to_string(release_ % 100) + "." + std::to_string(version_ % 100000);
+}
+
+const Api& Api::load(PluginContext& context) {
+  const gpu::Library library = open_library(context);
+  auto* const api = new Api;  // as long as the process
+  api->library_path_ = library.path();
+  last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
+
+  constexpr bool required = true, optional = false;
+  std::string missing;
+  const auto find = [&](Symbol& symbol, bool need) {
+    symbol.address = library.find(symbol.name);
+    if (symbol.address == nullptr && need) {
+      missing += (missing.empty() ? "" : ", ") + (symbol.name + (" (HIP " + release_text(symbol.since) + ")"));
+    }
+  };
+  Symbols& table = *api;
+#define WEIR_HIP_FIND(field, function, since, need) find(table.field, need);
+  WEIR_HIP_SYMBOLS(WEIR_HIP_FIND)
+#undef WEIR_HIP_FIND
+#define WEIR_HIP_FIND(field, function, since, parameters) find(table.field, optional);
+  WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_FIND)
+#undef WEIR_HIP_FIND
+
+  if (api->RuntimeGetVersion) api->RuntimeGetVersion(&api->version_);
+  api->release_ = api->version_ / 10000000 * 100 + api->version_ / 100000 % 100;
+  if (!missing.empty() || api->release_ < oldest_release) {
+    throw Error(Errc::driver_too_old, operation, library.path(),
+                (missing.empty() ? "it is HIP " + api->version_text() : "it lacks " + missing) + "; Weir needs HIP " +
+                    release_text(oldest_release) + " or later: update ROCm");
+  }
+  const auto does = [&](Workaround workaround) { return needs(workaround, api->release_); };
+  api->workarounds_ = {.end_streams_elsewhere = does(Workaround::end_streams_elsewhere),
+                       .hold_running_executables = does(Workaround::hold_running_executables),
+                       .join_before_end = does(Workaround::join_before_end),
+                       .end_invalidated_twice = does(Workaround::end_invalidated_twice),
+                       .poll_streams = does(Workaround::poll_streams),
+                       .allocate_beside_null_stream = does(Workaround::allocate_beside_null_stream),
+                       .refuse_cooperative_capture = does(Workaround::refuse_cooperative_capture)};
+  api->wait_value_ = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
+  api->compiler_ = &Compiler::open(library, api->release_);
+
+  // hipInit's own code says nothing that the count does not: 5.2.3 gives 101 for a missing device each time, and the count 100.
+  (void)api->Init(0);
+  int count = 0;
+  const hipError_t result = api->GetDeviceCount(&count);
+  if (result != hipSuccess && !means_no_device(result)) {
+    throw Error(Errc::driver_failed, operation, library.path(),
+                "HIP " + api->version_text() + " does not start: " + std::string(meaning(result).detail),
+                gpu::native_error(*api, result));
+  }
+  if (result != hipSuccess || count <= 0) {
+    FeatureTable features;
+    api->describe_features(features);
+    context.would_have(std::move(features));
+    throw Error(Errc::no_device, operation, library.path(), "HIP " + api->version_text() + " shows no device; " + why_no_device(),
+                result != hipSuccess ? gpu::native_error(*api, result) : NativeError{});
+  }
+  api->device_count_ = count;
+  api->null_streams_ = new NullStreams(count);
+  api->executables_ = new Executables;
+  return *api;
+}
+
+BackendVersions Api::versions() const {
+  BackendVersions versions;
+  versions.driver = version_text();
+  versions.runtime = version_text();
+  versions.library_path = library_path_;
+  versions.compiler = compiler_->description();
+  return versions;
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/api.hpp"
+
+/// What the runtime's codes mean. By HIP's own names: some numbers are other codes of CUDA's.
+namespace weir::hip {
+
+std::string_view Api::error_name(Result result) const noexcept {
+  const char* const text = GetErrorName(result);
+  return text != nullptr ? text : "unknown hipError_t";
+}
+
+std::string_view Api::error_text(Result result) const noexcept {
+  const char* const text = GetErrorString(result);
+  // Up to 6.x the text is the name once more.
+  return text != nullptr && error_name(result) != text ? text : meaning(result).detail;
+}
+
+gpu::Meaning Api::meaning(Result result) noexcept {
+  switch (static_cast<int>(result)) {
+    case hipErrorInvalidValue:
+      return {Errc::invalid_argument, "the runtime refuses an argument: an address or a size that is not of this device's "
+                                      "memory, or a shape that it does not run"};
+    case hipErrorInvalidConfiguration: return {Errc::invalid_argument, "the device does not run that shape of launch"};
+    case hipErrorOutOfMemory:
+      return {Errc::out_of_memory, "there is not enough memory; free some, ask for less, or see what else runs on the device"};
+    case hipErrorNotInitialized:
+    case hipErrorDeinitialized:
+      return {Errc::backend_failure, "the runtime has shut down, as it does when the process ends"};
+    case hipErrorNoDevice:
+    case hipErrorInvalidDevice: return {Errc::no_device, "the runtime shows no such device"};
+    case hipErrorInsufficientDriver:
+      return {Errc::driver_failed, "the kernel's amdgpu driver is older than the runtime needs; update it"};
+    case hipErrorInvalidImage:
+    case hipErrorInvalidKernelFile:
+    case hipErrorInvalidSource:
+    case hipErrorFileNotFound:
+    case hipErrorSharedObjectSymbolNotFound:
+    case hipErrorSharedObjectInitFailed:
+      return {Errc::invalid_image, "the image is not device code; give a code object or a bundle of them: HIP knows no PTX"};
+    case hipErrorInvalidDeviceFunction:
+    case hipErrorNoBinaryForGpu:
+      return {Errc::invalid_image, "the image holds no code for this device; build it for the device's architecture, xnack and "
+                                   "sramecc included"};
+    case hipErrorNotFound: return {Errc::kernel_not_found, "there is nothing of that name"};
+    case hipErrorNotSupported: return {Errc::unsupported, "this device, or this release of HIP, does not support the operation"};
+    case hipErrorLaunchOutOfResources:
+      return {Errc::invalid_argument, "the launch needs more registers or memory than a block has; use smaller blocks"};
+    case hipErrorCooperativeLaunchTooLarge:
+      return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
+                                      "Kernel::max_active_blocks"};
+    case hipErrorPeerAccessUnsupported:
+      return {Errc::unsupported, "the two devices cannot address each other's memory"};
+    case hipErrorHostMemoryAlreadyRegistered: return {Errc::invalid_argument, "part of the memory is pinned already"};
+    case hipErrorHostMemoryNotRegistered: return {Errc::invalid_argument, "the memory is not pinned"};
+    case hipErrorInvalidHandle:
+      return {Errc::backend_failure, "a handle is not of a living object, or is another device's"};
+    case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
+    case hipErrorStreamCaptureUnsupported:
+      return {Errc::capture_unsupported, "an open capture forbids the call, and the runtime may have invalidated it"};
+    case hipErrorStreamCaptureInvalidated:
+      return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
+    case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
+    case hipErrorStreamCaptureUnmatched: return {Errc::capture_unmatched, "another stream began the capture"};
+    case hipErrorStreamCaptureUnjoined:
+      return {Errc::capture_unjoined, "a stream that was drawn into the capture did work there and was not waited for; let the "
+                                      "stream that began the capture wait for it before the end"};
+    case hipErrorStreamCaptureIsolation:
+      return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
+    case hipErrorStreamCaptureImplicit:
+      return {Errc::capture_implicit, "the call would order a capture against the legacy default stream"};
+    case hipErrorCapturedEvent: return {Errc::captured_event, "the event was last recorded in a capture"};
+    case hipErrorStreamCaptureWrongThread: return {Errc::capture_wrong_thread, "another thread began the capture"};
+    case hipErrorIllegalState:
+      return {Errc::backend_failure, "the object is not in a state for this: a stream that captures, or does not"};
+    case hipErrorGraphExecUpdateFailure: return {Errc::graph_update_failed, "the graph cannot be taken over"};
+    case hipErrorIllegalAddress:
+    case hipErrorLaunchFailure:
+    case hipErrorLaunchTimeOut:
+    case hipErrorAssert:
+    case hipErrorECCNotCorrectable:
+    case hipErrorRuntimeMemory:
+    case hipErrorRuntimeOther:
+      return {Errc::device_fault, "work on the device failed; before ROCm 7.0 the runtime ends the process in its stead; "
+                                  "AMD_LOG_LEVEL=4 shows each call"};
+    default: return {};
+  }
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+#include <cstring>
+#include <initializer_list>
+
+#include "backends/hip/api.hpp"
+
+/// What a device is and can do.
+namespace weir::hip {
+namespace {
+
+// hipDeviceAttribute_t's numbers since 5.0; attributes that a release does not implement fail.
+constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attribute_concurrent_managed_access = 9,
+              attribute_cooperative_launch = 10, attribute_ecc_enabled = 0, attribute_integrated = 16,
+              attribute_l2_cache_size = 19, attribute_capability_major = 23, attribute_managed_memory = 24,
+              attribute_max_block_x = 26, attribute_max_grid_x = 29, attribute_max_threads_per_block = 56,
+              attribute_max_threads_per_multiprocessor = 57, attribute_memory_bus_width = 59,
+              attribute_memory_clock_rate = 60, attribute_capability_minor = 61, attribute_multiprocessor_count = 63,
+              attribute_registers_per_block = 71, attribute_shared_per_block = 74, attribute_shared_per_block_optin = 75,
+              attribute_stream_priorities = 78, attribute_unified_addressing = 85, attribute_warp_size = 87,
+              attribute_memory_pools = 88, attribute_host_register = 90, attribute_shared_per_multiprocessor = 10002,
+              attribute_stream_wait_value = 10013;
+
+std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
+
+}  // namespace
+
+// Each call makes the runtime gather all properties anew: asked once for each device.
+std::optional<int> Api::attribute(int number, int ordinal) const noexcept {
+  int value = 0;
+  if (DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal) != hipSuccess) return std::nullopt;
+  return value;
+}
+
+// The one thing that has no attribute. The structure has had two layouts, and the function without a number gives the old one
+// for ever.
+std::string Api::architecture(int ordinal) const {
+  constexpr std::size_t in_r0600 = 1160, in_r0000 = 396, longest = 256;
+  alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
+  const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
+                    : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
+                                               : GetDeviceProperties;
+  if (!get || get(properties, ordinal) != hipSuccess) return {};
+  const char* const name = properties + (GetDevicePropertiesR0600 ? in_r0600 : in_r0000);
+  return std::string(name, ::strnlen(name, longest));
+}
+
+// Sixteen characters of text, which may be fewer: a device without a number of its own says XX, as others may.
+std::string Api::uuid(int ordinal) const {
+  hipUUID native{};
+  if (!DeviceGetUuid || DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
+  std::string text;
+  for (const char c : native.bytes) {
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0) break;
+    text += c;
+  }
+  return text.size() == sizeof(native.bytes) ? "GPU-" + text : std::string();
+}
+
+void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const {
+  const auto get = [&](int number) { return attribute(number, ordinal).value_or(0); };
+  const auto get_unsigned = [&](int number) { return static_cast<std::uint32_t>(get(number)); };
+
+  char text[256] = "";
+  if (DeviceGetName(text, sizeof(text), ordinal) == hipSuccess) properties.name = text;
+  properties.architecture = architecture(ordinal);
+  properties.uuid = uuid(ordinal);
+  if (DeviceGetPCIBusId(text, sizeof(text), ordinal) == hipSuccess) properties.pci_bus_id = text;
+  (void)DeviceTotalMem(&properties.total_memory, ordinal);
+  properties.compute_capability_major = get(attribute_capability_major);
+  properties.compute_capability_minor = get(attribute_capability_minor);
+  properties.multiprocessor_count = get(attribute_multiprocessor_count);
+  properties.warp_size = get(attribute_warp_size);
+  properties.max_threads_per_block = get(attribute_max_threads_per_block);
+  properties.max_threads_per_multiprocessor = get(attribute_max_threads_per_multiprocessor);
+  properties.max_block = {get_unsigned(attribute_max_block_x), get_unsigned(attribute_max_block_x + 1),
+                          get_unsigned(attribute_max_block_x + 2)};
+  properties.max_grid = {get_unsigned(attribute_max_grid_x), get_unsigned(attribute_max_grid_x + 1),
+                         get_unsigned(attribute_max_grid_x + 2)};
+  properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
+  properties.shared_memory_per_block_optin =
+      static_cast<std::uint32_t>(attribute(attribute_shared_per_block_optin, ordinal).value_or(get(attribute_shared_per_block)));
+  properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
+  properties.registers_per_block = get(attribute_registers_per_block);
+  properties.l2_cache_size = get_unsigned(attribute_l2_cache_size);
+  properties.clock_rate_khz = get(attribute_clock_rate);
+  properties.memory_clock_rate_khz = get(attribute_memory_clock_rate);
+  properties.memory_bus_width_bits = get(attribute_memory_bus_width);
+  properties.async_engine_count = get(attribute_async_engine_count);
+  properties.integrated = get(attribute_integrated) != 0;
+  properties.ecc_enabled = get(attribute_ecc_enabled) != 0;
+  properties.unified_addressing = attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
+
+  decide(features, ordinal);
+  if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
+    features.absent(Feature::runtime_compilation, refusal);
+  }
+}
+
+void Api::describe_features(FeatureTable& features) const {
+  decide(features, std::nullopt);
+  if (!compiler_->is_usable()) features.absent(Feature::runtime_compilation, compiler_->description());
+}
+
+void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
+  // An attribute that cannot be had is unknown, and not a no. Without a device all are unknown.
+  const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
+
+  struct Attribute {
+    int number = -1;
+    const char* name = nullptr;
+  };
+  // The symbols, the attribute, and what else is known of the release, in this order.
+  const auto rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
+    for (const Symbol* const symbol : symbols) {
+      if (symbol->address != nullptr) continue;
+      return features.absent(feature, std::string(symbol->name) + " is not in " +
+                                          library_path_.substr(library_path_.rfind('/') + 1) + " (HIP " + version_text() +
+                                          "); ROCm " + release_text(symbol->since) + " has it");
+    }
+    if (needed.number >= 0 && is_off(needed.number)) {
+      return features.absent(feature, std::string("this device lacks it: ") + needed.name + " is 0");
+    }
+    const FeatureQuirk* const quirk = find_quirk(feature, release_);
+    if (quirk == nullptr) return features.native(feature);
+    switch (quirk->effect) {
+      case Effect::absent: return features.absent(feature, std::string(quirk->reason));
+      case Effect::emulated: return features.emulated(feature, std::string(quirk->reason));
+      case Effect::opt_in:
+        return wait_value_ ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
+      case Effect::probed:
+        return ordinal && captures_host_functions(*ordinal) ? features.native(feature)
+                                                            : features.absent(feature, std::string(quirk->reason));
+    }
+  };
+
+  // What every release has that this backend opens.
+  for (const Feature feature : {Feature::per_thread_default_stream, Feature::stream_callbacks, Feature::event_timing,
+                                Feature::blocking_sync_events, Feature::modules, Feature::block_cooperation,
+                                Feature::runtime_compilation}) {
+    rule(feature, {});
+  }
+  rule(Feature::stream_priorities, {}, {attribute_stream_priorities, "hipDeviceAttributeStreamPrioritiesSupported"});
+  features.absent(Feature::native_context, "HIP has no contexts; a device is named by its number");
+  features.absent(Feature::access_policy_window, "HIP has no persistence windows");
+  features.absent(Feature::graph_conditional_nodes, "HIP has no conditional nodes; no release is known to get them");
+  rule(Feature::stream_id, {&StreamGetId});
+  rule(Feature::synchronization_policy, {&StreamGetAttribute, &StreamSetAttribute});
+  rule(Feature::interprocess_events, {&IpcGetEventHandle, &IpcOpenEventHandle});
+  rule(Feature::interprocess_memory, {&IpcGetMemHandle, &IpcOpenMemHandle, &IpcCloseMemHandle});
+
+  if (LaunchHostFunc) {
+    features.native(Feature::host_functions);
+  } else {
+    features.emulated(Feature::host_functions, "by hipStreamAddCallback: hipLaunchHostFunc is not in HIP " + version_text() +
+                                                   "; ROCm 5.4 has it");
+  }
+
+  // Graphs come from captures alone: without those, there is nothing that the others would work on.
+  rule(Feature::graph_capture, {&UserObjectCreate, &UserObjectRelease, &GraphRetainUserObject, &GraphReleaseUserObject});
+  const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
+    if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
+    features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);
+  };
+  graph_rule(Feature::capture_into_graph, {&StreamBeginCaptureToGraph});
+  graph_rule(Feature::host_functions_in_capture, {&LaunchHostFunc});
+  graph_rule(Feature::memory_operations_in_capture, {&StreamWriteValue32, &StreamBatchMemOp},
+             {attribute_stream_wait_value, "hipDeviceAttributeCanUseStreamWaitValue"});
+  graph_rule(Feature::graph_update, {});
+  graph_rule(Feature::graph_upload, {&GraphUpload});
+  graph_rule(Feature::graph_debug_dot, {&GraphDebugDotPrint});
+  graph_rule(Feature::graph_clone, {});
+  graph_rule(Feature::graph_child_nodes, {});
+  graph_rule(Feature::graph_memory_nodes, {&MallocAsync, &FreeAsync},
+             {attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"});
+  graph_rule(Feature::external_events, {&EventRecordWithFlags});
+  graph_rule(Feature::cross_device_capture, {});
+
+  const Attribute wait_value{attribute_stream_wait_value, "hipDeviceAttributeCanUseStreamWaitValue"};
+  rule(Feature::write_value_32, {&StreamWriteValue32}, wait_value);
+  rule(Feature::write_value_64, {&StreamWriteValue64}, wait_value);
+  rule(Feature::wait_value_32, {&StreamWaitValue32}, wait_value);
+  rule(Feature::wait_value_64, {&StreamWaitValue64}, wait_value);
+  rule(Feature::wait_value_geq, {&StreamWaitValue32}, wait_value);
+  rule(Feature::wait_value_nor, {&StreamWaitValue32}, wait_value);
+  rule(Feature::wait_value_flush, {&StreamWaitValue32}, wait_value);
+  rule(Feature::batch_memory_operations, {&StreamWriteValue32, &StreamWriteValue64}, wait_value);
+  if (features.supports(Feature::batch_memory_operations) && !StreamBatchMemOp) {
+    features.emulated(Feature::batch_memory_operations,
+                      "by single operations under one lock: hipStreamBatchMemOp is not in HIP " + version_text() +
+                          "; ROCm 6.4 has it");
+  }
+
+  const Attribute pools{attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"};
+  rule(Feature::async_allocation, {&MallocAsync, &FreeAsync}, pools);
+  rule(Feature::memory_pools,
+       {&MemPoolCreate, &MemPoolDestroy, &MemPoolTrimTo, &MemPoolGetAttribute, &MemPoolSetAttribute, &MemPoolSetAccess,
+        &MallocFromPoolAsync, &DeviceGetDefaultMemPool},
+       pools);
+  const Attribute managed{attribute_managed_memory, "hipDeviceAttributeManagedMemory"};
+  const Attribute concurrent{attribute_concurrent_managed_access, "hipDeviceAttributeConcurrentManagedAccess"};
+  rule(Feature::managed_memory, {&MallocManaged}, managed);
+  rule(Feature::managed_attach, {&StreamAttachMemAsync}, managed);
+  rule(Feature::concurrent_managed_access, {}, concurrent);
+  rule(Feature::managed_prefetch, {&MemPrefetchAsync}, concurrent);
+  rule(Feature::host_registration, {&HostRegister, &MemHostUnregister, &HostGetDevicePointer},
+       {attribute_host_register, "hipDeviceAttributeHostRegisterSupported"});
+  rule(Feature::cooperative_launch, {&LaunchCooperativeKernel},
+       {attribute_cooperative_launch, "hipDeviceAttributeCooperativeLaunch"});
+
+  bool any_peer = false;
+  for (int peer = 0; ordinal && peer < device_count_ && !any_peer; ++peer) {
+    if (peer != *ordinal && can_access_peer(*ordinal, peer, any_peer) != hipSuccess) any_peer = false;
+  }
+  if (any_peer || !ordinal) {
+    features.native(Feature::peer_access);
+  } else {
+    features.absent(Feature::peer_access, device_count_ < 2 ? "there is no other HIP device"
+                                                            : "this device cannot address any other one's memory "
+                                                              "(hipDeviceCanAccessPeer); copies between them work all the same");
+  }
+}
+
+// Whether this build of the runtime captures host functions, which its version number does not tell.
+bool Api::captures_host_functions(int ordinal) const {
+  const Current current(*this, DeviceContext{ordinal});
+  StreamHandle stream = nullptr;
+  if (StreamCreateWithPriority(&stream, stream_non_blocking, 0) != success) return false;
+  GraphHandle graph = nullptr;
+  bool captures = false;
+  if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) == success) {
+    captures = LaunchHostFunc(stream, [](void*) {}, nullptr) == success;
+    if (Symbols::StreamEndCapture(stream, &graph) != success) captures = false;
+    if (graph != nullptr) GraphDestroy(graph);
+  }
+  // The stream may be left in the broken capture's state: it is not used again.
+  (void)Symbols::StreamDestroy(stream);
+  return captures;
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/hiprtc.hpp"
+
+#include <hip/hiprtc.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "weir/backend_support.hpp"
+#include "weir/error.hpp"
+
+namespace weir::hip {
+namespace {
+
+constexpr const char* variable = "WEIR_HIPRTC";
+
+/// HIPRTC's functions that are called, all of them required.
+#define WEIR_HIPRTC_SYMBOLS(X) \
+  X(hiprtcGetErrorString)      \
+  X(hiprtcCreateProgram)       \
+  X(hiprtcDestroyProgram)      \
+  X(hiprtcCompileProgram)      \
+  X(hiprtcGetCodeSize)         \
+  X(hiprtcGetCode)             \
+  X(hiprtcGetProgramLogSize)   \
+  X(hiprtcGetProgramLog)
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// What kernels for all backends may include. HIPRTC has these types built in up to 6.4, the same ones, and not since.
+constexpr const char* integer_types = R"(#pragma once
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t; typedef unsigned long uintptr_t; typedef long intptr_t;
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t;
+}
+)";
+constexpr const char* size_types = R"(#pragma once
+typedef unsigned long size_t; typedef long ptrdiff_t;
+namespace std { using ::size_t; using ::ptrdiff_t; }
+)";
+
+std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
+  std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard)};
+  for (const auto& [name, value] : options.defines) list.push_back("-D" + name + "=" + value);
+  for (const std::string& folder : options.include_directories) list.push_back("-I" + folder);
+  if (options.fast_math) list.emplace_back("-ffast-math");
+  if (options.debug) {
+    list.emplace_back("-g");
+    list.emplace_back("-O0");
+  }
+  list.insert(list.end(), options.extra.begin(), options.extra.end());
+  return list;
+}
+
+bool names_a_target(std::string_view option) {
+  for (const std::string_view name : {"--offload-arch", "--gpu-architecture", "-arch", "--arch", "-mcpu", "--amdgpu-target"}) {
+    if (option == name || (option.starts_with(name) && option[name.size()] == '=')) return true;
+  }
+  return false;
+}
+
+// "gfx90a:sramecc+:xnack-"
+bool is_well_formed(std::string_view architecture) {
+  const auto is_hex = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || (c >= 'a' && c <= 'f'); };
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::string_view base = architecture.substr(0, architecture.find(':'));
+  if (!base.starts_with("gfx") || base.size() == 3 || !std::all_of(base.begin() + 3, base.end(), is_hex)) return false;
+  for (std::string_view rest = architecture.substr(base.size()); !rest.empty();) {
+    const std::string_view feature = rest.substr(1, rest.find(':', 1) - 1);
+    if (feature.size() < 2 || (feature.back() != '+' && feature.back() != '-') ||
+        !std::all_of(feature.begin(), feature.end() - 1, is_letter)) {
+      return false;
+    }
+    rest.remove_prefix(1 + feature.size());
+  }
+  return true;
+}
+
+}  // namespace
+
+struct Compiler::Functions {
+#define WEIR_HIPRTC_MEMBER(function) decltype(&::function) function = nullptr;
+  WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_MEMBER)
+#undef WEIR_HIPRTC_MEMBER
+};
+
+const Compiler& Compiler::open(const gpu::Library& runtime, int release) {
+  auto* const compiler = new Compiler;  // as long as the process
+  compiler->find(runtime, release);
+  if (compiler->usable_) compiler->list_architectures(release);
+  return *compiler;
+}
+
+void Compiler::find(const gpu::Library& runtime, int release) {
+  const std::optional<std::string> chosen = support::environment_path(variable);
+  // Of the runtime's own generation: two generations of AMD's compiler do not live in one process.
+  const std::string soname = "libhiprtc.so." + std::to_string(release / 100);
+  const std::vector<std::string> names =
+      chosen ? std::vector<std::string>{*chosen} : std::vector<std::string>{folder_of(runtime.path()) + soname, soname};
+  std::vector<LoadAttempt> attempts;
+  std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
+  if (!library && !chosen && runtime.find("hiprtcCompileProgram") != nullptr) library = runtime;
+  if (!library) {
+    description_ = "no HIPRTC: " + gpu::list_attempts(attempts) +
+                   (chosen ? "; correct or unset WEIR_HIPRTC"
+                           : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
+    return;
+  }
+  auto* const functions = new Functions;
+  functions_ = functions;
+#define WEIR_HIPRTC_FIND(function)                                                    \
+  functions->function = library->find_as<decltype(&::function)>(#function);           \
+  if (functions->function == nullptr) {                                               \
+    description_ = library->path() + " has no " #function "; name another HIPRTC in WEIR_HIPRTC"; \
+    return;                                                                           \
+  }
+  WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
+#undef WEIR_HIPRTC_FIND
+  // hiprtcVersion says 9.0 whatever the release is.
+  description_ = "HIPRTC (" + library->path() + ")";
+  usable_ = true;
+}
+
+// The code generator behind HIPRTC tells what it can compile for. HIPRTC opens it itself, and cannot do without.
+void Compiler::list_architectures(int release) {
+  const std::vector<std::string> names = release < 604 ? std::vector<std::string>{"libamd_comgr.so.2", "libamd_comgr.so.3"}
+                                                       : std::vector<std::string>{"libamd_comgr.so.3", "libamd_comgr.so.2"};
+  std::vector<LoadAttempt> attempts;
+  const auto library = gpu::Library::open(names, attempts);
+  if (!library) return;
+  const auto count_names = library->find_as<int (*)(std::size_t*)>("amd_comgr_get_isa_count");
+  const auto get_name = library->find_as<int (*)(std::size_t, const char**)>("amd_comgr_get_isa_name");
+  std::size_t count = 0;
+  if (count_names == nullptr || get_name == nullptr || count_names(&count) != 0) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    if (get_name(i, &name) != 0 || name == nullptr) continue;
+    const std::string_view full = name;  // "amdgcn-amd-amdhsa--gfx90a"
+    const std::size_t begin = full.rfind("--");
+    if (begin == std::string_view::npos) continue;
+    const std::string_view base = full.substr(begin + 2);
+    architectures_.emplace_back(base.substr(0, base.find(':')));
+  }
+}
+
+std::string Compiler::refusal(std::string_view architecture) const {
+  if (!usable_) return description_;
+  if (!is_well_formed(architecture)) {
+    return "'" + std::string(architecture) + "' is no architecture of AMD's, which are written gfx90a, or gfx90a:xnack- with features";
+  }
+  const std::string base(architecture.substr(0, architecture.find(':')));
+  if (architectures_.empty() || std::find(architectures_.begin(), architectures_.end(), base) != architectures_.end()) return {};
+  return description_ + " does not compile for " + base + "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
+}
+
+std::vector<std::byte> Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                                         std::string_view object) const {
+  const char* const operation = "Device::compile";
+  if (!usable_) throw Error(Errc::compiler_not_found, operation, object, description_);
+  if (const std::string reason = refusal(architecture); !reason.empty()) {
+    throw Error(Errc::invalid_argument, operation, object, reason);
+  }
+  for (const std::string& option : options.extra) {
+    if (names_a_target(option)) {
+      throw Error(Errc::invalid_argument, operation, object,
+                  "the option '" + option + "' names a target, which is the device's own; take it out");
+    }
+  }
+
+  const Functions& hiprtc = *functions_;
+  struct Program {
+    const Functions& hiprtc;
+    hiprtcProgram handle = nullptr;
+    ~Program() {
+      if (handle != nullptr) hiprtc.hiprtcDestroyProgram(&handle);
+    }
+  } program{hiprtc};
+  const auto check = [&](hiprtcResult result, const char* call) {
+    if (result == HIPRTC_SUCCESS) return;
+    throw Error(Errc::compilation_failed, operation, object,
+                std::string(call) + " of " + description_ + ": " + hiprtc.hiprtcGetErrorString(result));
+  };
+  std::array<const char*, 4> names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
+  std::array<const char*, 4> texts = {integer_types, integer_types, size_types, size_types};
+  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
+                                   static_cast<int>(names.size()), texts.data(), names.data()),
+        "hiprtcCreateProgram");
+
+  const std::vector<std::string> list = option_list(options, architecture);
+  std::vector<const char*> pointers;
+  for (const std::string& option : list) pointers.push_back(option.c_str());
+  const hiprtcResult result = hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
+  std::size_t size = 0;
+  std::string log;
+  if (hiprtc.hiprtcGetProgramLogSize(program.handle, &size) == HIPRTC_SUCCESS && size > 1) {
+    log.resize(size);
+    hiprtc.hiprtcGetProgramLog(program.handle, log.data());
+    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+  }
+  if (result != HIPRTC_SUCCESS) {
+    throw Error(Errc::compilation_failed, operation, object,
+                "'" + options.name + "' does not compile for " + architecture + " with " + description_ + " (" +
+                    hiprtc.hiprtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
+  }
+  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+
+  // The code itself, which loads; what hiprtcGetBitcode gives does not.
+  check(hiprtc.hiprtcGetCodeSize(program.handle, &size), "hiprtcGetCodeSize");
+  std::vector<std::byte> image(size);
+  check(hiprtc.hiprtcGetCode(program.handle, reinterpret_cast<char*>(image.data())), "hiprtcGetCode");
+  return image;
+}
+
+}  // namespace weir::hip

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/gpu/library.hpp"
+#include "weir/module.hpp"
+#include "weir/registry.hpp"
+
+namespace weir::hip {
+
+/// Compiling at run time, with HIPRTC. It needs no device: any architecture that the compiler knows can be compiled for.
+class Compiler {
+ public:
+  /// Opens it where that release has it: a library of its own beside the runtime or on the loader's path, else the runtime
+  /// itself. Lives until the process ends.
+  static const Compiler& open(const gpu::Library& runtime, int release);
+
+  bool is_usable() const noexcept { return usable_; }
+  /// The compiler and its file, or why there is none.
+  const std::string& description() const noexcept { return description_; }
+  /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. To be asked first: HIPRTC ends
+  /// the process where it is given a name that it does not know.
+  std::string refusal(std::string_view architecture) const;
+  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, and `invalid_argument` for an
+  /// architecture that is refused, also where it stands among the options.
+  std::vector<std::byte> compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                                 std::string_view object) const;
+
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+ private:
+  struct Functions;
+  Compiler() = default;
+  void find(const gpu::Library& runtime, int release);
+  void list_architectures(int release);
+
+  const Functions* functions_ = nullptr;
+  std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked
+  std::string description_;
+  bool usable_ = false;
+};
+
+}  // namespace weir::hip

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/backend.hpp"
+#include "backends/hip/api.hpp"
+#include "weir/plugin.hpp"
+
+namespace {
+
+weir::Backend* create(weir::PluginContext& context) {
+  return new weir::gpu::GpuBackend<weir::hip::Api>(weir::hip::Api::load(context));
+}
+
+}  // namespace
+
+WEIR_PLUGIN("hip", WEIR_VERSION_STRING, create)

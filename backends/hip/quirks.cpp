@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/quirks.hpp"
+
+namespace weir::hip {
+namespace {
+
+// "Read" means in the runtime's sources of some of the releases; "changelog" that AMD says so. None of it was seen on an AMD
+// device. Where a range is not known to end, it does not end here.
+constexpr FeatureQuirk features[] = {
+    {Feature::graph_capture, {0, 503}, Effect::absent,
+     "hipModuleLaunchKernel is not captured but carried out at once before HIP 5.3; ROCm 5.3 captures it",
+     "read: hipamd hip_module.cpp at rocm-5.2.3 and rocm-5.3.0"},
+
+    {Feature::host_functions_in_capture, {700, 701}, Effect::probed,
+     "hipLaunchHostFunc fails on a stream that captures in ROCm 7.0.0 and 7.0.1; ROCm 7.0.2 has it",
+     "changelog 7.0.2; ROCm/legacy-rocm-build#5337"},
+
+    {Feature::memory_operations_in_capture, {0, 1000}, Effect::absent,
+     "values are written and waited for at once on a stream that captures before HIP 10.0; ROCm 10.0 captures them",
+     "read: hip_stream_ops.cpp up to October 2024; changelog 10.0"},
+
+    {Feature::graph_child_nodes, {0, 714}, Effect::absent,
+     "graphs with child graphs can run out of order, or crash, before HIP 7.14; ROCm 7.14 has them right",
+     "changelog 7.13 and 7.14"},
+
+    {Feature::graph_memory_nodes, {0, 714}, Effect::absent,
+     "memory that a graph allocates and does not free is unmapped with the executable before HIP 7.14; ROCm 7.14 keeps it",
+     "changelog 7.14"},
+
+    {Feature::graph_upload, {0, 0}, Effect::emulated,
+     "hipGraphUpload only looks at its arguments; the first launch does the work",
+     "read: hip_graph.cpp up to 6.2"},
+
+    {Feature::capture_into_graph, {0, 602}, Effect::absent,
+     "hipStreamBeginCaptureToGraph is exported in 6.1, and documented from HIP 6.2 on; ROCm 6.2 has it",
+     "read: hip_hcc.map.in and headers"},
+
+    {Feature::external_events, {0, 700}, Effect::absent,
+     "external event waits came with ROCm 6.4.2, which the version number does not tell from 6.4.0; ROCm 7.0 has them",
+     "changelog 6.4.2"},
+
+    {Feature::cross_device_capture, {0, 0}, Effect::absent,
+     "HIP's graphs of several devices are not known to work; capture on each device by itself",
+     "AMD's own tests of them are switched off (SWDEV-446588)"},
+
+    {Feature::wait_value_32, {0, 0}, Effect::opt_in,
+     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would end "
+     "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249"},
+    {Feature::wait_value_64, {0, 0}, Effect::opt_in,
+     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would end "
+     "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249"},
+    {Feature::wait_value_nor, {0, 0}, Effect::opt_in,
+     "it is a wait for a value: set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "as for wait_value_32"},
+    {Feature::wait_value_geq, {0, 0}, Effect::absent,
+     "HIP compares without regard to wrapping, so counters that wrap would not be waited for; wait with == or &",
+     "read: the kernel in rocclr's blit sources compares as unsigned"},
+    {Feature::wait_value_flush, {0, 0}, Effect::absent, "HIP has no flush of remote writes",
+     "read: hip_stream_ops.cpp refuses the flag, and 5.2.3 ends the process"},
+
+    {Feature::interprocess_events, {0, 0}, Effect::absent,
+     "waiting for another process's event blocks the host thread, where the device cannot share signals, and HIP does not tell "
+     "which it is; share memory and a value in it instead",
+     "read: hip_event_ipc.cpp up to 6.2 and in 2026"},
+
+    {Feature::blocking_sync_events, {0, 0}, Effect::emulated,
+     "HIP takes the flag into account in some releases only; the waiting thread asks now and then, and sleeps in between",
+     "read: hip_event.cpp up to 6.2 and in 2026"},
+
+    {Feature::managed_attach, {0, 0}, Effect::emulated,
+     "hipStreamAttachMemAsync looks at its arguments and does no more: AMD devices need no attachment",
+     "read: hip_hmm.cpp at 5.2.3 and 6.2"},
+};
+
+constexpr FunctionQuirk functions[] = {
+    {"hipStreamDestroy", {0, 0}, Workaround::end_streams_elsewhere, "waits until the stream's work is done",
+     "read: HostQueue::terminate, 6.2"},
+    {"hipGraphExecDestroy", {0, 602}, Workaround::hold_running_executables,
+     "frees what a launch that is under way still uses",
+     "read: hip_graph.cpp deletes the object in 5.x and counts references in 6.2; the releases between were not read"},
+    {"hipStreamEndCapture", {0, 0}, Workaround::join_before_end,
+     "leaves every stream of a capture that is not joined capturing for ever",
+     "read: hip_graph.cpp in 5.4, 6.2 and 2026"},
+    {"hipStreamEndCapture", {0, 714}, Workaround::end_invalidated_twice,
+     "leaves every stream of an invalidated capture invalidated; a capture that then begins and ends puts them right",
+     "changelog 7.14; read: hip_graph.cpp and hip_stream.cpp in 5.4 and 6.2"},
+    {"hipEventSynchronize", {0, 0}, Workaround::poll_events,
+     "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's flags say",
+     "read: hip_event.cpp up to 6.2 and in 2026"},
+    {"hipStreamSynchronize", {702, 0}, Workaround::poll_streams,
+     "can hold the queue's lock, so that other threads cannot submit to the stream meanwhile",
+     "ROCm/rocm-systems#11678: 7.2.4 to 7.15"},
+    {"hipMallocAsync", {0, 0}, Workaround::allocate_beside_null_stream,
+     "follows the null stream as a pointer in some releases",
+     "read: hip_mempool.cpp at 5.2.3 and in 2026"},
+    {"hipModuleLaunchCooperativeKernel", {0, 0}, Workaround::refuse_cooperative_capture,
+     "is not captured but carried out at once",
+     "read: hip_module.cpp up to October 2024; later releases were not read"},
+};
+
+}  // namespace
+
+std::span<const FeatureQuirk> feature_quirks() noexcept { return features; }
+std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
+
+const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
+  for (const FeatureQuirk& quirk : features) {
+    if (quirk.feature == feature && quirk.releases.contains(release)) return &quirk;
+  }
+  return nullptr;
+}
+
+bool needs(Workaround workaround, int release) noexcept {
+  for (const FunctionQuirk& quirk : functions) {
+    if (quirk.workaround == workaround && quirk.releases.contains(release)) return true;
+  }
+  return false;
+}
+
+}  // namespace weir::hip

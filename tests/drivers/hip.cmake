@@ -1,0 +1,58 @@
+# Stand-ins for libamdhip64, by the releases that they stand for, and the tests that use them.
+include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
+
+# weir_add_fake_hip(NAME RELEASE SOVERSION [WITHOUT function…])
+function(weir_add_fake_hip name release soversion)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
+  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT})
+  add_library(weir_fake_hip_${name} SHARED fake_hip.cpp)
+  weir_configure_target(weir_fake_hip_${name})
+  target_include_directories(weir_fake_hip_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(weir_fake_hip_${name} SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
+  target_compile_definitions(weir_fake_hip_${name} PRIVATE __HIP_PLATFORM_AMD__ FAKE_RELEASE=${release})
+  target_compile_options(weir_fake_hip_${name} PRIVATE -Wno-unused-result)
+  target_link_options(weir_fake_hip_${name} PRIVATE "-Wl,--version-script=${script}"
+    "-Wl,-soname,libamdhip64.so.${soversion}")
+  set_target_properties(weir_fake_hip_${name} PROPERTIES
+    OUTPUT_NAME amdhip64 SUFFIX .so.${soversion} NO_SONAME ON LINK_DEPENDS "${script}"
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/hip-${name}")
+endfunction()
+weir_add_fake_hip(5.2 502 5)
+weir_add_fake_hip(5.4 504 5)
+weir_add_fake_hip(6.2 602 6)
+weir_add_fake_hip(7.1 701 7)
+weir_add_fake_hip(10.0 1000 10)
+weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
+
+weir_add_executable(weir_hip_driver_tests hip_test.cpp "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
+target_include_directories(weir_hip_driver_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
+target_link_libraries(weir_hip_driver_tests PRIVATE doctest::doctest)
+target_compile_definitions(weir_hip_driver_tests PRIVATE
+  WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"
+  WEIR_TEST_CHILD="$<TARGET_FILE:weir_driver_story>"
+  WEIR_TEST_PLUGINS="$<TARGET_FILE_DIR:weir_hip>"
+  WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
+  WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
+add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
+  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete)
+add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
+
+# The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.
+weir_add_executable(weir_hip_runtime_tests hip_runtime_test.cpp
+  "${PROJECT_SOURCE_DIR}/backends/hip/hiprtc.cpp"
+  "${PROJECT_SOURCE_DIR}/backends/gpu/library.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
+target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
+target_include_directories(weir_hip_runtime_tests SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
+target_link_libraries(weir_hip_runtime_tests PRIVATE doctest::doctest ${CMAKE_DL_LIBS})
+target_compile_definitions(weir_hip_runtime_tests PRIVATE
+  __HIP_PLATFORM_AMD__
+  WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"
+  WEIR_TEST_CHILD="$<TARGET_FILE:weir_driver_story>"
+  WEIR_TEST_PLUGINS="$<TARGET_FILE_DIR:weir_hip>"
+  WEIR_TEST_SOURCES="${PROJECT_SOURCE_DIR}")
+add_dependencies(weir_hip_runtime_tests weir_driver_story)
+add_test(NAME drivers-hip-runtime COMMAND weir_hip_runtime_tests)
+set_tests_properties(drivers-hip-runtime PROPERTIES SKIP_RETURN_CODE 77)

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "backends/hip/hiprtc.hpp"
+#include "tests/unit/subprocess.hpp"
+#include "weir/weir.hpp"
+
+// The real HIP runtime and the real HIPRTC, as Debian packages them, on a machine that has no AMD device: that the plugin opens
+// the one and says what is missing, and that the other compiles Weir's kernels. Nothing here shows that they run.
+
+namespace {
+
+using weir::hip::Compiler;
+
+std::optional<weir::gpu::Library>& runtime() {
+  static std::optional<weir::gpu::Library> library;
+  return library;
+}
+int release = 0;
+
+const Compiler& compiler() {
+  static const Compiler& opened = Compiler::open(*runtime(), release);
+  return opened;
+}
+
+// The text of the kernels that stand in a source file as a raw string.
+std::string kernels_in(const std::string& file) {
+  std::ifstream in(std::string(WEIR_TEST_SOURCES) + "/" + file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t begin = text.find("R\"(");
+  REQUIRE_MESSAGE(begin != std::string::npos, file << " has no raw string");
+  return text.substr(begin + 3, text.find(")\"", begin) - begin - 3);
+}
+
+// An ELF file for an AMD GPU, and which one.
+unsigned target_of(const std::vector<std::byte>& image) {
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(image.at(i)); };
+  CHECK(byte(0) == 0x7F);
+  CHECK(byte(1) == 'E');
+  constexpr unsigned machine_amdgpu = 224;
+  CHECK(byte(18) == machine_amdgpu);
+  return byte(48);  // e_flags: EF_AMDGPU_MACH
+}
+
+std::string error_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options, weir::Errc code) {
+  try {
+    compiler().compile(architecture, source, options, "test");
+  } catch (const weir::Error& error) {
+    CHECK(error.errc() == code);
+    return error.what();
+  }
+  FAIL("it compiled for ", architecture);
+  return {};
+}
+
+constexpr const char* trivial = "extern \"C\" __global__ void k(int* p) { *p = 1; }";
+
+}  // namespace
+
+TEST_CASE("hip runtime T10: the plugin opens it, tells its version, and why there is no device") {
+  const weir::test::Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
+  INFO(o.output, o.errors);
+  REQUIRE(o.status == 0);
+  if (::access("/dev/kfd", F_OK) != 0) {
+    CHECK(o.says("state: no_device"));
+    CHECK(o.says("HIP " + std::to_string(release / 100) + "." + std::to_string(release % 100) + "."));
+    CHECK(o.says("shows no device; /dev/kfd is missing: the kernel's amdgpu driver is not loaded"));
+    CHECK(o.says("would have modules: native"));
+    CHECK(o.says("would have graph_conditional_nodes: absent HIP has no conditional nodes"));
+    CHECK(o.says("would have runtime_compilation: native"));
+  } else {
+    CHECK((o.says("state: usable") || o.says("/dev/kfd may not be opened") || o.says("/dev/kfd can be opened")));
+  }
+  CHECK(o.says(": opened"));
+}
+
+TEST_CASE("hiprtc T12: Weir's kernels compile for gfx906, gfx90a and gfx1030 without a device") {
+  const std::pair<const char*, weir::CompileOptions> kernels[] = {
+      {"examples/saxpy/saxpy.cpp", {}},
+      {"examples/entropy/kernels.cpp", {.defines = {{"INTERLEAVED", "1"}, {"THREADS", "64"}}}},
+      {"examples/entropy/kernels.cpp", {.defines = {{"INTERLEAVED", "0"}, {"THREADS", "64"}}, .fast_math = true}},
+      {"tests/conformance/support.cpp", {.cxx_standard = 20}},
+  };
+  // EF_AMDGPU_MACH, by LLVM's table.
+  const std::pair<const char*, unsigned> targets[] = {{"gfx906", 0x2F}, {"gfx90a", 0x3F}, {"gfx1030", 0x36}};
+  for (const auto& [file, options] : kernels) {
+    const std::string source = kernels_in(file);
+    for (const auto& [architecture, machine] : targets) {
+      CAPTURE(file);
+      CAPTURE(architecture);
+      CHECK(target_of(compiler().compile(architecture, source, options, "test")) == machine);
+    }
+  }
+}
+
+TEST_CASE("hiprtc T12: features of an architecture, as devices tell theirs, are taken") {
+  for (const char* const architecture : {"gfx90a:sramecc+:xnack-", "gfx90a:xnack+", "gfx906:sramecc+:xnack-"}) {
+    CAPTURE(architecture);
+    CHECK(compiler().refusal(architecture).empty());
+    CHECK(compiler().compile(architecture, trivial, {}, "test").size() > 64);
+  }
+}
+
+TEST_CASE("hiprtc T12: an architecture that would end the process is refused before the call") {
+  for (const char* const architecture : {"compute_90", "sm_90", "gfx9999", "gfx", "", "gfx90a:xnack", "gfx90a:", "gfx90a xnack-"}) {
+    CAPTURE(architecture);
+    CHECK_FALSE(compiler().refusal(architecture).empty());
+    error_of(architecture, trivial, {}, weir::Errc::invalid_argument);
+  }
+  for (const char* const option : {"--gpu-architecture=sm_90", "--offload-arch=gfx9999", "-arch=sm_90", "-mcpu=gfx906"}) {
+    CAPTURE(option);
+    const std::string text = error_of("gfx90a", trivial, {.extra = {option}}, weir::Errc::invalid_argument);
+    CHECK(text.find(option) != std::string::npos);
+  }
+}
+
+TEST_CASE("hiprtc: what does not compile is told in the compiler's own words") {
+  const std::string text = error_of("gfx1030", "extern \"C\" __global__ void k() { no_such_thing(); }", {.name = "broken.cu"},
+                                    weir::Errc::compilation_failed);
+  CHECK(text.find("broken.cu") != std::string::npos);
+  CHECK(text.find("no_such_thing") != std::string::npos);
+  CHECK(error_of("gfx906", trivial, {.extra = {"--no-such-option"}}, weir::Errc::compilation_failed).find("no-such-option") !=
+        std::string::npos);
+}
+
+TEST_CASE("hiprtc: fixed-width integers are there by their headers, and mean the same as elsewhere") {
+  const std::string source = R"(
+#include <cstddef>
+#include <cstdint>
+static_assert(sizeof(std::int8_t) == 1 && sizeof(std::uint16_t) == 2 && sizeof(std::int32_t) == 4 && sizeof(std::uint64_t) == 8 &&
+              sizeof(std::uintptr_t) == sizeof(void*) && sizeof(std::size_t) == 8);
+extern "C" __global__ void k(std::uint64_t n, uint32_t* p) { if (threadIdx.x < n) p[threadIdx.x] = 1; })";
+  CHECK(compiler().compile("gfx90a", source, {}, "test").size() > 64);
+}
+
+int main(int argc, char** argv) {
+  std::vector<weir::LoadAttempt> attempts;
+  const std::vector<std::string> names = {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+  runtime() = weir::gpu::Library::open(names, attempts);
+  if (!runtime()) {
+    std::puts("skipped: there is no libamdhip64 on this machine");
+    return 77;
+  }
+  int version = 0;
+  runtime()->find_as<int (*)(int*)>("hipRuntimeGetVersion")(&version);
+  release = version / 10000000 * 100 + version / 100000 % 100;
+  return doctest::Context(argc, argv).run();
+}

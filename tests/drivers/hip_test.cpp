@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/unit/subprocess.hpp"
+
+// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md names
+// these cases by their traps.
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+namespace {
+
+std::string fake(const std::string& release) {
+  const std::string major = release == "incomplete" ? "6" : release.substr(0, release.find('.'));
+  return std::string(WEIR_TEST_FAKE_HIP) + release + "/libamdhip64.so." + major;
+}
+
+Outcome tell(const std::string& release, const std::string& script, const std::vector<std::string>& steps,
+             Environment environment = {}) {
+  environment.try_emplace("WEIR_BACKEND", "hip");
+  environment.try_emplace("WEIR_HIP_RUNTIME", fake(release));
+  environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
+  environment["WEIR_TEST_DRIVER"] = script;
+  Outcome outcome = weir::test::run(WEIR_TEST_STORY, steps, environment);
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  return outcome;
+}
+
+// How often a call is in the trace, with the given beginning of its arguments.
+int calls(const Outcome& outcome, const std::string& call) {
+  int count = 0;
+  for (std::size_t at = 0; (at = outcome.errors.find("call " + call + " ", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+bool in_order(const Outcome& outcome, const std::vector<std::string>& names) {
+  std::size_t at = 0;
+  for (const std::string& name : names) {
+    at = outcome.errors.find("call " + name + " ", at);
+    if (at == std::string::npos) return false;
+    ++at;
+  }
+  return true;
+}
+
+}  // namespace
+
+#define CHECK_SAYS(outcome, text)                \
+  do {                                           \
+    INFO((outcome).output, (outcome).errors);    \
+    CHECK((outcome).says(text));                 \
+  } while (false)
+
+// --- Loading ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip loading: a runtime library that is not there is named, with the loader's words") {
+  const Outcome o = tell("6.2", "", {"info", "open"}, {{"WEIR_HIP_RUNTIME", "/nonexistent/libamdhip64.so.6"}});
+  CHECK_SAYS(o, "state: driver_not_found");
+  CHECK_SAYS(o, "/nonexistent/libamdhip64.so.6: cannot open shared object file");
+  CHECK_SAYS(o, "WEIR_HIP_RUNTIME names it; correct or unset that variable");
+  CHECK_SAYS(o, "open: driver_not_found");
+}
+
+TEST_CASE("hip loading: a relative path is refused, not guessed at") {
+  CHECK_SAYS(tell("6.2", "", {"open"}, {{"WEIR_HIP_RUNTIME", "libamdhip64.so.6"}}), "open: invalid_environment");
+}
+
+TEST_CASE("hip loading: a file that is no runtime") {
+  const Outcome o = tell("6.2", "", {"open"}, {{"WEIR_HIP_RUNTIME", WEIR_TEST_NO_DRIVER}});
+  CHECK_SAYS(o, "open: driver_too_old");
+  CHECK_SAYS(o, "hipRuntimeGetVersion");
+}
+
+TEST_CASE("hip loading T9: a copy that the process has loaded already is used") {
+  // Under a name that the loader would not find, so that only the loaded copy can be it.
+  const Outcome o = weir::test::run(
+      WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"LD_PRELOAD", fake("6.2")}});
+  INFO(o.output, o.errors);
+  CHECK(o.says("state: usable"));
+  CHECK(o.says("tried: " + fake("6.2") + ": opened"));
+  CHECK_FALSE(o.says("tried: libamdhip64.so.10"));
+}
+
+TEST_CASE("hip loading T9: sonames are tried by number, newest first") {
+  const Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
+  INFO(o.output);
+  const std::size_t ten = o.output.find("tried: libamdhip64.so.10:"), seven = o.output.find("tried: libamdhip64.so.7:");
+  REQUIRE(ten != std::string::npos);
+  const bool found_at_once = o.output.find("opened", ten) < o.output.find('\n', ten);
+  CHECK((found_at_once || ten < seven));
+}
+
+TEST_CASE("hip loading: a missing required function is named, all of them at once") {
+  const Outcome o = tell("incomplete", "", {"info"});
+  CHECK_SAYS(o, "state: driver_too_old");
+  CHECK_SAYS(o, "it lacks hipStreamQuery (HIP 5.0), hipGraphLaunch (HIP 5.0)");
+}
+
+TEST_CASE("hip loading: releases before 5.2 are refused, 4.x with its other numbers above all") {
+  CHECK_SAYS(tell("5.2", "version=50120532", {"info"}), "it is HIP 5.1.20532; Weir needs HIP 5.2 or later");
+  CHECK_SAYS(tell("5.2", "version=40522816", {"info"}), "state: driver_too_old");
+}
+
+TEST_CASE("hip loading T10: without a device, whatever code says so") {
+  const Outcome counted = tell("5.2", "devices=0 trace=1", {"info", "open"});
+  CHECK_SAYS(counted, "state: no_device");
+  CHECK_SAYS(counted, "HIP 5.2.21153 shows no device; /dev/kfd");
+  CHECK_SAYS(counted, "open: no_device | hipErrorScripted");
+  for (const char* const code : {"100", "101", "3", "35"}) {
+    CAPTURE(code);
+    CHECK_SAYS(tell("7.1", std::string("fail=hipGetDeviceCount:0:") + code, {"info"}), "state: no_device");
+  }
+  // A release's first call tells of an invalid device, the later ones of none: neither is taken for an answer.
+  CHECK_SAYS(tell("6.2", "fail=hipInit:1:101", {"info"}), "state: usable");
+}
+
+TEST_CASE("hip loading: without a device, the features are told as far as the release decides") {
+  const Outcome o = tell("5.2", "devices=0", {"info"});
+  CHECK_SAYS(o, "would have graph_capture: absent hipUserObjectCreate is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 5.3 has it");
+  CHECK_SAYS(o, "would have host_functions: emulated");
+  CHECK_SAYS(o, "would have modules: native");
+}
+
+TEST_CASE("hip loading: a runtime that does not start, with its code") {
+  const Outcome o = tell("6.2", "fail=hipGetDeviceCount:0:999", {"info", "open"});
+  CHECK_SAYS(o, "state: driver_failed");
+  CHECK_SAYS(o, "open: driver_failed | hipErrorScripted");
+}
+
+// --- Devices ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip device T1: the architecture comes from the layout that the runtime has") {
+  CHECK_SAYS(tell("5.2", "", {"properties"}), "architecture: gfx906:sramecc-:xnack-");
+  CHECK_SAYS(tell("6.2", "", {"properties"}), "architecture: gfx942:sramecc+:xnack-");
+  CHECK_SAYS(tell("10.0", "", {"properties"}), "architecture: gfx942:sramecc+:xnack-");
+}
+
+TEST_CASE("hip device T20: a uuid is text, and one that devices may share is none") {
+  CHECK_SAYS(tell("6.2", "", {"properties"}), "uuid: GPU-0123456789abcdef\n");
+  const Outcome shared = tell("6.2", "shared_uuid=1", {"properties"});
+  CHECK_SAYS(shared, "uuid: \n");
+  CHECK_SAYS(shared, "pci: 0000:00:00.0");
+}
+
+TEST_CASE("hip device: an attribute that a release does not implement is unknown, and not a no") {
+  CHECK_SAYS(tell("5.2", "", {"features"}), "feature stream_priorities: native");
+  CHECK_SAYS(tell("5.2", "", {"features"}), "feature host_registration: native");
+}
+
+TEST_CASE("hip device T17: stream-ordered memory needs the attribute, not the symbol") {
+  CHECK_SAYS(tell("5.2", "", {"features"}),
+             "feature async_allocation: absent this device lacks it: hipDeviceAttributeMemoryPoolsSupported is 0");
+  CHECK_SAYS(tell("6.2", "", {"features"}), "feature async_allocation: native");
+}
+
+// --- Features by release ----------------------------------------------------------------------------------------------
+
+TEST_CASE("hip features: what each release has, with the release that has more") {
+  const Outcome old = tell("5.2", "", {"features"});
+  CHECK_SAYS(old, "feature graph_capture: absent");
+  CHECK_SAYS(old, "feature graph_update: absent there is no capture: ");
+  CHECK_SAYS(old, "feature batch_memory_operations: emulated by single operations under one lock: hipStreamBatchMemOp is not in HIP "
+                  "5.2.21153; ROCm 6.4 has it");
+  CHECK_SAYS(old, "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 7.1 has it");
+
+  const Outcome middle = tell("6.2", "", {"features"});
+  CHECK_SAYS(middle, "feature graph_capture: native");
+  CHECK_SAYS(middle, "feature capture_into_graph: native");
+  CHECK_SAYS(middle, "feature host_functions: native");
+  CHECK_SAYS(middle, "feature memory_operations_in_capture: absent");
+  CHECK_SAYS(middle, "feature external_events: absent");
+  CHECK_SAYS(middle, "feature graph_child_nodes: absent graphs with child graphs");
+  CHECK_SAYS(middle, "feature graph_conditional_nodes: absent HIP has no conditional nodes");
+
+  const Outcome newest = tell("10.0", "", {"features"});
+  CHECK_SAYS(newest, "feature memory_operations_in_capture: native");
+  CHECK_SAYS(newest, "feature graph_child_nodes: native");
+  CHECK_SAYS(newest, "feature external_events: native");
+  CHECK_SAYS(newest, "feature batch_memory_operations: native");
+  CHECK_SAYS(newest, "feature stream_id: native");
+  CHECK_SAYS(newest, "feature native_context: absent HIP has no contexts");
+}
+
+TEST_CASE("hip features T5 T6: waits for values are there for those who know their terms; >= and flushes for nobody") {
+  const Outcome o = tell("7.1", "", {"features"});
+  CHECK_SAYS(o, "feature write_value_32: native");
+  CHECK_SAYS(o, "feature wait_value_32: absent a wait occupies a hardware queue");
+  const Outcome chosen = tell("7.1", "", {"features"}, {{"WEIR_HIP_WAIT_VALUE", "1"}});
+  CHECK_SAYS(chosen, "feature wait_value_32: native");
+  CHECK_SAYS(chosen, "feature wait_value_64: native");
+  CHECK_SAYS(chosen, "feature wait_value_nor: native");
+  CHECK_SAYS(chosen, "feature wait_value_geq: absent HIP compares without regard to wrapping");
+  CHECK_SAYS(chosen, "feature wait_value_flush: absent");
+  CHECK_SAYS(tell("7.1", "", {"open"}, {{"WEIR_HIP_WAIT_VALUE", "yes"}}), "open: invalid_environment");
+}
+
+// --- Calls ------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip calls: work goes through, on old releases and new") {
+  for (const char* const release : {"5.2", "5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy",
+                                         "host-function", "callback", "query", "synchronize", "event-synchronize", "ran", "close",
+                                         "drop-memory", "drop-event"});
+    CHECK_SAYS(o, "ran: 2");
+    CHECK_SAYS(o, "complete: 1");
+    INFO(o.output);
+    CHECK(o.count(": ok\n") == 17);
+  }
+}
+
+TEST_CASE("hip calls: host functions go through callbacks where there is nothing else") {
+  const Outcome old = tell("5.2", "trace=1", {"stream", "host-function", "throwing-function", "synchronize", "ran"});
+  CHECK(calls(old, "hipStreamAddCallback") == 2);
+  CHECK_SAYS(old, "synchronize: exception | thrown on purpose");
+  CHECK_SAYS(old, "ran: 1");
+  CHECK(calls(tell("5.4", "trace=1", {"stream", "host-function"}), "hipLaunchHostFunc") == 1);
+  const Outcome refused = tell("5.2", "fail=hipStreamAddCallback:1:2", {"stream", "host-function", "host-function", "ran"});
+  CHECK_SAYS(refused, "host-function: out_of_memory");
+  CHECK_SAYS(refused, "ran: 1");
+}
+
+TEST_CASE("hip calls: batches are one call where there is one, else single operations in order") {
+  const Outcome old = tell("5.2", "trace=1", {"stream", "allocate", "write-batch"});
+  CHECK_SAYS(old, "words: 5 6");
+  CHECK(calls(old, "hipStreamWriteValue32") == 2);
+  CHECK(calls(tell("10.0", "trace=1", {"stream", "allocate", "write-batch"}), "hipStreamBatchMemOp") == 1);
+}
+
+TEST_CASE("hip calls T4: waits pass the mask that C has no default for") {
+  for (const char* const release : {"5.2", "7.1"}) {
+    CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-value"}, {{"WEIR_HIP_WAIT_VALUE", "1"}}), "wait-value: ok");
+  }
+}
+
+TEST_CASE("hip calls: fills in two dimensions go row by row before 7.1") {
+  CHECK(calls(tell("6.2", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD32Async") == 3);
+  CHECK(calls(tell("7.1", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD2D32Async") == 1);
+}
+
+TEST_CASE("hip calls T7: the flag for other processes' memory is the release's") {
+  for (const char* const release : {"5.2", "5.4", "6.2", "10.0"}) {
+    CAPTURE(release);
+    CHECK_SAYS(tell(release, "", {"open-memory"}), "open-memory: ok");
+  }
+}
+
+TEST_CASE("hip calls T7: kinds of nodes are the release's numbers") {
+  CHECK_SAYS(tell("5.4", "nodes=4 first_node=0", {"stream", "capture"}), "nodes: kernel copy fill host_function");
+  CHECK_SAYS(tell("5.4", "nodes=2 first_node=10", {"stream", "capture"}), "nodes: copy copy");
+  CHECK_SAYS(tell("6.2", "nodes=4 first_node=10", {"stream", "capture"}), "nodes: allocate free copy copy");
+  CHECK_SAYS(tell("10.0", "nodes=1 first_node=14", {"stream", "capture"}), "nodes: memory_operations");
+  CHECK_SAYS(tell("10.0", "nodes=1 first_node=77", {"stream", "capture"}), "nodes: other");
+}
+
+TEST_CASE("hip calls T8: a thread's device is set where it is another, and put back") {
+  const Outcome o = tell("6.2", "devices=2 trace=1", {"stream", "synchronize"}, {{"WEIR_DEVICE", "1"}});
+  CHECK(in_order(o, {"hipSetDevice 1", "hipStreamCreateWithPriority", "hipSetDevice 0", "hipSetDevice 1", "hipStreamSynchronize",
+                     "hipSetDevice 0"}));
+  CHECK(calls(tell("6.2", "trace=1", {"stream", "synchronize"}), "hipSetDevice") == 0);
+}
+
+TEST_CASE("hip calls T11: a stream is brought back from an invalidated capture, where the release does not do so") {
+  const Outcome old = tell("6.2", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture", "capture"});
+  CHECK_SAYS(old, "capture: capture_invalidated");
+  CHECK_SAYS(old, "capture: ok");
+  CHECK(in_order(old, {"hipStreamBeginCapture", "hipStreamEndCapture", "hipStreamBeginCapture",
+                       "hipStreamUpdateCaptureDependencies", "hipStreamEndCapture", "hipGraphDestroy", "hipStreamBeginCapture"}));
+  const Outcome newer = tell("10.0", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture"});
+  CHECK(calls(newer, "hipStreamBeginCapture") == 1);
+}
+
+TEST_CASE("hip calls T11: what is not joined is joined before the end, and told of all the same") {
+  const Outcome o = tell("6.2", "nodes=3 joined=1 trace=1", {"stream", "capture"});
+  CHECK_SAYS(o, "capture: capture_unjoined");
+  CHECK(in_order(o, {"hipGraphGetNodes", "hipStreamUpdateCaptureDependencies", "hipStreamEndCapture", "hipGraphDestroy"}));
+  INFO(o.errors);
+  CHECK(o.complains("call hipStreamUpdateCaptureDependencies -1 -1 2 0 "));
+}
+
+TEST_CASE("hip calls T15: the legacy default stream is the null handle, on every release") {
+  for (const char* const release : {"5.2", "6.2", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "trace=1", {"allocate", "default-fill"});
+    CHECK_SAYS(o, "default-fill: ok");
+    INFO(o.errors);
+    CHECK(o.complains("call hipMemsetD32Async -1 1 64 0 "));
+  }
+}
+
+TEST_CASE("hip calls T17: memory of the default stream is allocated on a stream that is none") {
+  const Outcome o = tell("6.2", "trace=1", {"default-async"});
+  CHECK_SAYS(o, "default-async: ok");
+  INFO(o.errors);
+  CHECK(o.complains("call hipMallocAsync -1 256 -1 "));
+  CHECK(o.complains("call hipStreamCreateWithPriority -1 0 0 "));  // a blocking one, which is in the default stream's order
+}
+
+TEST_CASE("hip calls T23: a stream that is not idle ends on another thread, once it is") {
+  const Outcome o = tell("6.2", "busy=3 trace=1", {"stream", "drop-stream", "stream", "query"});
+  CHECK_SAYS(o, "drop-stream: ok");
+  // Not ready once for the drop, then asked for until it is.
+  INFO(o.errors);
+  CHECK(calls(o, "hipStreamQuery") >= 2);
+  const Outcome idle = tell("6.2", "trace=1", {"stream", "drop-stream"});
+  CHECK(in_order(idle, {"hipStreamQuery", "hipStreamDestroy"}));
+}
+
+TEST_CASE("hip calls T14 T24: the host waits for events, and on some releases for streams, by asking") {
+  const Outcome o = tell("6.2", "busy=3 trace=1", {"stream", "event", "record", "event-synchronize", "synchronize"});
+  CHECK(calls(o, "hipEventQuery") == 4);
+  CHECK(calls(o, "hipEventSynchronize") == 0);
+  CHECK(calls(o, "hipStreamSynchronize") == 1);
+  const Outcome later = tell("10.0", "busy=3 trace=1", {"stream", "synchronize"});
+  CHECK(calls(later, "hipStreamSynchronize") == 0);
+  CHECK(calls(later, "hipStreamQuery") == 4 + 1);  // and once more when the stream is destroyed
+}
+
+// --- Calls that fail --------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip calls: each failing call is an error of its operation, with the runtime's code, and the next call works") {
+  struct Case {
+    const char* script;
+    std::vector<std::string> steps;
+    const char* says;
+  };
+  const std::vector<Case> cases = {
+      {"fail=hipStreamCreateWithPriority:1:2", {"stream", "stream"}, "stream: out_of_memory | hipErrorScripted | Device::create_stream"},
+      {"fail=hipEventCreateWithFlags:1:2", {"event", "event"}, "event: out_of_memory | hipErrorScripted | Device::create_event"},
+      {"fail=hipMalloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | hipErrorScripted | Device::allocate"},
+      {"fail=hipEventRecord:1:400", {"stream", "event", "record", "record"}, "record: backend_failure | hipErrorScripted | Stream::record"},
+      {"fail=hipStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
+      {"fail=hipStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | hipErrorIllegalAddress"},
+      {"fail=hipStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
+      {"fail=hipMemcpyAsync:1:1", {"stream", "allocate", "copy", "copy"}, "copy: invalid_argument | hipErrorScripted | Stream::copy"},
+      {"fail=hipModuleLoadData:1:209", {"load", "load"}, "load: invalid_image"},
+      {"fail=hipSetDevice:1:101", {"stream", "stream"}, "stream: ok"},
+  };
+  for (const Case& c : cases) {
+    const Outcome o = tell("6.2", c.script, c.steps);
+    CAPTURE(c.script);
+    CHECK_SAYS(o, c.says);
+    CHECK_SAYS(o, c.steps.back() + ": ok");
+  }
+}
+
+TEST_CASE("hip calls: not ready is an answer, not an error") {
+  CHECK_SAYS(tell("6.2", "busy=1", {"stream", "query"}), "complete: 0");
+}
+
+TEST_CASE("hip calls T18: no error stays behind as the thread's last one, to be taken for another's") {
+  for (const char* const release : {"6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "fail=hipMemcpyAsync:1:1 busy=1",
+                           {"stream", "allocate", "copy", "driver-last-error", "query", "driver-last-error"});
+    CHECK_SAYS(o, "copy: invalid_argument");
+    INFO(o.output);
+    CHECK(o.count("last error: 0") == 2);
+  }
+}
+
+TEST_CASE("hip calls: failures in destructors are logged, save that the runtime has shut down") {
+  const Outcome failed =
+      tell("6.2", "fail=hipStreamDestroy:1:400 fail=hipFree:1:400", {"stream", "drop-stream", "allocate", "drop-memory"});
+  CHECK_SAYS(failed, "drop-stream: ok");
+  CHECK_SAYS(failed, "drop-memory: ok");
+  CHECK(failed.complains("while a stream was destroyed"));
+  CHECK(failed.complains("memory is leaked"));
+  const Outcome at_exit = tell("6.2", "fail=hipStreamDestroy:0:4 fail=hipFree:0:4", {"stream", "allocate"});
+  CHECK_FALSE(at_exit.complains("weir error"));
+}
