@@ -88,6 +88,31 @@ CacheKey CacheKeyBuilder::key() const noexcept {
   return {to_bytes(XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_)))};
 }
 
+bool is_cache_entry(std::span<const std::byte> bytes) noexcept {
+  const EntryHeader header;
+  return bytes.size() >= sizeof(header.magic) && std::memcmp(bytes.data(), header.magic, sizeof(header.magic)) == 0;
+}
+
+std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw) {
+  const EntryHeader expected;
+  EntryHeader header;
+  if (!is_cache_entry(entry) || entry.size() < sizeof(header)) {
+    flaw = "is no entry of this cache";
+    return {};
+  }
+  std::memcpy(&header, entry.data(), sizeof(header));
+  const auto image = entry.subspan(sizeof(header));
+  if (header.version != expected.version || header.header_size != expected.header_size) {
+    flaw = "was written by another release of Weir";
+  } else if (image.size() != header.image_size) {
+    flaw = fmt::format("holds {} bytes and should hold {}", image.size(), header.image_size);
+  } else if (hash_of(image) != header.image_hash) {
+    flaw = "is damaged";
+  }
+  key.bytes = header.key;
+  return image;
+}
+
 KernelCache::KernelCache(std::optional<std::string> folder, std::uint64_t capacity) : capacity_(capacity) {
   if (!folder) {
     warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder");
@@ -144,26 +169,19 @@ std::optional<Image> KernelCache::read_entry(const std::string& name) const {
   const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const auto drop = [&](std::string_view what) {
-    support::log(support::LogLevel::warn, fmt::format("{}/{} {}; it is compiled again", path_, name, what));
+  Image entry(static_cast<std::size_t>(status.st_size));
+  const bool read = file.read(entry.data(), entry.size());
+  CacheKey key;
+  std::string flaw = read ? "" : "cannot be read";
+  const auto image = read ? image_of_entry(entry, key, flaw) : std::span<const std::byte>();
+  if (flaw.empty() && key.hex() != name.substr(0, 32)) flaw = "is another entry under this name";
+  if (!flaw.empty()) {
+    support::log(support::LogLevel::warn, fmt::format("{}/{} {}; it is compiled again", path_, name, flaw));
     ::unlinkat(folder_.number(), name.c_str(), 0);
     return std::nullopt;
-  };
-  EntryHeader header;
-  const EntryHeader expected;
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (!file.read(&header, sizeof(header)) || std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0 ||
-      header.version != expected.version || header.header_size != expected.header_size ||
-      CacheKey{header.key}.hex() != name.substr(0, 32)) {
-    return drop("is no entry of this cache");
   }
-  if (size - sizeof(header) != header.image_size) {
-    return drop(fmt::format("has {} bytes and should have {}", size, sizeof(header) + header.image_size));
-  }
-  Image image(header.image_size);
-  if (!file.read(image.data(), image.size()) || hash_of(image) != header.image_hash) return drop("is damaged");
   ::futimens(file.number(), nullptr);  // it was used: see trim
-  return image;
+  return Image(image.begin(), image.end());
 }
 
 void KernelCache::store(const CacheKey& key, std::span<const std::byte> image) {

@@ -41,6 +41,12 @@ class CacheKeyBuilder {
 
 using Image = std::vector<std::byte>;
 
+/// Whether these bytes begin as an entry's file does.
+bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
+/// The module in an entry's file, and the key that it is kept under. `flaw` says what is wrong with it; it is left empty if nothing
+/// is.
+std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
+
 /// Any number of threads and processes may share a folder: entries appear whole, by renaming. An entry that is cut short or
 /// changed is dropped and never used. The folder holds at most `capacity` bytes; what was not used for longest goes first.
 class KernelCache {

@@ -17,6 +17,7 @@
 
 #include "backends/host/elf_image.hpp"
 #include "backends/host/file_descriptor.hpp"
+#include "backends/host/kernel_cache.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
@@ -139,8 +140,15 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, bool for_
 }
 
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) {
+  std::span<const std::byte> bytes(image, size);
   try {
-    return load_image(device, {image, size}, false);
+    if (is_cache_entry(bytes)) {
+      CacheKey key;
+      std::string flaw;
+      bytes = image_of_entry(bytes, key, flaw);
+      if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
+    }
+    return load_image(device, bytes, false);
   } catch (const BadImage& bad) {
     throw Error(Errc::invalid_image, "Device::load_module", device.describe(), fmt::format("the image of {} bytes: {}", size, bad.what()));
   } catch (const std::system_error& failure) {

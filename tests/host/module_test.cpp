@@ -34,8 +34,8 @@ int read_int(const Span<std::byte>& memory) {
   return value;
 }
 
-// The bytes of the shared objects in the cache, newest first; an entry's header has 56 bytes.
-std::vector<std::byte> newest_image() {
+// What the last compilation left in the cache: the file, and the shared object in it, behind a header of 56 bytes.
+std::vector<std::byte> newest_entry() {
   const fs::path folder = fs::path(::getenv("WEIR_CACHE_DIR")) / "host";
   fs::directory_entry newest;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -44,7 +44,12 @@ std::vector<std::byte> newest_image() {
   std::ifstream file(newest.path(), std::ios::binary);
   const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
   const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return {begin + 56, begin + bytes.size()};
+  return {begin, begin + bytes.size()};
+}
+
+std::vector<std::byte> newest_image() {
+  const std::vector<std::byte> entry = newest_entry();
+  return {entry.begin() + 56, entry.end()};
 }
 
 std::string load_error(std::span<const std::byte> image) {
@@ -163,6 +168,18 @@ TEST_CASE("an image is loaded like a source, and each time anew") {
   CHECK(x.data()[0] == 78);
   launch(two->kernel("only_here"), {}, x);
   CHECK(x.data()[0] == 78);
+}
+
+TEST_CASE("a file of the cache is an image, and a damaged one is none") {
+  host().compile("extern \"C\" __global__ void to_be_sent(int* x) { *x = 9; }");
+  std::vector<std::byte> entry = newest_entry();
+  const auto x = upload(std::vector<int>(1));
+  launch(host().load_module(entry)->kernel("to_be_sent"), {}, x);
+  CHECK(x.data()[0] == 9);
+  CHECK(has(load_error(std::span(entry).first(entry.size() - 1)), "should hold"));
+  CHECK(has(load_error(std::span(entry).first(20)), "no entry"));
+  entry.back() ^= std::byte{1};
+  CHECK(has(load_error(entry), "is damaged"));
 }
 
 TEST_CASE("an image that is none is refused with what is wrong") {
