@@ -24,11 +24,12 @@ class ValueRing final : public Ring {
     return reached >= round;
   }
 
-  // Two rounds ahead: enough that a stream never waits for the submitter, and few enough that a queue cannot grow long.
-  bool may_submit(std::size_t slot, std::uint32_t round) const override { return round <= 2 || is_drained(slot, round - 2); }
+  // As early as a reader may begin to fill the slot, and not earlier: with one round at most that has not begun, it is
+  // enough to compare for equality, which every device with wait values can, and to store one number in order to let go.
+  bool may_submit(std::size_t slot, std::uint32_t round) const override { return is_drained(slot, round - 1); }
   void begin_round(weir::Stream& stream, std::size_t slot, std::uint32_t round) override {
     begun_[slot] = round;
-    stream.wait_value(filled_word(slot), round);
+    stream.wait_value(filled_word(slot), round, weir::WaitCondition::eq);
   }
   void end_round(weir::Stream& stream, std::size_t slot, std::uint32_t round) override {
     stream.write_value(drained_word(slot), round);
@@ -95,8 +96,7 @@ class EventRing final : public Ring {
 }  // namespace
 
 std::unique_ptr<Ring> Ring::make(weir::Device& device, std::size_t slots) {
-  using enum weir::Feature;
-  if (device.supports(wait_value_32) && device.supports(wait_value_geq) && device.supports(write_value_32)) {
+  if (device.supports(weir::Feature::wait_value_32) && device.supports(weir::Feature::write_value_32)) {
     return std::make_unique<ValueRing>(device, slots);
   }
   return std::make_unique<EventRing>(device, slots);

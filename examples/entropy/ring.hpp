@@ -14,8 +14,8 @@ namespace entropy {
 /// a reader fills the slot, the slot's stream drains it, and only then is it filled again.
 class Ring {
  public:
-  /// With write and wait values where the device has them: the streams wait for the readers themselves, so that the rounds
-  /// to come are enqueued before the file is read. Else with events: the submitting thread waits for the reader, and the
+  /// With write and wait values where the device has them: the streams wait for the readers themselves, so that a round is
+  /// enqueued before its part of the file is read. Else with events: the submitting thread waits for the reader, and the
   /// reader for an event behind the round.
   static std::unique_ptr<Ring> make(weir::Device& device, std::size_t slots);
   virtual ~Ring() = default;
