@@ -11,6 +11,10 @@ function(weir_configure_target target)
     LIBRARY_OUTPUT_DIRECTORY "${WEIR_LIBRARY_OUTPUT_DIRECTORY}"
     RUNTIME_OUTPUT_DIRECTORY "${WEIR_RUNTIME_OUTPUT_DIRECTORY}")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 takes std::string's operator+ for an overlapping copy when it optimizes (its bug 105651).
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
   if(WEIR_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

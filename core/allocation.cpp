@@ -120,7 +120,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
     if (capture.status == CaptureStatus::active) {
       require(operation, Feature::graph_memory_nodes);
     } else {
-      detail::check_unsafe_call(operation, describe());
+      detail::check_unsafe_call(operation, *device_, *this);
     }
   }
   AllocationPtr allocation = AllocationPool::instance().take();
@@ -151,7 +151,7 @@ AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   enter(operation);
   if (kind == MemoryKind::managed) require(operation, Feature::managed_memory);
   if (bytes == 0) return make_allocation(nullptr, 0, kind, false);
-  detail::check_unsafe_call(operation, describe());
+  detail::check_unsafe_call(operation, *this, *this);
   AllocationPtr allocation = make_allocation(nullptr, 0, kind, false);
   allocation->data_ = do_allocate(bytes, kind);
   allocation->size_ = bytes;
@@ -162,7 +162,7 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   const char* const operation = "Device::open_allocation";
   enter(operation);
   require(operation, Feature::interprocess_memory);
-  detail::check_unsafe_call(operation, describe());
+  detail::check_unsafe_call(operation, *this, *this);
   AllocationPtr allocation = make_allocation(nullptr, 0, MemoryKind::device, true);
   allocation->data_ = do_open_memory(handle);
   allocation->size_ = bytes;
@@ -215,7 +215,7 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   enter(operation);
   require(operation, Feature::host_registration);
   if (data == nullptr || bytes == 0) throw Error(Errc::invalid_argument, operation, describe(), "there is nothing to pin");
-  detail::check_unsafe_call(operation, describe());
+  detail::check_unsafe_call(operation, *this, *this);
   void* const device_pointer = do_register_host(data, bytes);
   return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
 }
@@ -240,7 +240,7 @@ std::size_t MemoryPool::reserved_bytes() const {
 }
 void MemoryPool::trim_to(std::size_t keep) {
   enter_pool("MemoryPool::trim_to");
-  detail::check_unsafe_call("MemoryPool::trim_to", device_.describe());
+  detail::check_unsafe_call("MemoryPool::trim_to", device_, device_);
   do_trim_to(keep);
 }
 void MemoryPool::set_release_threshold(std::size_t bytes) {

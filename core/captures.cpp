@@ -108,33 +108,44 @@ bool Captures::is_open(const Backend& backend, std::uint64_t id) const {
                      [&](const OpenCapture& c) { return &c.device->backend() == &backend && c.id == id; });
 }
 
-std::optional<OpenCapture> Captures::forbidding_unsafe_calls() const {
+std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const {
   const std::uint64_t me = this_thread();
   std::lock_guard lock(mutex_);
   for (const OpenCapture& c : open_) {
+    if (&c.device->backend() != &backend) continue;
     if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
   }
   return std::nullopt;
 }
 
-bool Captures::any_blocking(const Device& device) const {
+void Captures::joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking) {
   std::lock_guard lock(mutex_);
-  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.blocking && c.device == &device; });
+  for (OpenCapture& c : open_) {
+    if (&c.device->backend() == &backend && c.id == id) c.members.push_back({&device, blocking});
+  }
+}
+
+bool Captures::any_blocking(const Device& device) const {
+  return any_member([&](const OpenCapture::Member& m) { return m.blocking && m.device == &device; });
 }
 
 bool Captures::any_on(const Device& device) const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.device == &device; });
+  return any_member([&](const OpenCapture::Member& m) { return m.device == &device; });
 }
 
-void check_unsafe_call(const char* operation, const std::string& object) {
-  if (open_captures.load(std::memory_order_acquire) == 0) return;
-  if (const auto capture = Captures::instance().forbidding_unsafe_calls()) {
-    throw Error(Errc::capture_unsupported, operation, object,
-                "a capture in mode '" + std::string(to_string(capture->mode)) + "' is open on " + capture->device->describe() +
-                    ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
-                    "in mode 'relaxed'");
-  }
+template <class Wanted>
+bool Captures::any_member(Wanted&& wanted) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
+    return std::any_of(c.members.begin(), c.members.end(), wanted);
+  });
+}
+
+void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
+  throw Error(Errc::capture_unsupported, operation, object,
+              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " + capture.device->describe() +
+                  ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
+                  "in mode 'relaxed'");
 }
 
 }  // namespace detail

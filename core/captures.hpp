@@ -20,7 +20,12 @@ struct OpenCapture {
   std::uint64_t id = 0;
   std::uint64_t thread = 0;    ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
-  bool blocking = false;       ///< whether the legacy default stream is ordered against the origin
+  /// The devices of its streams, and whether the legacy default stream is ordered against one of them there.
+  struct Member {
+    const Device* device;
+    bool blocking;
+  };
+  std::vector<Member> members;
 };
 
 /// How many are open. While it is 0, which is nearly always, no stream pays for the guards.
@@ -36,17 +41,21 @@ class Captures {
   void closed(const OpenCapture& capture) noexcept;
   std::optional<OpenCapture> find_origin(const Device& device, void* origin, std::uint64_t origin_thread_stream) const;
   bool is_open(const Backend& backend, std::uint64_t id) const;
-  /// A capture that forbids the calling thread to make unsafe calls.
-  std::optional<OpenCapture> forbidding_unsafe_calls() const;
-  /// A capture on `device` that began on a blocking stream.
+  /// A capture that forbids the calling thread to make unsafe calls of that backend.
+  std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const;
+  /// Notes that a stream was drawn into a capture.
+  void joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking);
+  /// A capture with a blocking stream of `device`.
   bool any_blocking(const Device& device) const;
-  /// A capture that began on `device`.
+  /// A capture with a stream of `device`.
   bool any_on(const Device& device) const;
 
  private:
   friend class CaptureOpening;
   Captures() = default;
   void count_open() noexcept;
+  template <class Wanted>
+  bool any_member(Wanted&& wanted) const;
 
   mutable std::mutex mutex_;
   std::vector<OpenCapture> open_;
@@ -76,7 +85,15 @@ class FreeInFlight {
   bool allowed_;
 };
 
-/// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls.
-void check_unsafe_call(const char* operation, const std::string& object);
+[[noreturn]] void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture);
+
+/// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the object's device.
+template <class T>
+void check_unsafe_call(const char* operation, const Device& device, const T& object) {
+  if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
+  if (const auto capture = Captures::instance().forbidding_unsafe_calls(device.backend())) {
+    throw_unsafe_call(operation, object.describe(), *capture);
+  }
+}
 
 }  // namespace weir::detail

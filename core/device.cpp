@@ -65,11 +65,41 @@ void Device::check_lengths(std::size_t to, std::size_t from) const {
   }
 }
 
+namespace {
+
+/// A thread's per-thread default streams. The destructors of other thread-local objects may ask for one after this is gone,
+/// so what tells them is never destroyed.
+struct ThreadStreams {
+  std::vector<StreamPtr> list;
+  bool gone = false;
+
+  static ThreadStreams& of_this_thread() {
+    thread_local Owner owner;
+    return *owner.streams;
+  }
+
+ private:
+  struct Owner {
+    // Left behind, empty, at the thread's end: a few bytes a thread that used such a stream.
+    ThreadStreams* streams = new ThreadStreams;
+    ~Owner() {
+      streams->gone = true;
+      std::exchange(streams->list, {}).clear();
+    }
+  };
+};
+
+}  // namespace
+
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
-PriorityRange Device::priority_range() const { return do_priority_range(); }
+PriorityRange Device::priority_range() const {
+  enter("Device::priority_range");
+  return do_priority_range();
+}
 
 int Device::priority_number(Priority level) const {
+  enter("Device::priority_number");
   const auto [least, greatest] = do_priority_range();
   switch (level) {
     case Priority::low: return least;
@@ -109,12 +139,14 @@ StreamPtr Device::default_stream() {
 StreamPtr Device::per_thread_stream() {
   enter("Device::per_thread_stream");
   require("Device::per_thread_stream", Feature::per_thread_default_stream);
-  thread_local std::vector<StreamPtr> streams;
-  for (const StreamPtr& stream : streams) {
+  ThreadStreams& streams = ThreadStreams::of_this_thread();
+  for (const StreamPtr& stream : streams.list) {
     if (&stream->device() == this) return stream;
   }
-  streams.push_back(do_create_per_thread_stream());
-  return streams.back();
+  // The thread is at its end, and so is the list: the stream is the caller's alone.
+  if (streams.gone) return do_create_per_thread_stream();
+  streams.list.push_back(do_create_per_thread_stream());
+  return streams.list.back();
 }
 
 StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
@@ -167,14 +199,14 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
     throw Error(Errc::invalid_argument, "Device::copy", label_,
                 std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
   }
-  detail::check_unsafe_call("Device::copy", label_);
+  detail::check_unsafe_call("Device::copy", *this, *this);
   do_copy(destination, source, bytes);
 }
 
 MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   enter("Device::create_memory_pool");
   require("Device::create_memory_pool", Feature::memory_pools);
-  detail::check_unsafe_call("Device::create_memory_pool", label_);
+  detail::check_unsafe_call("Device::create_memory_pool", *this, *this);
   return do_create_memory_pool(options);
 }
 
@@ -200,7 +232,7 @@ void Device::enable_peer_access(const Device& peer) {
     throw Error(Errc::unsupported, operation, label_,
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
-  detail::check_unsafe_call(operation, label_);
+  detail::check_unsafe_call(operation, *this, *this);
   do_enable_peer_access(peer);
 }
 
@@ -209,7 +241,7 @@ void Device::disable_peer_access(const Device& peer) {
   enter(operation);
   require(operation, Feature::peer_access);
   if (!can_access_peer(peer)) return;
-  detail::check_unsafe_call(operation, label_);
+  detail::check_unsafe_call(operation, *this, *this);
   do_disable_peer_access(peer);
 }
 
@@ -220,7 +252,6 @@ ModulePtr Device::load_module(std::span<const std::byte> image) {
   enter(operation);
   require(operation, Feature::modules);
   if (image.empty()) throw Error(Errc::invalid_image, operation, label_, "the image is empty");
-  detail::check_unsafe_call(operation, label_);
   return do_load_module(image);
 }
 
@@ -232,13 +263,12 @@ ModulePtr Device::compile(std::string_view source, const CompileOptions& options
     throw Error(Errc::invalid_argument, operation, label_,
                 "C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
   }
-  detail::check_unsafe_call(operation, label_);
   return do_compile(source, options);
 }
 
 void Device::synchronize() {
   enter("Device::synchronize");
-  detail::check_unsafe_call("Device::synchronize", label_);
+  detail::check_unsafe_call("Device::synchronize", *this, *this);
   if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this)) {
     throw Error(Errc::capture_unsupported, "Device::synchronize", label_,
                 "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");

@@ -41,6 +41,8 @@ HostFunctionScope::~HostFunctionScope() { detail::thread_state.in_host_function 
 }  // namespace support
 
 void RefCounted::last_release() const noexcept {
+  // In a forked child locks may be held by threads that did not come along, and drivers are gone: leak instead.
+  if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
   const Disposal rule = disposal();
   if (rule != Disposal::anywhere) {

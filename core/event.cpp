@@ -18,16 +18,17 @@ void Event::check_host_access(const char* operation) const {
                 "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
                 "use Stream::record_external for an event that launches of the graph record");
   }
-  detail::check_unsafe_call(operation, "");
 }
 
 bool Event::is_complete() const {
   check_host_access("Event::is_complete");
+  detail::check_unsafe_call("Event::is_complete", device_, *this);
   return do_is_complete();
 }
 
 void Event::synchronize() const {
   check_host_access("Event::synchronize");
+  detail::check_unsafe_call("Event::synchronize", device_, *this);
   do_synchronize();
 }
 

@@ -47,9 +47,9 @@ void Stream::dispose() noexcept {
   try {
     if (!is_closed()) {
       begin_closing();
-      do_close(destroys_handle());
+      finish_closing(destroys_handle());
     } else if (closing_postponed_) {
-      do_close(destroys_handle());
+      finish_closing(destroys_handle());
     }
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("while a stream was destroyed: ") + e.what());
@@ -69,6 +69,16 @@ void Stream::enter(const char* operation) const {
 }
 
 void Stream::enter_slowly(const char* operation) const {
+  enter_to_look(operation);
+  if ((flags_.load(std::memory_order_relaxed) & flag_legacy) != 0 &&
+      detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_blocking(*device_)) {
+    throw Error(Errc::capture_implicit, operation, describe(),
+                "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against "
+                "it; use a stream made by create_stream");
+  }
+}
+
+void Stream::enter_to_look(const char* operation) const {
   if (detail::barred()) detail::throw_barred(operation);
   const std::uint32_t flags = flags_.load(std::memory_order_acquire);
   if ((flags & flag_closed) != 0) {
@@ -78,12 +88,6 @@ void Stream::enter_slowly(const char* operation) const {
     throw Error(Errc::wrong_thread, operation, describe(),
                 "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
                 "Device::per_thread_stream on this thread, or share a stream made by create_stream");
-  }
-  if ((flags & flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
-      detail::Captures::instance().any_blocking(*device_)) {
-    throw Error(Errc::capture_implicit, operation, describe(),
-                "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against "
-                "it; use a stream made by create_stream");
   }
 }
 
@@ -124,7 +128,7 @@ void Stream::check_host_wait(const char* operation) const {
     throw Error(Errc::capture_unsupported, operation, describe(),
                 "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
   }
-  detail::check_unsafe_call(operation, describe());
+  detail::check_unsafe_call(operation, *device_, *this);
 }
 
 void Stream::refuse_in_capture(const char* operation) const {
@@ -166,17 +170,17 @@ void* Stream::native_context() const {
 }
 
 std::uint64_t Stream::id() const {
-  enter("Stream::id");
+  enter_to_look("Stream::id");
   return do_id();
 }
 
 bool Stream::is_non_blocking() const {
-  enter("Stream::is_non_blocking");
+  enter_to_look("Stream::is_non_blocking");
   return do_is_non_blocking();
 }
 
 int Stream::priority() const {
-  enter("Stream::priority");
+  enter_to_look("Stream::priority");
   return do_priority();
 }
 
@@ -223,11 +227,16 @@ void Stream::begin_closing() noexcept {
   if (const auto capture = detail::open_captures.load(std::memory_order_acquire) != 0
                                ? detail::Captures::instance().find_origin(*device_, handle_, thread_)
                                : std::nullopt;
-      capture && kind_ != StreamKind::borrowed) {
+      capture && (kind_ != StreamKind::borrowed || began_capture_)) {
     drop_capture();
   }
   flags_.fetch_or(flag_closed, std::memory_order_release);
-  keep_alive_.reset();
+}
+
+void Stream::finish_closing(bool destroy) {
+  // What a wrapped stream needs is let go of only when the driver has let go of the stream, whether or not that failed.
+  const std::shared_ptr<const void> keep_alive = std::move(keep_alive_);
+  do_close(destroy);
 }
 
 void Stream::check_closable(const char* operation) const {
@@ -241,12 +250,12 @@ void Stream::close() {
   if (is_closed()) return;
   check_closable("Stream::close");
   begin_closing();
-  // Memory that is to be freed on this stream needs its handle: then the last allocation's departure closes it.
+  // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
   if (live_allocations_.load(std::memory_order_acquire) != 0) {
     closing_postponed_ = true;
     return;
   }
-  do_close(destroys_handle());
+  finish_closing(destroys_handle());
 }
 
 void* Stream::release_handle() {
@@ -262,7 +271,7 @@ void* Stream::release_handle() {
   }
   void* const handle = handle_;
   begin_closing();
-  do_close(false);
+  finish_closing(false);
   return handle;
 }
 
@@ -349,6 +358,12 @@ void Stream::check_join(const char* operation, const CaptureInfo& mine, std::uin
   }
 }
 
+void Stream::join(const CaptureInfo& mine, std::uint64_t theirs) const {
+  if (mine.status == CaptureStatus::none && theirs != 0) {
+    detail::Captures::instance().joined(device_->backend(), theirs, *device_, !do_is_non_blocking());
+  }
+}
+
 void Stream::wait(const Event& event) {
   const char* const operation = "Stream::wait";
   enter(operation);
@@ -360,6 +375,8 @@ void Stream::wait(const Event& event) {
       const std::uint64_t capture = (state - Event::captured_base) / 2;
       const bool foreign = (state - Event::captured_base) % 2 != 0;
       check_join(operation, mine, capture, foreign || detail::Captures::instance().is_open(device_->backend(), capture));
+      if (&event.device() != device_) require(operation, Feature::cross_device_capture);
+      join(mine, capture);
     } else if (state == Event::recorded) {
       check_join(operation, mine, 0, false);
     }
@@ -386,6 +403,8 @@ void Stream::wait(Stream& other) {
     const CaptureInfo mine = usable_capture(operation);
     const CaptureInfo theirs = other.usable_capture(operation);
     check_join(operation, mine, theirs.id, true);
+    if (theirs.id != 0 && other.device_ != device_) require(operation, Feature::cross_device_capture);
+    join(mine, theirs.id);
   }
   do_wait_stream(other);
 }

@@ -31,7 +31,8 @@ void Stream::capture_began(const char* operation, CaptureMode mode) {
                                          .id = info.id,
                                          .thread = detail::this_thread(),
                                          .mode = mode,
-                                         .blocking = !do_is_non_blocking()});
+                                         .members = {{device_, !do_is_non_blocking()}}});
+    began_capture_ = true;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string(operation) + ": the capture is dropped: " + e.what());
     try {
@@ -54,6 +55,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
     return;
   }
   check_can_begin(operation);
+  flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const detail::CaptureOpening opening;
   do_begin_capture(options.mode);
   capture_began(operation, options.mode);
@@ -68,6 +70,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
     throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());
   }
   check_can_begin(operation);
+  flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const detail::CaptureOpening opening;
   do_resume_capture(graph, mode);
   capture_began(operation, mode);
@@ -81,12 +84,14 @@ GraphPtr Stream::end_capture() {
     return nullptr;
   }
   const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_);
-  const CaptureStatus status = do_capture_info(false).status;
+  const CaptureInfo info = do_capture_info(false);
+  const CaptureStatus status = info.status;
   if (!capture) {
     if (status == CaptureStatus::none) {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
-    if ((flags_.load(std::memory_order_relaxed) & flag_foreign) == 0) {
+    if ((flags_.load(std::memory_order_relaxed) & flag_foreign) == 0 ||
+        detail::Captures::instance().is_open(device_->backend(), info.id)) {
       throw Error(Errc::capture_unmatched, operation, describe(),
                   "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
                   "for this one; the capture goes on");
@@ -102,10 +107,16 @@ GraphPtr Stream::end_capture() {
     const detail::OpenCapture& capture;
     ~Close() { detail::Captures::instance().closed(capture); }
   } close{*capture};
+  began_capture_ = false;
   if (status == CaptureStatus::none) {
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code");
   }
   return do_end_capture();
+}
+
+GraphPtr Stream::end_begun_capture() {
+  flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+  return end_capture();
 }
 
 void Stream::drop_capture() noexcept {
@@ -115,8 +126,11 @@ void Stream::drop_capture() noexcept {
         const detail::OpenCapture& capture;
         ~Close() { detail::Captures::instance().closed(capture); }
       } close{*capture};
-      if (do_capture_info(false).status != CaptureStatus::none) (void)do_end_capture();
+      // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
+      const bool reachable = thread_ == 0 || thread_ == detail::this_thread();
+      if (reachable && do_capture_info(false).status != CaptureStatus::none) (void)do_end_capture();
     }
+    began_capture_ = false;
     flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   } catch (const std::exception& e) {
     support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
@@ -124,12 +138,12 @@ void Stream::drop_capture() noexcept {
 }
 
 CaptureStatus Stream::capture_status() const {
-  enter("Stream::capture_status");
+  enter_to_look("Stream::capture_status");
   return captures_matter() ? do_capture_info(false).status : CaptureStatus::none;
 }
 
 CaptureInfo Stream::capture_info() const {
-  enter("Stream::capture_info");
+  enter_to_look("Stream::capture_info");
   return captures_matter() ? do_capture_info(true) : CaptureInfo{};
 }
 

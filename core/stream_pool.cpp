@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/stream_pool.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@ namespace detail {
 class StreamPoolState final : public RefCounted {
  public:
   StreamPoolState(Device& device, const StreamPoolOptions& options) : device_(device), options_(options) {
-    free_.reserve(options.max_streams);
-    streams_.reserve(options.max_streams);
+    const std::size_t likely = std::min<std::size_t>(options.max_streams, 64);
+    free_.reserve(likely);
+    streams_.reserve(likely);
   }
 
   Device& device() const noexcept { return device_; }
@@ -27,7 +29,7 @@ class StreamPoolState final : public RefCounted {
   }
 
   /// A slot and its stream; null where none is to be had.
-  std::pair<std::size_t, Stream*> take() {
+  std::pair<std::size_t, StreamPtr> take() {
     std::lock_guard lock(mutex_);
     return options_.sharing == PoolSharing::round_robin ? take_turn() : take_free();
   }
@@ -39,38 +41,39 @@ class StreamPoolState final : public RefCounted {
   }
 
  private:
-  std::pair<std::size_t, Stream*> grow() {
+  std::pair<std::size_t, StreamPtr> grow() {
+    free_.reserve(streams_.size() + 1);  // so that giving back cannot fail
     streams_.push_back(device_.create_stream(options_.stream));
-    return {streams_.size() - 1, streams_.back().get()};
+    return {streams_.size() - 1, streams_.back()};
   }
 
-  std::pair<std::size_t, Stream*> take_free() {
+  std::pair<std::size_t, StreamPtr> take_free() {
     // The one given back last is the likeliest to be in the caches.
     for (std::size_t i = free_.size(); i-- > 0;) {
       const std::size_t slot = free_[i];
-      Stream* const stream = usable(slot);
-      if (stream == nullptr) continue;
+      StreamPtr stream = usable(slot);
+      if (!stream) continue;
       free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-      return {slot, stream};
+      return {slot, std::move(stream)};
     }
     if (streams_.size() < options_.max_streams) return grow();
     return {0, nullptr};
   }
 
-  std::pair<std::size_t, Stream*> take_turn() {
+  std::pair<std::size_t, StreamPtr> take_turn() {
     for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
       const std::size_t slot = next_;
       next_ = (next_ + 1) % options_.max_streams;
       if (slot == streams_.size()) return grow();
-      if (Stream* const stream = usable(slot)) return {slot, stream};
+      if (StreamPtr stream = usable(slot)) return {slot, std::move(stream)};
     }
     return {0, nullptr};
   }
 
   /// The slot's stream; null while it captures. One that its last user closed is made anew.
-  Stream* usable(std::size_t slot) {
+  StreamPtr usable(std::size_t slot) {
     if (streams_[slot]->is_closed()) streams_[slot] = device_.create_stream(options_.stream);
-    return streams_[slot]->is_capturing() ? nullptr : streams_[slot].get();
+    return streams_[slot]->is_capturing() ? nullptr : streams_[slot];
   }
 
   Device& device_;
@@ -85,18 +88,18 @@ class StreamPoolState final : public RefCounted {
 
 // --- Lease ------------------------------------------------------------------------------------------------------------
 
-StreamLease::StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, Stream* stream) noexcept
-    : pool_(std::move(pool)), slot_(slot), stream_(stream) {}
+StreamLease::StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept
+    : pool_(std::move(pool)), slot_(slot), stream_(std::move(stream)) {}
 
 StreamLease::StreamLease(StreamLease&& other) noexcept
-    : pool_(std::move(other.pool_)), slot_(other.slot_), stream_(std::exchange(other.stream_, nullptr)) {}
+    : pool_(std::move(other.pool_)), slot_(other.slot_), stream_(std::move(other.stream_)) {}
 
 StreamLease& StreamLease::operator=(StreamLease&& other) noexcept {
   if (this != &other) {
     give_back();
     pool_ = std::move(other.pool_);
     slot_ = other.slot_;
-    stream_ = std::exchange(other.stream_, nullptr);
+    stream_ = std::move(other.stream_);
   }
   return *this;
 }
@@ -106,7 +109,7 @@ StreamLease::~StreamLease() { give_back(); }
 void StreamLease::give_back() noexcept {
   if (pool_) pool_->give_back(slot_);
   pool_.reset();
-  stream_ = nullptr;
+  stream_.reset();
 }
 
 // --- Pool -------------------------------------------------------------------------------------------------------------
@@ -122,9 +125,9 @@ Device& StreamPool::device() const noexcept { return state_->device(); }
 std::size_t StreamPool::size() const { return state_->size(); }
 
 std::optional<StreamLease> StreamPool::try_lease() {
-  const auto [slot, stream] = state_->take();
-  if (stream == nullptr) return std::nullopt;
-  return StreamLease(state_, slot, stream);
+  auto [slot, stream] = state_->take();
+  if (!stream) return std::nullopt;
+  return StreamLease(state_, slot, std::move(stream));
 }
 
 StreamLease StreamPool::lease() {

@@ -145,6 +145,9 @@ void Stream::attach(const Allocation& managed, AttachMode mode) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 "only managed memory is attached, and this is " + std::string(to_string(managed.kind())) + " memory");
   }
+  if (&managed.device() != device_) {
+    throw Error(Errc::wrong_device, operation, describe(), "the memory is of " + managed.device().describe());
+  }
   refuse_in_capture(operation);
   if (managed.size_bytes() != 0) do_attach(managed, mode);
 }
@@ -157,6 +160,11 @@ void Stream::prefetch(const void* managed, std::size_t bytes, bool to_host) {
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
+
+const Kernel& Stream::checked(const KernelPtr& kernel) const {
+  if (!kernel) throw Error(Errc::invalid_argument, "Stream::launch", describe(), "the kernel is null");
+  return *kernel;
+}
 
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {

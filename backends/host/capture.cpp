@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "backends/host/device.hpp"
 #include "weir/error.hpp"
@@ -44,14 +45,14 @@ void Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   origin.capturing_.store(true, std::memory_order_release);
 }
 
-void Capture::dissolve() noexcept {
-  std::vector<Ptr<Queue>> queues = std::move(queues_);
-  queues_.clear();
+std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
+  std::vector<Ptr<Queue>> queues = std::exchange(queues_, {});
   for (const Ptr<Queue>& queue : queues) {
     queue->capturing_.store(false, std::memory_order_release);
     queue->capture_nodes_.clear();
     queue->capture_.reset();
   }
+  return queues;
 }
 
 bool Capture::all_joined() const {
@@ -71,7 +72,10 @@ bool Capture::all_joined() const {
 }
 
 Ptr<HostGraph> Capture::end(Queue& origin) {
-  Ptr<Capture> capture;  // let go of outside the lock
+  // Let go of outside the lock: the graph owns host functions, and they what calls Weir when it goes.
+  Ptr<Capture> capture;
+  Ptr<HostGraph> graph;
+  std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   const std::string object = origin.device().describe();
   capture = origin.capture_;
@@ -80,8 +84,8 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
     throw Error(Errc::capture_unmatched, "Stream::end_capture", object, "another stream began the capture; end it there");
   }
   const bool joined = capture->all_joined();
-  capture->dissolve();
-  Ptr<HostGraph> graph = std::move(capture->graph_);
+  queues = capture->dissolve();
+  graph = std::move(capture->graph_);
   if (!joined) {
     throw Error(Errc::capture_unjoined, "Stream::end_capture", object,
                 "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
@@ -92,12 +96,14 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
 
 void Capture::abandon(Queue& queue) noexcept {
   Ptr<Capture> capture;
+  Ptr<HostGraph> graph;
+  std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   capture = queue.capture_;
   // Another queue's nodes stay in the graph, and the end sees to it that they were joined.
   if (!capture || &capture->origin_ != &queue) return;
-  capture->dissolve();
-  capture->graph_.reset();
+  queues = capture->dissolve();
+  graph = std::move(capture->graph_);
 }
 
 CaptureInfo Capture::info_of(const Queue& queue, bool with_graph) {

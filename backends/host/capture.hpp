@@ -39,7 +39,7 @@ class Capture final : public RefCounted {
   Capture(Queue& origin, Ptr<HostGraph> graph);
   static std::mutex& mutex();
   void join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation);
-  void dissolve() noexcept;
+  [[nodiscard]] std::vector<Ptr<Queue>> dissolve() noexcept;
   GraphData& data() const noexcept { return *graph_->data(); }
   bool all_joined() const;
 

@@ -18,46 +18,6 @@ HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const s
   memory_pool_ = make<HostMemoryPool>(*this, MemoryPoolOptions{.release_threshold = std::size_t{64} << 20U});
 }
 
-// --- Queues -----------------------------------------------------------------------------------------------------------
-
-void HostDevice::add_queue(Queue& queue) noexcept {
-  std::lock_guard lock(queues_mutex_);
-  Queue*& list = queue.role_ == Queue::Role::non_blocking ? queues_ : blocking_queues_;
-  queue.next_ = list;
-  if (list != nullptr) list->previous_ = &queue;
-  list = &queue;
-}
-
-void HostDevice::remove_queue(Queue& queue) noexcept {
-  std::lock_guard lock(queues_mutex_);
-  Queue*& list = queue.role_ == Queue::Role::non_blocking ? queues_ : blocking_queues_;
-  (queue.previous_ != nullptr ? queue.previous_->next_ : list) = queue.next_;
-  if (queue.next_ != nullptr) queue.next_->previous_ = queue.previous_;
-}
-
-void HostDevice::collect_busy(Queue* list, std::vector<Ptr<Queue>>& result) {
-  for (Queue* queue = list; queue != nullptr; queue = queue->next_) {
-    // One that has lost its last owner waits for this list's lock to take itself out.
-    if (!queue->is_idle() && queue->try_retain()) result.push_back(Ptr<Queue>::attach(queue));
-  }
-}
-
-std::vector<Ptr<Queue>> HostDevice::busy_blocking_queues() {
-  std::vector<Ptr<Queue>> result;
-  std::lock_guard lock(queues_mutex_);
-  collect_busy(blocking_queues_, result);
-  std::erase_if(result, [this](const Ptr<Queue>& queue) { return queue == default_queue_; });
-  return result;
-}
-
-std::vector<Ptr<Queue>> HostDevice::busy_queues() {
-  std::vector<Ptr<Queue>> result;
-  std::lock_guard lock(queues_mutex_);
-  collect_busy(queues_, result);
-  collect_busy(blocking_queues_, result);
-  return result;
-}
-
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 StreamPtr HostDevice::do_create_stream(bool blocking, int priority) {
@@ -70,13 +30,16 @@ StreamPtr HostDevice::do_create_default_stream() {
 }
 
 StreamPtr HostDevice::do_create_per_thread_stream() {
-  return make<HostStream>(*this, make<Queue>(*this, Queue::Role::blocking, 0), StreamKind::per_thread_default);
+  return make<HostStream>(*this, make<Queue>(*this, Queue::Role::per_thread, 0), StreamKind::per_thread_default);
 }
 
 StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   Queue& queue = handle == nullptr ? *default_queue_ : Queue::from_handle(*this, handle);
   if (&queue == default_queue_.get()) {
     return make<HostStream>(*this, default_queue_, StreamKind::legacy_default, std::move(keep_alive));
+  }
+  if (queue.role() == Queue::Role::per_thread) {
+    return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
   }
   if (ownership == Ownership::adopt) {
     return make<HostStream>(*this, Ptr<Queue>::attach(&queue), StreamKind::adopted, std::move(keep_alive));
@@ -92,7 +55,7 @@ EventPtr HostDevice::do_create_event(const EventOptions& options) { return event
 
 void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) { return allocate_aligned(*this, "Device::allocate", bytes); }
 
-void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(*this, memory); }
+void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(memory); }
 
 void HostDevice::do_copy(void* destination, const void* source, std::size_t bytes) {
   std::memmove(destination, source, bytes);
@@ -121,7 +84,8 @@ ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& 
 }
 
 void HostDevice::do_synchronize() {
-  for (const Ptr<Queue>& queue : busy_queues()) queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
+  const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
+  for (const Ptr<Queue>& queue : BusyQueues::instance().list(mine)) queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);
 }
 
 }  // namespace weir::host

@@ -3,7 +3,6 @@
 
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "backends/host/event.hpp"
 #include "backends/host/memory.hpp"
@@ -25,13 +24,6 @@ class HostDevice final : public Device {
   Queue& default_queue() const noexcept { return *default_queue_; }
   /// Held while work is enqueued that the legacy default stream is ordered against.
   std::mutex& default_stream_mutex() noexcept { return default_stream_mutex_; }
-
-  void add_queue(Queue& queue) noexcept;
-  void remove_queue(Queue& queue) noexcept;
-  /// The queues with work that the legacy default stream has to wait for.
-  std::vector<Ptr<Queue>> busy_blocking_queues();
-  /// All queues with work.
-  std::vector<Ptr<Queue>> busy_queues();
 
  protected:
   StreamPtr do_create_stream(bool blocking, int priority) override;
@@ -55,14 +47,9 @@ class HostDevice final : public Device {
   void do_synchronize() override;
 
  private:
-  static void collect_busy(Queue* list, std::vector<Ptr<Queue>>& result);
-
   EventPool events_;
   HostThread host_thread_;
   std::mutex default_stream_mutex_;
-  std::mutex queues_mutex_;
-  Queue* queues_ = nullptr;           // those that the default stream ignores
-  Queue* blocking_queues_ = nullptr;  // the others, and the default stream's own
   Ptr<Queue> default_queue_;
   Ptr<HostMemoryPool> memory_pool_;
 };

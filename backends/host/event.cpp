@@ -33,11 +33,18 @@ RecordPoint HostEvent::point() const {
   return point_;
 }
 
-void HostEvent::expect_external_record() {
-  Ptr<Signal> fresh = make<PlainSignal>();
+std::uint64_t HostEvent::reserve_external_record() {
   std::lock_guard lock(lock_);
-  if (!external_) external_ = std::move(fresh);
-  point_ = {external_, ++external_expected_, nullptr, {}};
+  if (!external_) external_ = make<PlainSignal>();
+  return ++external_expected_;
+}
+
+void HostEvent::expect_external_record(std::uint64_t number) {
+  RecordPoint old;  // let go of outside the lock
+  std::lock_guard lock(lock_);
+  std::swap(point_, old);
+  point_.signal = external_;
+  point_.number = number;
 }
 
 void HostEvent::external_record() noexcept {
@@ -69,6 +76,12 @@ double HostEvent::do_elapsed_ms_since(const Event& start) const {
     throw Error(Errc::not_ready, "Event::elapsed_since", describe(),
                 "the work before one of the events is not done; synchronize with the later one first");
   }
+  for (const HostEvent* event : {static_cast<const HostEvent*>(&start), this}) {
+    if (event->time_.load(std::memory_order_acquire) == 0) {
+      throw Error(Errc::not_recorded, "Event::elapsed_since", event->describe(),
+                  "no launch of the graph that records the event has come to it yet");
+    }
+  }
   const auto ticks = time_.load(std::memory_order_acquire) -
                      static_cast<const HostEvent&>(start).time_.load(std::memory_order_acquire);
   return std::chrono::duration<double, std::milli>(Clock::duration(ticks)).count();
@@ -81,6 +94,7 @@ void HostEvent::dispose() noexcept {
     std::swap(old, point_);
   }
   reset_state();
+  time_.store(0, std::memory_order_relaxed);
   static_cast<HostDevice&>(device()).events().give_back(*this);
 }
 

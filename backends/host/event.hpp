@@ -34,9 +34,10 @@ class HostEvent final : public Event {
   void record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes);
   RecordPoint point() const;
 
-  /// A launch of a graph that records this event was enqueued, so that what is told to wait for the event from here on
-  /// waits for that launch.
-  void expect_external_record();
+  /// A launch of a graph that records this event is about to be enqueued: the number that its record will have.
+  std::uint64_t reserve_external_record();
+  /// The launch was enqueued, so what is told to wait for the event from here on waits for that launch.
+  void expect_external_record(std::uint64_t number);
   /// The launch has come to the record.
   void external_record() noexcept;
 

@@ -74,13 +74,21 @@ HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data)
 
 void HostGraphExec::do_launch(Stream& stream) {
   Queue& queue = static_cast<HostStream&>(stream).queue();
+  Ptr<Signal> former;  // let go of outside the lock
   std::lock_guard lock(mutex_);
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
-  program_->for_each_recorded_event([](HostEvent& event) { event.expect_external_record(); });
-  queue.enqueue(SubGraph{nullptr, program_});
+  // A launch waits for the records there are when it is made, and is waited for by what comes after it.
+  std::vector<SignalWait> wait_points = program_->wait_points();
+  std::vector<std::uint64_t> numbers;
+  for (HostEvent* const event : program_->recorded_events()) numbers.push_back(event->reserve_external_record());
+  queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points)});
+  for (std::size_t i = 0; i < numbers.size(); ++i) program_->recorded_events()[i]->expect_external_record(numbers[i]);
   last_number_ = queue.submitted();
-  if (last_.get() != &queue) last_ = Ptr<Signal>(&queue);
+  if (last_.get() != &queue) {
+    former = std::move(last_);
+    last_ = Ptr<Signal>(&queue);
+  }
 }
 
 void HostGraphExec::do_upload(Stream&) {}
@@ -89,7 +97,9 @@ void HostGraphExec::do_update(const Graph& graph) {
   const auto refuse = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
   };
-  const Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
+  // What is replaced is let go of outside the lock: it may own what launches this graph when it goes.
+  Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
+  Ptr<Program> program = make<Program>(*fresh);
   std::lock_guard lock(mutex_);
   if (fresh->nodes.size() != data_->nodes.size()) {
     refuse("the new graph has " + std::to_string(fresh->nodes.size()) + " nodes, and this has " +
@@ -105,8 +115,8 @@ void HostGraphExec::do_update(const Graph& graph) {
     if (now.after != then.after) refuse("node " + std::to_string(i) + " comes after other nodes in the new graph than in this");
   }
   // Launches that are enqueued hold on to the program that they were enqueued with.
-  program_ = make<Program>(*fresh);
-  data_ = fresh;
+  program_.swap(program);
+  data_.swap(fresh);
 }
 
 }  // namespace weir::host

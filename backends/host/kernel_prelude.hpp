@@ -61,12 +61,15 @@ struct dim3 {
   constexpr operator uint3() const { return {x, y, z}; }
 };
 
-// Kernels see parameters of these names instead. These are for the functions that kernels call.
-static thread_local uint3 threadIdx;
-static thread_local uint3 blockIdx;
-static thread_local dim3 blockDim;
-static thread_local dim3 gridDim;
-static thread_local unsigned int weir_global_x;  // blockIdx.x * blockDim.x + threadIdx.x
+// Kernels see parameters of these names instead. These are for the functions that kernels call. Aligned because
+// AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes into a page for something else.
+#define WEIR_THREAD_VARIABLE alignas(64) static thread_local
+WEIR_THREAD_VARIABLE uint3 threadIdx;
+WEIR_THREAD_VARIABLE uint3 blockIdx;
+WEIR_THREAD_VARIABLE dim3 blockDim;
+WEIR_THREAD_VARIABLE dim3 gridDim;
+WEIR_THREAD_VARIABLE unsigned int weir_global_x;  // blockIdx.x * blockDim.x + threadIdx.x
+#undef WEIR_THREAD_VARIABLE
 static constexpr int warpSize = 1;
 )weir";
 

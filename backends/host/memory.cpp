@@ -15,6 +15,12 @@ std::size_t rounded(std::size_t bytes) noexcept {
   return (bytes + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
 }
 
+[[noreturn]] void refuse(const Device& device, const char* operation, std::size_t bytes) {
+  throw Error(Errc::out_of_memory, operation, device.describe(),
+              std::to_string(bytes) + " bytes are not to be had; the machine has " +
+                  std::to_string(device.properties().total_memory) + " in all");
+}
+
 /// Memory that outlives the queues' present work. Goes from queue to queue, waiting for each in turn.
 class PendingFree final : public Waiter {
  public:
@@ -45,19 +51,16 @@ void* allocate_aligned(const HostDevice& device, const char* operation, std::siz
   // The system would promise more than there is, and end the process when the promise is called in.
   void* const memory =
       bytes > device.properties().total_memory ? nullptr : std::aligned_alloc(allocation_alignment, rounded(bytes));
-  if (memory == nullptr) {
-    throw Error(Errc::out_of_memory, operation, device.describe(),
-                std::to_string(bytes) + " bytes are not to be had; the machine has " +
-                    std::to_string(device.properties().total_memory) + " in all");
-  }
+  if (memory == nullptr) refuse(device, operation, bytes);
   return memory;
 }
 
 void free_aligned(void* memory) noexcept { std::free(memory); }
 
-void free_behind_work(HostDevice& device, void* memory) {
+void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
-  for (Ptr<Queue>& queue : device.busy_queues()) {
+  // Of all devices: pinned and peer memory is used by others' streams, too.
+  for (Ptr<Queue>& queue : BusyQueues::instance().list([](const Queue&) { return true; })) {
     const std::uint64_t point = queue->submitted();
     points.emplace_back(std::move(queue), point);
   }
@@ -81,6 +84,7 @@ HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& opti
 HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
 
 void* HostMemoryPool::take(std::size_t bytes) {
+  if (bytes > device().properties().total_memory) refuse(device(), "Stream::allocate_async", bytes);
   const std::size_t size = rounded(bytes);
   const auto hand_out = [this](Header* header) {
     used_ += header->size;

@@ -24,7 +24,7 @@ void free_aligned(void* memory) noexcept;
 
 /// Frees `memory` once every queue has done what it had to do when this was called: memory that is dropped while work still
 /// uses it stays until the work is done, and the caller does not wait.
-void free_behind_work(HostDevice& device, void* memory);
+void free_behind_work(void* memory);
 
 /// Memory that is freed and handed out again in the order of streams. Blocks remember their pool.
 class HostMemoryPool final : public MemoryPool {

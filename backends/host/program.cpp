@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/program.hpp"
 
+#include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/queue.hpp"
 
@@ -34,15 +35,32 @@ Program::Program(const GraphData& graph)
     if (auto* const sub = std::get_if<SubGraph>(&node.work)) {
       sub->program = make<Program>(*sub->graph);
       recorded_.insert(recorded_.end(), sub->program->recorded_.begin(), sub->program->recorded_.end());
+      waited_.insert(waited_.end(), sub->program->waited_.begin(), sub->program->waited_.end());
     } else if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
       conditional->program = make<Program>(*conditional->body);
+      waited_.insert(waited_.end(), conditional->program->waited_.begin(), conditional->program->waited_.end());
     } else if (auto* const record = std::get_if<ExternalRecord>(&node.work)) {
       recorded_.push_back(record->event.get());
+    } else if (auto* const wait = std::get_if<ExternalWait>(&node.work)) {
+      waited_.push_back(wait);
     }
   }
 }
 
 Program::~Program() = default;
+
+std::vector<SignalWait> Program::wait_points() const {
+  std::vector<SignalWait> points;
+  for (const ExternalWait* wait : waited_) {
+    RecordPoint at = wait->event->point();
+    points.push_back({std::move(at.signal), at.number});
+  }
+  return points;
+}
+
+void Program::set_wait_points(const std::vector<SignalWait>& points) {
+  for (std::size_t i = 0; i < points.size(); ++i) waited_[i]->point = points[i];
+}
 
 Progress Program::start(Queue& queue, Continuation& continuation) {
   if (node_count_ == 0) return Progress::done;

@@ -21,11 +21,12 @@ class Program final : public RefCounted {
   /// return, `continuation` is resumed when it is.
   Progress start(Queue& queue, Continuation& continuation);
 
-  /// Calls `f(event)` for each event that a run records, subgraphs' included.
-  template <class F>
-  void for_each_recorded_event(F&& f) const {
-    for (const HostEvent* event : recorded_) f(const_cast<HostEvent&>(*event));
-  }
+  /// The events that a run records, subgraphs' included.
+  const std::vector<HostEvent*>& recorded_events() const noexcept { return recorded_; }
+  /// Where the events that a run waits for, subgraphs' included, are recorded now.
+  std::vector<SignalWait> wait_points() const;
+  /// What the next run waits for, as `wait_points` gave it when the run was enqueued. Empty: what was set before.
+  void set_wait_points(const std::vector<SignalWait>& points);
 
  private:
   class Node;
@@ -37,7 +38,8 @@ class Program final : public RefCounted {
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  std::vector<const HostEvent*> recorded_;  // kept alive by the nodes
+  std::vector<HostEvent*> recorded_;   // kept alive by the nodes
+  std::vector<ExternalWait*> waited_;  // in the nodes of this program and of those within
   std::vector<std::shared_ptr<void>> memory_;
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;

@@ -25,12 +25,9 @@ std::uint64_t new_id() noexcept {
 }  // namespace
 
 Queue::Queue(HostDevice& device, Role role, int priority)
-    : device_(device), id_(new_id()), priority_(priority), role_(role) {
-  device_.add_queue(*this);
-}
+    : device_(device), id_(new_id()), priority_(priority), role_(role) {}
 
 Queue::~Queue() {
-  device_.remove_queue(*this);
   magic_ = 0;
   for (Operation* list : {spent_, done_}) {
     while (list != nullptr) delete std::exchange(list, list->next);
@@ -80,6 +77,7 @@ void Queue::push(Payload&& payload) {
   lock_.unlock();
   if (!was_active) {
     retain();
+    BusyQueues::instance().add(*this);
     hand_to(lane);
   }
 }
@@ -107,8 +105,13 @@ std::uint64_t Queue::point() {
 
 void Queue::order_against_default_stream() {
   if (role_ == Role::legacy) {
-    for (Ptr<Queue>& other : device_.busy_blocking_queues()) {
+    const auto wanted = [this](const Queue& queue) {
+      return &queue.device_ == &device_ && (queue.role_ == Role::blocking || queue.role_ == Role::per_thread);
+    };
+    for (Ptr<Queue>& other : BusyQueues::instance().list(wanted)) {
       const std::uint64_t point = other->submitted();
+      if (point == other->default_stream_waits_) continue;
+      other->default_stream_waits_ = point;
       push(Work(SignalWait{std::move(other), point}));
     }
     return;
@@ -135,16 +138,15 @@ void Queue::hand_to(Lane lane) noexcept {
 }
 
 bool Queue::take_more() noexcept {
-  Operation* surplus = nullptr;
+  Operation* surplus = std::exchange(done_, nullptr);
+  const std::uint32_t count = std::exchange(done_count_, 0);
   bool more = false;
   {
     std::lock_guard lock(lock_);
-    while (done_ != nullptr) {
-      Operation* const operation = std::exchange(done_, done_->next);
-      Operation*& list = spent_count_ < most_spent ? spent_ : surplus;
-      spent_count_ += spent_count_ < most_spent ? 1 : 0;
-      operation->next = list;
-      list = operation;
+    if (surplus != nullptr && spent_count_ + count <= most_spent) {
+      done_last_->next = spent_;
+      spent_ = std::exchange(surplus, nullptr);
+      spent_count_ += count;
     }
     first_ = std::exchange(incoming_, nullptr);
     more = first_ != nullptr;
@@ -158,14 +160,21 @@ bool Queue::take_more() noexcept {
 void Queue::finish_first() noexcept {
   Operation* const operation = std::exchange(first_, first_->next);
   operation->payload.emplace<std::monostate>();
-  operation->next = done_;
-  done_ = operation;
+  if (done_count_ < most_spent) {
+    if (done_ == nullptr) done_last_ = operation;
+    operation->next = done_;
+    done_ = operation;
+    ++done_count_;
+  } else {
+    delete operation;
+  }
   advance();
 }
 
 void Queue::run(Lane lane) noexcept {
   for (int done = 0;; ++done) {
     if (first_ == nullptr && !take_more()) {
+      BusyQueues::instance().remove(*this);
       release();
       return;
     }
@@ -182,7 +191,7 @@ void Queue::run(Lane lane) noexcept {
       }
     }
     if (auto* const function = std::get_if<HostFunction>(&first_->payload)) {
-      call_host_function(*function, *this);
+      call_host_function_once(*function, *this);
     } else if (work_run_.start(std::get<Work>(first_->payload), *this, *this) == Progress::pending) {
       return;
     }
@@ -193,6 +202,30 @@ void Queue::run(Lane lane) noexcept {
 void Queue::resume(Lane lane) noexcept {
   finish_first();
   run(lane);
+}
+
+// --- Busy queues ------------------------------------------------------------------------------------------------------
+
+BusyQueues& BusyQueues::instance() noexcept {
+  static auto* const queues = new BusyQueues;
+  return *queues;
+}
+
+void BusyQueues::add(Queue& queue) noexcept {
+  std::lock_guard lock(lock_);
+  // A queue may be busy again before the thread that ran it dry has said so.
+  if (queue.busy_++ != 0) return;
+  queue.busy_previous_ = nullptr;
+  queue.busy_next_ = first_;
+  if (first_ != nullptr) first_->busy_previous_ = &queue;
+  first_ = &queue;
+}
+
+void BusyQueues::remove(Queue& queue) noexcept {
+  std::lock_guard lock(lock_);
+  if (--queue.busy_ != 0) return;
+  (queue.busy_previous_ != nullptr ? queue.busy_previous_->busy_next_ : first_) = queue.busy_next_;
+  if (queue.busy_next_ != nullptr) queue.busy_next_->busy_previous_ = queue.busy_previous_;
 }
 
 // --- Errors -----------------------------------------------------------------------------------------------------------

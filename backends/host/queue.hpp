@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <variant>
 #include <vector>
 
@@ -22,7 +23,7 @@ class HostDevice;
 class Queue final : public Signal, private Runnable, private Continuation {
  public:
   /// How the queue stands to its device's legacy default stream.
-  enum class Role : std::uint8_t { non_blocking, blocking, legacy };
+  enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
   Queue(HostDevice& device, Role role, int priority);
   ~Queue() override;
@@ -31,6 +32,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   static Queue& from_handle(HostDevice& device, void* handle);
 
   HostDevice& device() const noexcept { return device_; }
+  Role role() const noexcept { return role_; }
   bool is_non_blocking() const noexcept { return role_ == Role::non_blocking; }
   int priority() const noexcept { return priority_; }
   Level level() const noexcept;
@@ -54,8 +56,8 @@ class Queue final : public Signal, private Runnable, private Continuation {
   bool is_capturing() const noexcept { return capturing_.load(std::memory_order_acquire); }
 
  private:
+  friend class BusyQueues;
   friend class Capture;
-  friend class HostDevice;
 
   struct Operation {
     Operation* next = nullptr;
@@ -90,11 +92,14 @@ class Queue final : public Signal, private Runnable, private Continuation {
   Operation* incoming_last_ = nullptr;
   Operation* spent_ = nullptr;
   std::atomic<std::uint64_t> submitted_{0};
-  std::uint64_t default_stream_seen_ = 0;  // under the device's default-stream mutex
+  // Under the device's default-stream mutex: how far this queue waits for the default stream's, and that for this.
+  std::uint64_t default_stream_seen_ = 0;
+  std::uint64_t default_stream_waits_ = 0;
 
   // What runs: touched only by the thread that runs the queue.
   Operation* first_ = nullptr;
   Operation* done_ = nullptr;
+  Operation* done_last_ = nullptr;
   std::uint32_t done_count_ = 0;
   WorkRun work_run_;
 
@@ -107,9 +112,33 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::atomic<bool> has_error_{false};
   std::exception_ptr error_;
 
-  // In the device's list of queues.
-  Queue* previous_ = nullptr;
-  Queue* next_ = nullptr;
+  // In the list of busy queues, under its lock.
+  Queue* busy_previous_ = nullptr;
+  Queue* busy_next_ = nullptr;
+  std::uint32_t busy_ = 0;
+};
+
+/// The queues that have work, of all devices, so that what has to wait for them does not look at all the idle ones.
+class BusyQueues {
+ public:
+  static BusyQueues& instance() noexcept;
+  void add(Queue& queue) noexcept;
+  void remove(Queue& queue) noexcept;
+  /// Those for which `wanted(queue)`.
+  template <class Wanted>
+  std::vector<Ptr<Queue>> list(Wanted&& wanted) const {
+    std::vector<Ptr<Queue>> result;
+    std::lock_guard lock(lock_);
+    for (Queue* queue = first_; queue != nullptr; queue = queue->busy_next_) {
+      if (!queue->is_idle() && wanted(*queue)) result.push_back(Ptr<Queue>(queue));
+    }
+    return result;
+  }
+
+ private:
+  BusyQueues() = default;
+  mutable SpinLock lock_;
+  Queue* first_ = nullptr;
 };
 
 }  // namespace weir::host

@@ -43,8 +43,16 @@ bool Signal::wait(Waiter& waiter, std::uint64_t number) noexcept {
     return false;
   }
   waiter.awaited_ = number;
-  waiter.next_waiter_ = waiters_;
-  waiters_ = &waiter;
+  if (waiters_ == nullptr || waiters_last_->awaited_ <= number) {
+    waiter.next_waiter_ = nullptr;
+    (waiters_ != nullptr ? waiters_last_->next_waiter_ : waiters_) = &waiter;
+    waiters_last_ = &waiter;
+  } else {
+    Waiter** link = &waiters_;
+    while ((*link)->awaited_ <= number) link = &(*link)->next_waiter_;
+    waiter.next_waiter_ = *link;
+    *link = &waiter;
+  }
   return true;
 }
 
@@ -52,19 +60,14 @@ void Signal::release_waiters(std::uint64_t now) noexcept {
   Waiter* released = nullptr;
   {
     std::lock_guard lock(waiters_lock_);
-    std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
-    for (Waiter** link = &waiters_; *link != nullptr;) {
-      Waiter* const waiter = *link;
-      if (waiter->awaited_ <= now) {
-        *link = waiter->next_waiter_;
-        waiter->next_waiter_ = released;
-        released = waiter;
-      } else {
-        first = std::min(first, waiter->awaited_);
-        link = &waiter->next_waiter_;
-      }
-    }
-    awaited_first_.store(first, std::memory_order_seq_cst);
+    Waiter** link = &waiters_;
+    while (*link != nullptr && (*link)->awaited_ <= now) link = &(*link)->next_waiter_;
+    if (link == &waiters_) return;
+    released = waiters_;
+    waiters_ = *link;
+    *link = nullptr;
+    awaited_first_.store(waiters_ != nullptr ? waiters_->awaited_ : std::numeric_limits<std::uint64_t>::max(),
+                         std::memory_order_seq_cst);
   }
   while (released != nullptr) {
     Waiter* const waiter = released;

@@ -54,7 +54,9 @@ class Signal : public RefCounted {
 
   std::atomic<std::uint64_t> value_{0};
   std::atomic<std::uint64_t> awaited_first_{std::numeric_limits<std::uint64_t>::max()};
+  // By the number awaited, least first. Streams wait for ever later points, so that a new one nearly always comes last.
   Waiter* waiters_ = nullptr;
+  Waiter* waiters_last_ = nullptr;
   SpinLock waiters_lock_;
 };
 

@@ -9,6 +9,7 @@
 #include "backends/host/event.hpp"
 #include "backends/host/graph.hpp"
 #include "backends/host/memory.hpp"
+#include "weir/error.hpp"
 
 namespace weir::host {
 namespace {
@@ -36,6 +37,12 @@ void HostStream::submit(NodeKind kind, Work&& work) {
   queue_->enqueue(std::move(work));
 }
 
+void HostStream::capture_only(const char* operation, NodeKind kind, Work&& work) {
+  if (!Capture::add(*queue_, kind, std::move(work))) {
+    throw Error(Errc::not_capturing, operation, describe(), "the capture has ended meanwhile");
+  }
+}
+
 // --- Identity ---------------------------------------------------------------------------------------------------------
 
 std::uint64_t HostStream::do_id() const { return queue_->id(); }
@@ -54,7 +61,7 @@ std::exception_ptr HostStream::do_take_host_error() noexcept { return queue_->ta
 void HostStream::do_record(Event& event, bool external) {
   HostEvent& target = host_event(event);
   if (external) {
-    Capture::add(*queue_, NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&target)});
+    capture_only("Stream::record_external", NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&target)});
     return;
   }
   if (Capture::record(*queue_, target)) return;
@@ -66,7 +73,7 @@ void HostStream::do_record(Event& event, bool external) {
 void HostStream::do_wait(const Event& event, bool external) {
   const auto& source = static_cast<const HostEvent&>(event);
   if (external) {
-    Capture::add(*queue_, NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
+    capture_only("Stream::wait_external", NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
     return;
   }
   RecordPoint point = source.point();
@@ -117,14 +124,15 @@ GraphPtr HostStream::do_end_capture() { return Capture::end(*queue_); }
 CaptureInfo HostStream::do_capture_info(bool with_graph) const { return Capture::info_of(*queue_, with_graph); }
 
 void HostStream::do_add_child_graph(const Graph& graph) {
-  Capture::add(*queue_, NodeKind::child_graph, SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
+  capture_only("Stream::add_child_graph", NodeKind::child_graph,
+               SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
 }
 
 void HostStream::do_capture_conditional(const std::uint32_t* condition, bool loop,
                                         UniqueFunction<void(Stream&)>&& body) {
   const StreamPtr inner = device().create_stream();
   const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
-  Capture::add(*queue_, NodeKind::conditional,
+  capture_only(loop ? "Stream::capture_while" : "Stream::capture_if", NodeKind::conditional,
                Conditional{condition, loop, static_cast<const HostGraph&>(*graph).data(), nullptr});
 }
 
@@ -162,7 +170,8 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
 
 void HostStream::do_deallocate_async(void* memory) {
   if (queue_->is_capturing() && Capture::add(*queue_, NodeKind::free, Nothing{})) return;
-  if (queue_->is_idle()) {
+  // A queue that the default stream is ordered against may be idle while work that uses the memory is not done.
+  if (queue_->is_non_blocking() && queue_->is_idle()) {
     HostMemoryPool::give_back(memory);
   } else {
     queue_->enqueue(PoolFree{memory});

@@ -64,6 +64,8 @@ class HostStream final : public Stream {
  private:
   /// Captures the work, or does it.
   void submit(NodeKind kind, Work&& work);
+  /// Captures the work. Throws `not_capturing`.
+  void capture_only(const char* operation, NodeKind kind, Work&& work);
 
   Ptr<Queue> queue_;
 };

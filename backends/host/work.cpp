@@ -88,6 +88,18 @@ void call_host_function(HostFunction& function, Queue& queue) noexcept {
   }
 }
 
+void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
+  const support::HostFunctionScope scope;
+  call_host_function(function, queue);
+  function.reset();
+}
+
+SharedFunction::~SharedFunction() {
+  // As on a GPU, where the driver ends the functions of a graph on a thread of its own.
+  const support::HostFunctionScope scope;
+  function.reset();
+}
+
 // --- Running ----------------------------------------------------------------------------------------------------------
 
 Lane lane_of(const Work& work) noexcept {
@@ -129,14 +141,17 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                  return wait.signal->wait(*this, wait.number) ? Progress::pending : Progress::done;
                                },
                                [this](const ExternalWait& wait) {
-                                 const RecordPoint at = wait.event->point();
-                                 return at.signal && at.signal->wait(*this, at.number) ? Progress::pending : Progress::done;
+                                 const auto& [signal, number] = wait.point;
+                                 return signal && signal->wait(*this, number) ? Progress::pending : Progress::done;
                                },
                                [](const PoolFree& block) {
                                  HostMemoryPool::give_back(block.memory);
                                  return Progress::done;
                                },
-                               [this](const SubGraph& graph) { return graph.program->start(*queue_, *continuation_); },
+                               [this](const SubGraph& graph) {
+                                 graph.program->set_wait_points(graph.wait_points);
+                                 return graph.program->start(*queue_, *continuation_);
+                               },
                                [this](const Conditional& conditional) { return run_conditional(conditional); }},
                     work);
 }
@@ -200,17 +215,20 @@ Progress WorkRun::run_memory_operations(const MemoryOperations& operations) {
 }
 
 Progress WorkRun::run_conditional(const Conditional& conditional) {
-  while (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) != 0) {
-    if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
-    if (!conditional.loop) break;
-  }
-  return Progress::done;
+  if (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) == 0) return Progress::done;
+  if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
+  if (!conditional.loop) return Progress::done;
+  // Each turn lets others have the worker: what ends the loop may be waiting for it.
+  come_back();
+  return Progress::pending;
 }
 
 void WorkRun::resume(Lane lane) noexcept {
-  const auto& conditional = std::get<Conditional>(*work_);
-  if (conditional.loop && run_conditional(conditional) == Progress::pending) return;
-  continuation_->resume(lane);
+  if (std::get<Conditional>(*work_).loop) {
+    come_back();
+  } else {
+    continuation_->resume(lane);
+  }
 }
 
 void WorkRun::come_back() noexcept { Scheduler::instance().submit(this, queue_->level()); }
@@ -218,6 +236,8 @@ void WorkRun::come_back() noexcept { Scheduler::instance().submit(this, queue_->
 void WorkRun::run(Lane lane) noexcept {
   if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {
     if (run_memory_operations(*operations) == Progress::pending) return;
+  } else if (const auto* const conditional = std::get_if<Conditional>(work_)) {
+    if (run_conditional(*conditional) == Progress::pending) return;
   }
   continuation_->resume(lane);
 }

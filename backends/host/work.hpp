@@ -72,6 +72,7 @@ struct MemoryOperations {
 /// A host function that a graph owns: shared by the graph's clones and executables.
 struct SharedFunction final : RefCounted {
   explicit SharedFunction(HostFunction f) : function(std::move(f)) {}
+  ~SharedFunction() override;
   HostFunction function;
 };
 struct HostCall {
@@ -89,6 +90,7 @@ struct SignalWait {
 };
 struct ExternalWait {
   Ptr<const HostEvent> event;
+  SignalWait point{};  // where the event was recorded when the graph was launched
 };
 struct PoolFree {
   void* memory;
@@ -96,6 +98,7 @@ struct PoolFree {
 struct SubGraph {
   Ptr<GraphData> graph;
   Ptr<Program> program;  // null until the graph around it is instantiated
+  std::vector<SignalWait> wait_points{};  // of a launch: where the events that it waits for were recorded
 };
 struct Conditional {
   const std::uint32_t* condition;
@@ -112,6 +115,8 @@ Lane lane_of(const Work& work) noexcept;
 
 /// Calls a host function and keeps what it throws with the queue.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
+/// The same, and destroys it where it ran: what it owns may not call Weir either.
+void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
 enum class Progress : std::uint8_t { done, pending };
 

@@ -288,7 +288,7 @@ class WEIR_API Stream : public RefCounted {
   }
   template <class... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
-    launch(*kernel, config, args...);
+    launch(checked(kernel), config, args...);
   }
   /// The same with the addresses and sizes of the arguments, which are copied before the call returns.
   void launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
@@ -382,7 +382,7 @@ class WEIR_API Stream : public RefCounted {
     bool ended = false;
     GraphPtr end() {
       ended = true;
-      return stream.end_capture();
+      return stream.end_begun_capture();
     }
     ~CaptureGuard() {
       if (!ended) stream.drop_capture();
@@ -398,12 +398,14 @@ class WEIR_API Stream : public RefCounted {
     return bits;
   }
   static std::size_t checked_bytes(std::size_t count, std::size_t element_size);
+  const Kernel& checked(const KernelPtr& kernel) const;
   void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
 
   std::strong_ordering compare(const Stream& other) const noexcept;
   bool destroys_handle() const noexcept;
   void enter(const char* operation) const;
   void enter_slowly(const char* operation) const;
+  void enter_to_look(const char* operation) const;
   void require(const char* operation, Feature feature) const;
   CaptureInfo usable_capture(const char* operation) const;
   CaptureInfo active_capture(const char* operation) const;
@@ -413,6 +415,7 @@ class WEIR_API Stream : public RefCounted {
   void check_recordable(const char* operation, const Event& event) const;
   void check_same_backend(const char* operation, const Device& other) const;
   void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
+  void join(const CaptureInfo& mine, std::uint64_t theirs) const;
   void check_closable(const char* operation) const;
   void check_address(const char* operation, const MemoryOperation& memory_operation) const;
   void memory_operation(const MemoryOperation& operation);
@@ -421,8 +424,10 @@ class WEIR_API Stream : public RefCounted {
   void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
   void capture_began(const char* operation, CaptureMode mode);
   void check_can_begin(const char* operation) const;
+  GraphPtr end_begun_capture();
   void drop_capture() noexcept;
   void begin_closing() noexcept;
+  void finish_closing(bool destroy);
   void deallocate_async(const Allocation& allocation) noexcept;
 
   Device* device_;
@@ -433,6 +438,7 @@ class WEIR_API Stream : public RefCounted {
   std::atomic<std::uint32_t> live_allocations_{0};  // stream-ordered memory that will be freed here
   StreamKind kind_;
   bool closing_postponed_ = false;
+  bool began_capture_ = false;
 };
 
 }  // namespace weir

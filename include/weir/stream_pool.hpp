@@ -35,17 +35,18 @@ class WEIR_API StreamLease {
   ~StreamLease();
 
   Stream& operator*() const noexcept { return *stream_; }
-  Stream* operator->() const noexcept { return stream_; }
-  Stream& stream() const noexcept { return *stream_; }
+  Stream* operator->() const noexcept { return stream_.get(); }
+  /// The stream, for what shares its ownership. It is on loan all the same.
+  const StreamPtr& stream() const noexcept { return stream_; }
 
  private:
   friend class StreamPool;
-  StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, Stream* stream) noexcept;
+  StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept;
   void give_back() noexcept;
 
   Ptr<detail::StreamPoolState> pool_;  // null once moved from
   std::size_t slot_ = 0;
-  Stream* stream_ = nullptr;
+  StreamPtr stream_;
 };
 
 /// Makes its streams when they are first needed. A lease may outlive the pool. Any thread may lease and give back. A stream
