@@ -318,7 +318,7 @@ Api::Result Api::memory_operation(StreamHandle stream, const MemoryOperation& op
 }
 
 void Api::fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept {
-  to = BatchOperation{};
+  // Only what the driver reads: clearing the rest would cost more than all of it.
   const CUdeviceptr address = device_address(operation.address);
   if (operation.kind == MemoryOperation::Kind::flush_remote_writes) {
     to.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;

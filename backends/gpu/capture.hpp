@@ -14,12 +14,15 @@ namespace weir::gpu {
 template <class Api>
 class CaptureModeScope {
  public:
-  explicit CaptureModeScope(const Api& api) noexcept : api_(api) { api_.ThreadExchangeStreamCaptureMode(&mode_); }
-  ~CaptureModeScope() { api_.ThreadExchangeStreamCaptureMode(&mode_); }
+  explicit CaptureModeScope(const Api& api) noexcept : api_(api) { exchange(); }
+  ~CaptureModeScope() { exchange(); }
   CaptureModeScope(const CaptureModeScope&) = delete;
   CaptureModeScope& operator=(const CaptureModeScope&) = delete;
 
  private:
+  // Should it fail, calls are refused that would else be allowed: no more.
+  void exchange() noexcept { (void)api_.ThreadExchangeStreamCaptureMode(&mode_); }
+
   const Api& api_;
   typename Api::CaptureModeValue mode_ = Api::capture_relaxed;
 };
@@ -37,7 +40,7 @@ void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned,
   }
   result = api.GraphRetainUserObject(graph, user_object, 1, Api::user_object_move);
   if (result != Api::success) {
-    api.UserObjectRelease(user_object, 1);
+    (void)api.UserObjectRelease(user_object, 1);
     check(api, result, operation, object);
   }
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "backends/gpu/capture_keeper.hpp"
 #include "backends/gpu/errors.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -58,6 +59,11 @@ class GpuDevice final : public Device {
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
   EventPool<Api>& events() noexcept { return *events_; }
 
+  /// What open captures keep, on all devices.
+  static CaptureKeeper& keeper() noexcept {
+    static auto* const keeper = new CaptureKeeper;
+    return *keeper;
+  }
   /// Captures of the bodies of conditional nodes, where some operations are not allowed.
   bool is_conditional_body(std::uint64_t capture_id) const;
   void add_conditional_body(std::uint64_t capture_id);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
+#include "backends/gpu/capture_keeper.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/graph_errors.hpp"
 #include "weir/graph.hpp"
@@ -24,17 +25,19 @@ class GraphTemplate {
  public:
   using Handle = typename Api::GraphHandle;
 
-  GraphTemplate(const Api& api, GraphPtr graph, Handle handle) : api_(api), graph_(std::move(graph)), handle_(handle) {}
+  GraphTemplate(const Api& api, GraphPtr graph, Handle handle, std::shared_ptr<const KeptModules> modules)
+      : api_(api), graph_(std::move(graph)), handle_(handle), modules_(std::move(modules)) {}
   ~GraphTemplate() {
     if (copied_) log_failure(api_, api_.GraphDestroy(handle_), "while a graph was destroyed", "weir");
   }
   GraphTemplate(const GraphTemplate&) = delete;
   GraphTemplate& operator=(const GraphTemplate&) = delete;
 
+  /// Calls `function(handle, modules)`.
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(mutex_);
-    function(handle_);
+    function(handle_, *modules_);
   }
 
   /// The graph is about to change: from here on this is a copy.
@@ -54,6 +57,7 @@ class GraphTemplate {
   mutable std::mutex mutex_;
   GraphPtr graph_;  // keeps `handle_` until this is a copy
   Handle handle_;
+  const std::shared_ptr<const KeptModules> modules_;
   bool copied_ = false;
 };
 
@@ -64,15 +68,24 @@ class GpuGraph final : public Graph {
   using Handle = typename Api::GraphHandle;
   using NodeHandle = typename Api::NodeHandle;
 
-  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership)
-      : Graph(device, handle), device_(device), ownership_(ownership) {}
+  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership,
+           std::shared_ptr<const KeptModules> modules = std::make_shared<const KeptModules>())
+      : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+  /// Calls `function(handle, modules)`.
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(mutex_);
     check_there("Graph");
-    function(native());
+    function(native(), *modules_);
+  }
+  /// A capture that continued it added kernels of these modules.
+  void keep(const KeptModules& modules) {
+    const std::lock_guard lock(mutex_);
+    auto all = std::make_shared<KeptModules>(*modules_);
+    all->insert(all->end(), modules.begin(), modules.end());
+    modules_ = std::move(all);
   }
   /// The driver has destroyed it.
   void lose() noexcept {
@@ -129,6 +142,7 @@ class GpuGraph final : public Graph {
   GraphOwnership ownership_;
   mutable std::mutex mutex_;  // guards what follows, and the native graph
   bool lost_ = false;
+  std::shared_ptr<const KeptModules> modules_;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 

@@ -96,7 +96,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
-  return make<GpuGraph>(device_, copy, GraphOwnership::own);
+  return make<GpuGraph>(device_, copy, GraphOwnership::own, modules_);
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------
@@ -106,7 +106,8 @@ std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
   const std::lock_guard lock(mutex_);
   check_there("Graph::instantiate");
   if (auto existing = template_.lock()) return existing;
-  auto made = std::make_shared<GraphTemplate<Api>>(device_.api(), GraphPtr(const_cast<GpuGraph*>(this)), native());
+  auto made = std::make_shared<GraphTemplate<Api>>(device_.api(), GraphPtr(const_cast<GpuGraph*>(this)), native(),
+                                                   modules_);
   template_ = made;
   return made;
 }
@@ -172,7 +173,7 @@ void GpuGraph<Api>::with_host_functions_bound(const char* operation, F&& use) co
   }
   result = api.GraphRetainUserObject(native(), owner, 1, Api::user_object_move);
   if (result != Api::success) {
-    api.UserObjectRelease(owner, 1);
+    (void)api.UserObjectRelease(owner, 1);
     check(result, operation);
   }
   struct Restore {
@@ -185,7 +186,8 @@ void GpuGraph<Api>::with_host_functions_bound(const char* operation, F&& use) co
         log_failure(driver, driver.GraphHostNodeSetParams(host.node, &host.captured), "while a graph was restored",
                     graph.device_.Device::describe());
       }
-      driver.GraphReleaseUserObject(graph.native(), owner, 1);
+      log_failure(driver, driver.GraphReleaseUserObject(graph.native(), owner, 1), "while a graph was restored",
+                  graph.device_.Device::describe());
     }
   } restore{*this, contents, owner};
   for (const HostNode& host : contents.host_functions) {
@@ -221,7 +223,7 @@ void GpuGraphExec<Api>::do_launch(Stream& stream) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
   if (const auto capture = on.open_capture(true)) {
     const std::lock_guard lock(mutex_);
-    made_of_->with_handle([&](auto graph) { on.add_child(graph, *capture); });
+    made_of_->with_handle([&](auto graph, const KeptModules& modules) { on.add_child(graph, modules, *capture); });
     return;
   }
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/host_function.hpp"
 
+#include <new>
 #include <string>
 
 #include "weir/backend_support.hpp"
@@ -8,8 +9,8 @@
 namespace weir::gpu {
 namespace {
 
-FreeList<HostCall>& calls() {
-  static auto* const list = new FreeList<HostCall>;  // driver threads may outlive main
+FreeList<HostCalls>& pool() {
+  static auto* const list = new FreeList<HostCalls>;  // driver threads may outlive main
   return *list;
 }
 
@@ -60,32 +61,89 @@ std::exception_ptr HostErrors::take() noexcept {
 
 // --- Enqueued functions -----------------------------------------------------------------------------------------------
 
-HostCall* HostCall::take(HostFunction&& function, const Ptr<HostErrors>& errors) {
-  HostCall* call = calls().take();
-  if (call == nullptr) {
-    call = new HostCall;
-    calls().adopt(call);
+HostCalls::Ring::Ring(HostCalls* owner, std::uint32_t size, Ring* before)
+    : mask(size - 1), slots(new Slot[size]), older(before) {
+  for (std::uint32_t i = 0; i < size; ++i) slots[i].owner = owner;
+}
+
+HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
+  HostCalls* calls = pool().take();
+  if (calls == nullptr) {
+    calls = new HostCalls;
+    pool().adopt(calls);
   }
-  call->function = std::move(function);
-  call->errors = errors;
-  return call;
+  calls->errors_ = errors;
+  return calls;
 }
 
-void HostCall::give_back() noexcept {
-  function.reset();
-  errors.reset();
-  calls().give_back(this);
+void* HostCalls::put(HostFunction&& function) {
+  for (;;) {
+    Ring* const ring = ring_.load(std::memory_order_acquire);
+    if (ring != nullptr) {
+      const std::uint32_t place = ring->next.fetch_add(1, std::memory_order_relaxed);
+      Slot& slot = ring->slots[place & ring->mask];
+      std::uint32_t idle = 0;
+      if (slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+        slot.function = std::move(function);
+        // The driver's thread wrote to the next place last: fetched now, it is here when it is needed.
+        const Slot& following = ring->slots[(place + 1) & ring->mask];
+        __builtin_prefetch(&following.function, 1);
+        __builtin_prefetch(&following.busy, 1);
+        return &slot;
+      }
+    }
+    grow(ring);
+  }
 }
 
-void HostCall::run(void* call) noexcept {
-  auto* const self = static_cast<HostCall*>(call);
+void HostCalls::grow(const Ring* full) {
+  const std::lock_guard lock(growth_);
+  Ring* const newest = ring_.load(std::memory_order_relaxed);
+  if (newest != full) return;  // another thread was faster
+  ring_.store(new Ring(this, newest != nullptr ? (newest->mask + 1) * 2 : 16, newest), std::memory_order_release);
+}
+
+void HostCalls::take_back(void* slot) noexcept {
+  auto* const self = static_cast<Slot*>(slot);
+  self->function.reset();
+  self->owner->finish(*self);
+}
+
+void HostCalls::run(void* slot) noexcept {
+  auto* const self = static_cast<Slot*>(slot);
   const support::HostFunctionScope scope;
   try {
     self->function();
   } catch (...) {
-    self->errors->add_current();
+    self->owner->errors_->add_current();
   }
-  self->give_back();
+  self->function.reset();
+  self->owner->finish(*self);
+}
+
+void HostCalls::finish(Slot& slot) noexcept {
+  // In one order with the store of `closed_`: either the thread that closes sees this place idle, or this one sees it closed.
+  slot.busy.store(0, std::memory_order_seq_cst);
+  if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
+}
+
+void HostCalls::close() noexcept {
+  closed_.store(++life_, std::memory_order_seq_cst);
+  give_back_if_idle();
+}
+
+void HostCalls::give_back_if_idle() noexcept {
+  std::uint32_t life = closed_.load(std::memory_order_seq_cst);
+  if (life == 0) return;
+  for (const Ring* ring = ring_.load(std::memory_order_acquire); ring != nullptr; ring = ring->older.get()) {
+    for (std::uint32_t i = 0; i <= ring->mask; ++i) {
+      if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
+    }
+  }
+  // Several threads may find it idle; one gives it back. The life's number tells this end from that of a later life.
+  if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
+  errors_.reset();
+  pool().give_back(this);
 }
 
 // --- Captured functions -----------------------------------------------------------------------------------------------

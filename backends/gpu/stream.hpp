@@ -33,6 +33,7 @@ class GpuStream final : public Stream {
   /// `non_blocking`: where it is known.
   GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
             std::optional<bool> non_blocking = {}, StreamRole role = StreamRole::general);
+  ~GpuStream() override;
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
@@ -70,8 +71,8 @@ class GpuStream final : public Stream {
     Capture found = capture(with_dependencies);
     return found.status == CaptureStatus::active ? std::optional(std::move(found)) : std::nullopt;
   }
-  /// Adds a graph as one node of the capture.
-  void add_child(typename Api::GraphHandle graph, const Capture& capture);
+  /// Adds a graph, whose kernels need `modules`, as one node of the capture.
+  void add_child(typename Api::GraphHandle graph, const KeptModules& modules, const Capture& capture);
 
  protected:
   Disposal disposal() const noexcept override { return Disposal::driver; }
@@ -133,8 +134,13 @@ class GpuStream final : public Stream {
   void learn_id() const;
   void learn_non_blocking() const;
   typename Api::EventHandle waited_for();
+  void notice_foreign_capture();
+  HostCalls& host_calls();
   void keep_in_capture(const Capture& capture, const RefCounted& object);
-  void keep_module_in_capture(const Capture& capture, const Module& module);
+  void keep_module(const ModulePtr& module);
+  void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
+  void note_begin(const GraphPtr& resumed);
+  KeptModules forget_capture() noexcept;
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void check_memory_operation(Result result, const char* operation) const;
@@ -142,6 +148,7 @@ class GpuStream final : public Stream {
 
   Device_& device_;
   const Api& api_;
+  CaptureKeeper& keeper_;
   // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
   const bool plain_;
   const StreamRole role_;
@@ -149,7 +156,7 @@ class GpuStream final : public Stream {
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
 
-  // The event by which other streams wait for this one; kept alive by the pointer beside it, which is set before.
+  // The event by which other streams wait for this one; kept alive by the pointer beside it.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
   std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
 
@@ -157,10 +164,15 @@ class GpuStream final : public Stream {
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known
   mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
-  std::mutex capture_mutex_;  // guards what follows
-  GraphPtr resumed_;          // the graph that a capture continues
-  std::uint64_t kept_for_ = 0;
-  std::vector<const Module*> kept_modules_;  // of the capture `kept_for_`
+  std::atomic<HostCalls*> host_calls_{nullptr};
+
+  // The module that was last kept by a capture of this stream, and CaptureKeeper::epoch then.
+  std::atomic<std::uint64_t> kept_epoch_{0};
+  std::atomic<const Module*> kept_module_{nullptr};
+
+  std::mutex mutex_;              // guards what follows
+  GraphPtr resumed_;              // the graph that a capture continues
+  std::uint64_t began_ = 0;       // the capture that this stream began, or 0
 };
 
 }  // namespace weir::gpu

@@ -52,6 +52,27 @@ template <class Api>
 void GpuStream<Api>::do_begin_capture(CaptureMode mode) {
   const Submission submission(*this);
   check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
+  note_begin(nullptr);
+}
+
+template <class Api>
+void GpuStream<Api>::note_begin(const GraphPtr& resumed) {
+  forget_capture();  // one that foreign code ended
+  const std::uint64_t id = capture().id;
+  keeper_.began(id);
+  const std::lock_guard lock(mutex_);
+  began_ = id;
+  resumed_ = resumed;
+}
+
+template <class Api>
+KeptModules GpuStream<Api>::forget_capture() noexcept {
+  std::uint64_t began = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    began = std::exchange(began_, 0);
+  }
+  return began != 0 ? keeper_.ended(began) : KeptModules{};
 }
 
 template <class Api>
@@ -62,8 +83,7 @@ void GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) 
   const Submission submission(*this);
   check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
         operation);
-  std::lock_guard lock(capture_mutex_);
-  resumed_ = graph;
+  note_begin(graph);
 }
 
 template <class Api>
@@ -75,9 +95,10 @@ GraphPtr GpuStream<Api>::do_end_capture() {
   }
   GraphPtr resumed;
   {
-    std::lock_guard lock(capture_mutex_);
+    const std::lock_guard lock(mutex_);
     resumed = std::move(resumed_);
   }
+  KeptModules modules = forget_capture();
   typename Api::GraphHandle graph = nullptr;
   const Submission submission(*this);
   const auto result = api_.StreamEndCapture(native(), &graph);
@@ -86,8 +107,11 @@ GraphPtr GpuStream<Api>::do_end_capture() {
     if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();
     check(result, operation);
   }
-  if (resumed) return resumed;
-  return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own);
+  if (resumed) {
+    static_cast<GpuGraph<Api>&>(*resumed).keep(modules);
+    return resumed;
+  }
+  return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own, std::make_shared<const KeptModules>(std::move(modules)));
 }
 
 // --- Ownership --------------------------------------------------------------------------------------------------------
@@ -98,24 +122,32 @@ void GpuStream<Api>::keep_in_capture(const Capture& capture, const RefCounted& o
   give_to_graph(api_, capture.graph, const_cast<RefCounted*>(&object), &release_reference, "Stream::capture_info", *this);
 }
 
+/// For each launch of a kernel on a stream that may be capturing.
 template <class Api>
-void GpuStream<Api>::keep_module_in_capture(const Capture& capture, const Module& module) {
-  {
-    std::lock_guard lock(capture_mutex_);
-    if (kept_for_ != capture.id) {
-      kept_for_ = capture.id;
-      kept_modules_.clear();
-    }
-    if (std::find(kept_modules_.begin(), kept_modules_.end(), &module) != kept_modules_.end()) return;
-    kept_modules_.push_back(&module);
+void GpuStream<Api>::keep_module(const ModulePtr& module) {
+  // While no capture begins or ends, what was kept is kept: the driver need not be asked which capture this is.
+  const std::uint64_t epoch = keeper_.epoch();
+  if (kept_epoch_.load(std::memory_order_acquire) == epoch && kept_module_.load(std::memory_order_relaxed) == module.get()) {
+    return;
   }
-  keep_in_capture(capture, module);
+  const Capture capture = this->capture();
+  if (capture.status != CaptureStatus::active) return;
+  keep_module_in_capture(capture, module);
+  if (!keeper_.knows(capture.id)) return;  // foreign code's captures begin and end without Weir's knowledge
+  kept_module_.store(module.get(), std::memory_order_relaxed);
+  kept_epoch_.store(epoch, std::memory_order_release);
+}
+
+template <class Api>
+void GpuStream<Api>::keep_module_in_capture(const Capture& capture, const ModulePtr& module) {
+  if (!keeper_.keep(capture.id, module)) keep_in_capture(capture, *module);
 }
 
 // --- Nodes that are not captured work ---------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const Capture& capture) {
+void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const KeptModules& modules, const Capture& capture) {
+  for (const ModulePtr& module : modules) keep_module_in_capture(capture, module);
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
         "Stream::add_child_graph");
@@ -126,7 +158,8 @@ template <class Api>
 void GpuStream<Api>::do_add_child_graph(const Graph& graph) {
   const Submission submission(*this);
   const Capture capture = this->capture(true);
-  static_cast<const GpuGraph<Api>&>(graph).with_handle([&](auto handle) { add_child(handle, capture); });
+  static_cast<const GpuGraph<Api>&>(graph).with_handle(
+      [&](auto handle, const KeptModules& modules) { add_child(handle, modules, capture); });
 }
 
 template <class Api>
@@ -167,6 +200,7 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
     Result end() noexcept {
       ended = true;
       stream.device_.remove_conditional_body(id);
+      (void)stream.keeper_.ended(id);
       typename Api::GraphHandle graph = nullptr;
       return stream.api_.StreamEndCapture(stream.native(), &graph);
     }
@@ -175,6 +209,7 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
     }
   } body_capture{body_stream, body_stream.capture().id};
   device_.add_conditional_body(body_capture.id);
+  keeper_.began_body(body_capture.id, capture.id);
   body(*stream);
   if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
   const auto result = body_capture.end();

@@ -15,6 +15,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
     : Stream(device, handle, kind, std::move(keep_alive)),
       device_(device),
       api_(device.api()),
+      keeper_(Device_::keeper()),
       plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
              kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
       role_(role),
@@ -24,6 +25,12 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
   if (kind != StreamKind::owned && capture().status != CaptureStatus::none) return;
   learn_id();
   if (!non_blocking) learn_non_blocking();
+}
+
+template <class Api>
+GpuStream<Api>::~GpuStream() {
+  forget_capture();
+  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) calls->close();
 }
 
 template <class Api>
@@ -149,8 +156,11 @@ void GpuStream<Api>::do_wait(const Event& event, bool external) {
     return;
   }
   if (!awaited.counts()) return;
-  const Submission submission(*this);
-  check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+  {
+    const Submission submission(*this);
+    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+  }
+  if (awaited.is_known_to_foreign_code()) [[unlikely]] notice_foreign_capture();
 }
 
 template <class Api>
@@ -161,15 +171,26 @@ void GpuStream<Api>::do_wait_stream(Stream& other) {
     const Submission submission(awaited);
     check(api_.EventRecord(event, awaited.native()), "Stream::wait");
   }
-  const Submission submission(*this);
-  check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+  {
+    const Submission submission(*this);
+    check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+  }
+  if (awaited.captures_matter()) [[unlikely]] notice_foreign_capture();
+}
+
+/// Waiting for what foreign code captures draws this stream into its capture, of which the core does not know.
+template <class Api>
+void GpuStream<Api>::notice_foreign_capture() {
+  const Capture joined = capture();
+  if (joined.status == CaptureStatus::none || keeper_.knows(joined.id)) return;
+  (void)native_handle();  // which makes the stream count as shared
 }
 
 template <class Api>
 typename Api::EventHandle GpuStream<Api>::waited_for() {
   if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
   auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
-  std::lock_guard lock(capture_mutex_);
+  const std::lock_guard lock(mutex_);
   if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
     waited_for_owner_ = std::move(made);
     waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
@@ -180,23 +201,31 @@ typename Api::EventHandle GpuStream<Api>::waited_for() {
 // --- Host work --------------------------------------------------------------------------------------------------------
 
 template <class Api>
+HostCalls& GpuStream<Api>::host_calls() {
+  if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) [[likely]] return *calls;
+  const std::lock_guard lock(mutex_);
+  if (host_calls_.load(std::memory_order_relaxed) == nullptr) {
+    host_calls_.store(HostCalls::take(errors_), std::memory_order_release);
+  }
+  return *host_calls_.load(std::memory_order_relaxed);
+}
+
+template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function) {
   const char* const operation = "Stream::launch_host_function";
-  // Always asked of the driver: a function that runs more than once must not be taken for one that runs once.
   const Submission submission(*this);
-  const Capture capture = this->capture();
-  if (capture.status == CaptureStatus::active) {
-    refuse_in_conditional_body(capture, operation, "host functions");
+  if (const auto capture = open_capture()) [[unlikely]] {
+    refuse_in_conditional_body(*capture, operation, "host functions");
     auto* const captured = new CapturedHostFunction{std::move(function), errors_};
     // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
-    give_to_graph(api_, capture.graph, captured, &CapturedHostFunction::destroy, operation, *this);
+    give_to_graph(api_, capture->graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
   }
-  HostCall* const call = HostCall::take(std::move(function), errors_);
-  const auto result = api_.launch_host_function(native(), &HostCall::run, call);
+  void* const slot = host_calls().put(std::move(function));
+  const auto result = api_.launch_host_function(native(), &HostCalls::run, slot);
   if (result != Api::success) [[unlikely]] {
-    call->give_back();
+    HostCalls::take_back(slot);
     check(result, operation);
   }
 }
@@ -261,13 +290,13 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
                                std::span<const std::size_t>) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  if (const auto capture = open_capture()) [[unlikely]] {
-    if (config.cooperative && api_.refuses_cooperative_capture()) {
+  if (captures_matter()) [[unlikely]] {
+    if (config.cooperative && api_.refuses_cooperative_capture() && open_capture()) {
       throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
                   "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
                   "the capture goes on");
     }
-    keep_module_in_capture(*capture, *kernel.module());
+    keep_module(kernel.module());
   }
   // The driver reads the array of addresses and does not change it.
   auto* const parameters = const_cast<void**>(arguments.data());

@@ -132,8 +132,8 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations)
     typename Api::GraphExecHandle exec = nullptr;
     ~Native() {
       // A launch that is under way is not disturbed: the driver keeps the executable until it is over.
-      if (exec != nullptr) api.GraphExecDestroy(exec);
-      if (graph != nullptr) api.GraphDestroy(graph);
+      if (exec != nullptr) log_failure(api, api.GraphExecDestroy(exec), "while a batch's graph was destroyed", "weir");
+      if (graph != nullptr) log_failure(api, api.GraphDestroy(graph), "while a batch's graph was destroyed", "weir");
     }
   } native_graph{api_};
   const auto current = device_.make_current();
@@ -151,7 +151,7 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations)
     operations = operations.subspan(count);
   }
   if (const auto capture = open_capture(true)) {
-    add_child(native_graph.graph, *capture);
+    add_child(native_graph.graph, {}, *capture);
     return;
   }
   const CaptureModeScope<Api> relaxed(api_);

@@ -15,6 +15,11 @@ constexpr FeatureQuirk features[] = {
      "hipLaunchHostFunc fails on a stream that captures in ROCm 7.0.0 and 7.0.1; ROCm 7.0.2 has it",
      "changelog 7.0.2; ROCm/legacy-rocm-build#5337"},
 
+    {Feature::stream_callbacks, {700, 0}, Effect::absent,
+     "hipStreamAddCallback tells every callback that all went well, also where the stream has failed, which from HIP 7.0 on does not "
+     "end the process; use launch_host_function, and ask the stream afterwards",
+     "read: StreamAddCallback::callback in hip_event.hpp, 5.x to 2026; changelog 7.0"},
+
     {Feature::memory_operations_in_capture, {0, 1000}, Effect::absent,
      "values are written and waited for at once on a stream that captures before HIP 10.0; ROCm 10.0 captures them",
      "read: hip_stream_ops.cpp up to October 2024; changelog 10.0"},

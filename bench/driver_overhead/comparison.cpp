@@ -43,7 +43,7 @@ void time_it(benchmark::State& state, const std::function<void()>& operation, co
 int Comparison::run(int argc, char** argv) {
   // One side right after the other would favour the second, which finds caches and clocks warm: the order is drawn by lot.
   std::vector<std::string> arguments(argv, argv + argc);
-  arguments.insert(arguments.begin() + 1, {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=25"});
+  arguments.insert(arguments.begin() + 1, {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=101"});
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   int count = static_cast<int>(pointers.size());

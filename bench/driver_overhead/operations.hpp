@@ -85,25 +85,26 @@ class Operations {
           check(api_.EventCreate(&event, Api::event_flags({})), "EventCreate");
           check(api_.EventDestroy(event), "EventDestroy");
         },
-        {.ratio = 0.25});
+        {.ratio = 0.25}, 2000);
   }
 
   void add_ordering(Comparison& c) {
-    add(c, "record", [this] { stream_->record(*event_); }, [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); });
+    add(c, "record", [this] { stream_->record(*event_); }, [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); },
+        {}, 2000);
     add(c, "wait (event)", [this] { other_->wait(*event_); },
-        [this] { check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait"); });
+        [this] { check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait"); }, {}, 2000);
     add(c, "wait (stream)", [this] { other_->wait(*stream_); },
         [this] {
           check(api_.EventRecord(raw_event_, raw_stream_), "record");
           check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait");
         },
-        {.ratio = 1, .extra_ns = 20});
+        {.ratio = 1, .extra_ns = 20}, 1000);
     add(c, "is_complete, idle", [this] { (void)stream_->is_complete(); },
-        [this] { check(api_.StreamQuery(raw_stream_), "query"); });
+        [this] { check(api_.StreamQuery(raw_stream_), "query"); }, {}, 1000);
     add(c, "synchronize, idle", [this] { stream_->synchronize(); },
-        [this] { check(api_.StreamSynchronize(raw_stream_), "synchronize"); });
+        [this] { check(api_.StreamSynchronize(raw_stream_), "synchronize"); }, {}, 1000);
     add(c, "host function", [this] { stream_->launch_host_function([] {}); },
-        [this] { check(api_.launch_host_function(raw_stream_, [](void*) {}, nullptr), "host function"); }, {}, 100);
+        [this] { check(api_.launch_host_function(raw_stream_, [](void*) {}, nullptr), "host function"); }, {}, 300);
   }
 
   void add_launches(Comparison& c) {

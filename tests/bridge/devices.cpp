@@ -135,7 +135,10 @@ CUdevice native_device(int ordinal) noexcept { return state().devices[static_cas
 
 CUcontext context_of(int ordinal) noexcept {
   State::Device& device = state().devices[static_cast<std::size_t>(ordinal)];
-  std::call_once(device.opened, [&] { cuda()->DevicePrimaryCtxRetain(&device.context, device.device); });
+  std::call_once(device.opened, [&] {
+    const CUresult result = cuda()->DevicePrimaryCtxRetain(&device.context, device.device);
+    if (result != CUDA_SUCCESS) std::fprintf(stderr, "HIP bridge: no context on device %d: error %d\n", ordinal, static_cast<int>(result));
+  });
   return device.context;
 }
 

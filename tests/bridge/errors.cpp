@@ -88,6 +88,9 @@ hipError_t without_device() noexcept {
 }
 
 hipError_t finish(hipError_t result) noexcept {
+  const bool is_fault = result == hipErrorIllegalAddress || result == hipErrorLaunchFailure || result == hipErrorAssert ||
+                        result == hipErrorLaunchTimeOut || result == hipErrorECCNotCorrectable;
+  if (is_fault && before(700)) undefined("(asynchronously)", "work on the device failed, which ends the process before 7.0");
   if (before(700)) {
     last_error = result;  // of the last call, success included
   } else if (result != hipSuccess && result != hipErrorNotReady) {

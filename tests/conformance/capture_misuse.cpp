@@ -372,7 +372,8 @@ TEST_CASE("S22 S36 isolation: a forked stream is as isolated as the origin") {
 TEST_CASE("S22 S31 capture: waiting for an event that was never recorded does nothing, there too") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  const EventPtr event = device().create_event();
+  std::vector<EventPtr> kept;
+  const EventPtr event = fresh_event(kept);
   Survivor capture(*s, CaptureMode::thread_local_);
   s->wait(*event);
   capture.finish();

@@ -89,7 +89,8 @@ TEST_CASE("S25 external events: a graph waits for work outside it, at each launc
 TEST_CASE("S25 external events: one graph orders another") {
   const StreamPtr a = device().create_stream();
   const StreamPtr b = device().create_stream();
-  const EventPtr event = device().create_event();
+  std::vector<EventPtr> kept;
+  const EventPtr event = fresh_event(kept);
   if (!needs_in_capture(*a, Feature::external_events, [&] { a->record_external(*event); }) || !needs_gate(*a)) return;
   Board board;
   const GraphExecPtr first = a->capture([&](Stream& c) {
@@ -111,6 +112,42 @@ TEST_CASE("S25 external events: one graph orders another") {
   gate.open();
   b->synchronize();
   CHECK(board[2] == 6);
+}
+
+TEST_CASE("S22 S25 external events: a wait for one that was never recorded does nothing") {
+  const StreamPtr s = device().create_stream();
+  std::vector<EventPtr> kept;
+  const EventPtr event = fresh_event(kept);
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->wait_external(*event); })) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    c.wait_external(*event);
+    board.put(c, 0, 2);
+  });
+  run(graph, *s);
+  CHECK(board[0] == 2);
+}
+
+TEST_CASE("S25 external events: one that only a graph records may be waited for by a graph that was captured before") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  std::vector<EventPtr> kept;
+  const EventPtr event = fresh_event(kept);
+  if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); })) return;
+  Board board;
+  const GraphExecPtr waiting = other->capture([&](Stream& c) {
+                                  c.wait_external(*event);
+                                  board.move(c, 1, 0);
+                                  board.show(c, 1);
+                                })->instantiate();
+  const GraphExecPtr recording = s->capture([&](Stream& c) {
+                                    board.set(c, 0, 3);
+                                    c.record_external(*event);
+                                  })->instantiate();
+  recording->launch(*s);
+  waiting->launch(*other);
+  other->synchronize();
+  CHECK(board[1] == 3);
 }
 
 TEST_CASE("S25 S26 external events: time is measured inside a graph") {

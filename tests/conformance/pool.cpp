@@ -30,7 +30,7 @@ TEST_CASE("S10 pool: makes its streams when they are first needed, with the opti
   CHECK_FALSE(a->is_non_blocking());
   CHECK(b->priority() == device().priority_number(weir::Priority::high));
   CHECK(&(*a).device() == &device());
-  CHECK(&a.stream() == &*a);
+  CHECK(a.stream().get() == &*a);
   CHECK_WORKS(*a);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("S10 S31 pool: a stream that comes back capturing is skipped until its
     {
       const StreamLease lease = pool.lease();
       if (!needs(*lease, {Feature::graph_capture}, [&] { lease->begin_capture(); })) return;
-      capturing = StreamPtr(&*lease);
+      capturing = lease.stream();
       capturing->begin_capture();
     }
     for (int i = 0; i < 3; ++i) {

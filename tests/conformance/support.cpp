@@ -230,6 +230,12 @@ void Board::show(Stream& stream, std::size_t cell) { stream.copy(shown_.subspan(
 std::uint32_t Board::operator[](std::size_t cell) const { return shown_.host()[cell]; }
 void Board::clear() { std::memset(shown_.data(), 0, shown_.size_bytes()); }
 
+EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device) {
+  constexpr std::size_t more_than_any_case_uses = 1100;
+  while (kept.size() < more_than_any_case_uses) kept.push_back(device.create_event());
+  return device.create_event();
+}
+
 bool works(Stream& stream) { return round_trip(equipment(stream.device()), stream, 1); }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "weir/weir.hpp"
 
@@ -241,6 +242,10 @@ class Board {
   Buffer<std::uint32_t> cells_;
   Buffer<std::uint32_t> shown_;
 };
+
+/// An event that nobody has used before, by the driver either, although events are pooled: `kept` takes so many that the pool
+/// has none left, and must live as long as the event is to be fresh.
+EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device = conformance::device());
 
 /// Whether the stream carries out new work. It must not be capturing or held.
 bool works(Stream& stream);

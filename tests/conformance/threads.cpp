@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -170,13 +171,45 @@ TEST_CASE("S27 S37 one executable graph launched by many threads: its runs do no
   CHECK(board[1] == 4);
 }
 
+TEST_CASE("S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
+  const StreamPtr probe = device().create_stream();
+  if (!needs_capture(*probe)) return;
+  constexpr int each = 100;
+  Board board;
+  std::atomic<int> captured{0}, capturing{static_cast<int>(thread_count) - 1}, wrong{0};
+  in_parallel(thread_count, [&](std::size_t t) {
+    if (t == 0) {
+      while (capturing != 0) {
+        try {
+          device().synchronize();
+        } catch (const weir::Error& e) {
+          if (e.errc() != Errc::capture_unsupported) ++wrong;
+        }
+      }
+      return;
+    }
+    struct Done {
+      std::atomic<int>& count;
+      ~Done() { --count; }
+    } done{capturing};
+    const StreamPtr mine = device().create_stream();
+    for (int i = 0; i < each; ++i) {
+      if (mine->capture([&](Stream& c) { board.put(c, t, 1); })->node_count() == 2) ++captured;
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK(captured == static_cast<int>(thread_count - 1) * each);
+}
+
 TEST_CASE("S27 S31 S40 captures, allocations and drops by many threads at once") {
   const StreamPtr probe = device().create_stream();
   if (!needs_capture(*probe)) return;
-  in_parallel(thread_count, [](std::size_t t) {
+  std::vector<std::unique_ptr<Board>> boards;
+  for (std::size_t t = 0; t < thread_count; ++t) boards.push_back(std::make_unique<Board>());
+  in_parallel(thread_count, [&](std::size_t t) {
     const StreamPtr mine = device().create_stream();
     const StreamPtr forked = device().create_stream();
-    Board board;
+    Board& board = *boards[t];
     for (std::uint32_t i = 1; i <= 20; ++i) {
       if (t % 2 == 0) {
         const GraphPtr graph = mine->capture([&](Stream& c) {

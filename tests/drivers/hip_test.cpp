@@ -205,10 +205,13 @@ TEST_CASE("hip calls: work goes through, on old releases and new") {
     const Outcome o = tell(release, "", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy",
                                          "host-function", "callback", "query", "synchronize", "event-synchronize", "ran", "close",
                                          "drop-memory", "drop-event"});
-    CHECK_SAYS(o, "ran: 2");
+    // Callbacks are told nothing of failures, which from 7.0 on they could be called after.
+    const bool has_callbacks = std::string(release) < "7" && std::string(release) != "10.0";
+    CHECK_SAYS(o, has_callbacks ? "ran: 2" : "ran: 1");
+    if (!has_callbacks) CHECK_SAYS(o, "callback: unsupported");
     CHECK_SAYS(o, "complete: 1");
     INFO(o.output);
-    CHECK(o.count(": ok\n") == 17);
+    CHECK(o.count(": ok\n") == (has_callbacks ? 17 : 16));
   }
 }
 
