@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds, and runs every test: test.sh [--quick] [--require=BACKEND]…
+# Sets up, builds, and runs every test: test.sh [--sanitize] [--require=BACKEND]…
 #
-#   --quick            the release build's tests alone, without the sanitizers' builds
+#   --sanitize         build and test with the address, undefined-behaviour and thread sanitizers, too
 #   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip
 #
 # Ends with "N passed, N failed"; the exit status is 0 if none failed.
@@ -10,14 +10,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-quick=false
+sanitize=false
 required=()
 for argument in "$@"; do
   case $argument in
-    --quick) quick=true ;;
+    --sanitize) sanitize=true ;;
     --require=?*) required+=("${argument#--require=}") ;;
     *)
-      printf 'test.sh: unknown option %s; there are --quick and --require=BACKEND\n' "$argument" >&2
+      printf 'test.sh: unknown option %s; there are --sanitize and --require=BACKEND\n' "$argument" >&2
       exit 2
       ;;
   esac
@@ -78,7 +78,7 @@ build_and_test release -DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON
 for backend in "${required[@]}"; do
   count "conformance on $backend" build/ci-release/bin/weir-conformance "--require=$backend"
 done
-if ! $quick; then
+if $sanitize; then
   # What runs on this machine's CPU: the core, the host backend, the suites. Little optimization, for the sake of time.
   sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG"
     -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF)
