@@ -12,8 +12,6 @@
 namespace weir::host {
 namespace {
 
-// How many spent operations a queue keeps for the next ones.
-constexpr std::uint32_t most_spent = 1024;
 // After how many operations a queue lets others have its thread, if any want it.
 constexpr int turn = 256;
 
@@ -25,14 +23,9 @@ std::uint64_t new_id() noexcept {
 }  // namespace
 
 Queue::Queue(HostDevice& device, Role role, int priority)
-    : device_(device), id_(new_id()), priority_(priority), role_(role) {}
+    : role_(role), priority_(priority), device_(device), id_(new_id()) {}
 
-Queue::~Queue() {
-  magic_ = 0;
-  for (Operation* list : {spent_, done_}) {
-    while (list != nullptr) delete std::exchange(list, list->next);
-  }
-}
+Queue::~Queue() { magic_ = 0; }
 
 Queue& Queue::from_handle(HostDevice& device, void* handle) {
   auto* const queue = static_cast<Queue*>(handle);
@@ -55,26 +48,21 @@ Level Queue::level() const noexcept {
 
 template <class Payload>
 void Queue::push(Payload&& payload) {
-  using Stored = std::decay_t<Payload>;
-  Operation* operation = nullptr;
+  Backlog::Block* block = nullptr;
   lock_.lock();
-  if (spent_ != nullptr) {
-    operation = std::exchange(spent_, spent_->next);
-    --spent_count_;
-  } else {
+  if (!backlog_.has_room<Payload>()) [[unlikely]] {
     lock_.unlock();
-    operation = new Operation;
+    block = Backlog::take_block();
     lock_.lock();
+    if (!backlog_.has_room<Payload>()) backlog_.extend(std::exchange(block, nullptr));
   }
-  operation->payload.template emplace<Stored>(std::forward<Payload>(payload));
-  operation->next = nullptr;
-  (incoming_ != nullptr ? incoming_last_->next : incoming_) = operation;
-  incoming_last_ = operation;
+  Backlog::Operation& operation = backlog_.append(std::forward<Payload>(payload));
   submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool was_active = std::exchange(active_, true);
   // Asked before others can run the operation away.
-  const Lane lane = was_active ? Lane::none : lane_of(*operation);
+  const Lane lane = was_active ? Lane::none : lane_of(operation);
   lock_.unlock();
+  if (block != nullptr) [[unlikely]] Backlog::give_back(block);
   if (!was_active) {
     retain();
     BusyQueues::instance().add(*this);
@@ -124,9 +112,8 @@ void Queue::order_against_default_stream() {
 
 // --- Running ----------------------------------------------------------------------------------------------------------
 
-Lane Queue::lane_of(const Operation& operation) noexcept {
-  if (std::holds_alternative<HostFunction>(operation.payload)) return Lane::host_functions;
-  return host::lane_of(std::get<Work>(operation.payload));
+Lane Queue::lane_of(Backlog::Operation& operation) noexcept {
+  return operation.is_function() ? Lane::host_functions : host::lane_of(operation.work());
 }
 
 void Queue::hand_to(Lane lane) noexcept {
@@ -138,47 +125,32 @@ void Queue::hand_to(Lane lane) noexcept {
 }
 
 bool Queue::take_more() noexcept {
-  Operation* surplus = std::exchange(done_, nullptr);
-  const std::uint32_t count = std::exchange(done_count_, 0);
+  Backlog::Block* idle = nullptr;
   bool more = false;
   {
     std::lock_guard lock(lock_);
-    if (surplus != nullptr && spent_count_ + count <= most_spent) {
-      done_last_->next = spent_;
-      spent_ = std::exchange(surplus, nullptr);
-      spent_count_ += count;
-    }
-    first_ = std::exchange(incoming_, nullptr);
-    more = first_ != nullptr;
+    more = backlog_.look(idle);
     // From here on another thread may be running the queue.
     if (!more) active_ = false;
   }
-  while (surplus != nullptr) delete std::exchange(surplus, surplus->next);
+  if (idle != nullptr) Backlog::give_back(idle);
   return more;
 }
 
 void Queue::finish_first() noexcept {
-  Operation* const operation = std::exchange(first_, first_->next);
-  operation->payload.emplace<std::monostate>();
-  if (done_count_ < most_spent) {
-    if (done_ == nullptr) done_last_ = operation;
-    operation->next = done_;
-    done_ = operation;
-    ++done_count_;
-  } else {
-    delete operation;
-  }
+  backlog_.remove_first();
   advance();
 }
 
 void Queue::run(Lane lane) noexcept {
   for (int done = 0;; ++done) {
-    if (first_ == nullptr && !take_more()) {
+    if (backlog_.first() == nullptr && !take_more()) {
       BusyQueues::instance().remove(*this);
       release();
       return;
     }
-    const Lane wanted = lane_of(*first_);
+    Backlog::Operation& operation = *backlog_.first();
+    const Lane wanted = lane_of(operation);
     if (wanted != Lane::none && wanted != lane) {
       hand_to(wanted);
       return;
@@ -190,9 +162,9 @@ void Queue::run(Lane lane) noexcept {
         return;
       }
     }
-    if (auto* const function = std::get_if<HostFunction>(&first_->payload)) {
-      call_host_function_once(*function, *this);
-    } else if (work_run_.start(std::get<Work>(first_->payload), *this, *this) == Progress::pending) {
+    if (operation.is_function()) {
+      call_host_function_once(operation.function(), *this);
+    } else if (work_run_.start(operation.work(), *this, *this) == Progress::pending) {
       return;
     }
     finish_first();

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "backends/host/backlog.hpp"
 #include "backends/host/scheduler.hpp"
 #include "backends/host/signal.hpp"
 #include "backends/host/spin_lock.hpp"
@@ -59,17 +60,12 @@ class Queue final : public Signal, private Runnable, private Continuation {
   friend class BusyQueues;
   friend class Capture;
 
-  struct Operation {
-    Operation* next = nullptr;
-    std::variant<std::monostate, Work, HostFunction> payload;
-  };
-
   template <class Payload>
   void push(Payload&& payload);
   template <class Payload>
   void enqueue_in_order(Payload&& payload);
   void order_against_default_stream();
-  static Lane lane_of(const Operation& operation) noexcept;
+  static Lane lane_of(Backlog::Operation& operation) noexcept;
   void hand_to(Lane lane) noexcept;
   bool take_more() noexcept;
   void finish_first() noexcept;
@@ -78,30 +74,22 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
   static constexpr std::uint64_t magic = 0x7765697251756575;
   std::uint64_t magic_ = magic;
-  HostDevice& device_;
-  const std::uint64_t id_;
-  const int priority_;
-  const Role role_;
-  std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
 
-  // What is enqueued: shared between those who enqueue and the one that runs.
+  WorkRun work_run_;  // touched only by the thread that runs the queue
+  Backlog backlog_;   // keeps what is above away from what is below, which those who enqueue touch: see there
+
+  // Those who enqueue and the one who runs.
   SpinLock lock_;
   bool active_ = false;
-  std::uint32_t spent_count_ = 0;
-  Operation* incoming_ = nullptr;
-  Operation* incoming_last_ = nullptr;
-  Operation* spent_ = nullptr;
+  const Role role_;
+  const int priority_;
   std::atomic<std::uint64_t> submitted_{0};
+  HostDevice& device_;
+  const std::uint64_t id_;
+  std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
   // Under the device's default-stream mutex: how far this queue waits for the default stream's, and that for this.
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;
-
-  // What runs: touched only by the thread that runs the queue.
-  Operation* first_ = nullptr;
-  Operation* done_ = nullptr;
-  Operation* done_last_ = nullptr;
-  std::uint32_t done_count_ = 0;
-  WorkRun work_run_;
 
   // Under the capture mutex.
   std::atomic<bool> capturing_{false};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "backends/host/work.hpp"
+
+/// What a queue was asked to do and has not done, in order. The operations lie behind one another: a heap allocation each, of
+/// the size of the largest, would cost more than an empty host function. The first few lie in the queue itself, which is all
+/// that a queue needs which keeps up; the others in blocks that all queues share.
+namespace weir::host {
+
+class Backlog {
+ public:
+  /// One operation: a host function or a piece of work, which follows it in memory.
+  class alignas(16) Operation {
+   public:
+    bool is_function() const noexcept { return is_function_; }
+    HostFunction& function() noexcept { return *std::launder(reinterpret_cast<HostFunction*>(this + 1)); }
+    Work& work() noexcept { return *std::launder(reinterpret_cast<Work*>(this + 1)); }
+
+   private:
+    friend class Backlog;
+    std::uint32_t bytes_;
+    bool is_function_;
+  };
+
+  struct Block {
+    Block* next = nullptr;
+    std::byte* end = nullptr;  // of what lies in it, once there is a next one
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  /// An empty block, of those that are kept or a new one. Throws `std::bad_alloc`.
+  static Block* take_block();
+  static void give_back(Block* blocks) noexcept;
+
+  Backlog() noexcept { start_anew(); }
+  Backlog(const Backlog&) = delete;
+  Backlog& operator=(const Backlog&) = delete;
+
+  // For those who enqueue, under the queue's lock.
+
+  template <class Payload>
+  bool has_room() const noexcept {
+    return bytes_of<Payload> <= room_;
+  }
+  /// Makes room; takes the block.
+  void extend(Block* block) noexcept;
+  /// Adds a `HostFunction` or a `Work`, for which there is room.
+  template <class Payload>
+  Operation& append(Payload&& payload) noexcept {
+    using Stored = std::decay_t<Payload>;
+    static_assert(std::is_nothrow_constructible_v<Stored, Payload&&>);
+    auto* const operation = ::new (end_) Operation;
+    operation->bytes_ = bytes_of<Stored>;
+    operation->is_function_ = std::is_same_v<Stored, HostFunction>;
+    ::new (operation + 1) Stored(std::forward<Payload>(payload));
+    end_ += bytes_of<Stored>;
+    room_ -= bytes_of<Stored>;
+    return *operation;
+  }
+
+  // For the one that runs the queue.
+
+  /// Under the queue's lock: what has been added by now is seen. False if all is done. `idle`: a block to give back, or null.
+  bool look(Block*& idle) noexcept;
+  /// The next operation of those that were seen, or null.
+  Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
+  /// Destroys the first operation.
+  void remove_first() noexcept;
+
+ private:
+  template <class Payload>
+  static constexpr std::uint32_t bytes_of =
+      (sizeof(Operation) + sizeof(std::decay_t<Payload>) + alignof(Operation) - 1) / alignof(Operation) * alignof(Operation);
+
+  void start_anew() noexcept;
+  Block* leave_block() noexcept;
+
+  // The one who runs and those who enqueue write to their own ends of this object, which `own_` keeps apart: on one cache line
+  // they would wait for each other at every operation.
+  Block* block_;  // that of the first operation
+  std::byte* next_;
+  std::byte* seen_;
+  Block* seen_block_;  // where `seen_` lies
+
+  struct alignas(Operation) {
+    Block block;
+    std::byte data[352];
+  } own_;
+
+  Block* last_;
+  std::byte* end_;      // where the next operation is added, in the last block
+  std::uint32_t room_;  // behind it
+};
+
+}  // namespace weir::host
