@@ -64,8 +64,8 @@ Disposal Allocation::disposal() const noexcept {
 
 void Allocation::dispose() noexcept {
   if (stream_ != nullptr) {
-    const detail::FreeInFlight free;
-    if (capture_id_ == 0 && !free.allowed()) {
+    const detail::CaptureHold hold;
+    if (capture_id_ == 0 && !hold.none_open()) {
       DisposalQueue::instance().after_captures(this);
       return;
     }

@@ -6,6 +6,7 @@
 
 #include "core/disposal.hpp"
 #include "core/thread_state.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
@@ -33,15 +34,21 @@ namespace detail {
 std::atomic<std::uint32_t> open_captures{0};
 
 namespace {
-std::atomic<std::uint32_t> frees_in_flight{0};
+
+std::atomic<std::uint32_t> holds{0};
+
+void wait_for_holds() noexcept {
+  while (holds.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+}
+
 }  // namespace
 
-// Either the free sees the capture, or the capture sees the free: both announce themselves before they look.
-FreeInFlight::FreeInFlight() noexcept {
-  frees_in_flight.fetch_add(1, std::memory_order_seq_cst);
-  allowed_ = open_captures.load(std::memory_order_seq_cst) == 0;
+// Either the call sees the capture, or the capture sees the call: both announce themselves before they look.
+CaptureHold::CaptureHold() noexcept {
+  holds.fetch_add(1, std::memory_order_seq_cst);
+  none_open_ = open_captures.load(std::memory_order_seq_cst) == 0;
 }
-FreeInFlight::~FreeInFlight() { frees_in_flight.fetch_sub(1, std::memory_order_release); }
+CaptureHold::~CaptureHold() { holds.fetch_sub(1, std::memory_order_release); }
 
 CaptureOpening::CaptureOpening() {
   Captures& captures = Captures::instance();
@@ -50,7 +57,7 @@ CaptureOpening::CaptureOpening() {
     ++captures.opening_;
     captures.count_open();
   }
-  while (frees_in_flight.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  wait_for_holds();
 }
 
 CaptureOpening::~CaptureOpening() {
@@ -119,10 +126,13 @@ std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& back
 }
 
 void Captures::joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking) {
-  std::lock_guard lock(mutex_);
-  for (OpenCapture& c : open_) {
-    if (&c.device->backend() == &backend && c.id == id) c.members.push_back({&device, blocking});
+  {
+    std::lock_guard lock(mutex_);
+    for (OpenCapture& c : open_) {
+      if (&c.device->backend() == &backend && c.id == id) c.members.push_back({&device, blocking});
+    }
   }
+  wait_for_holds();
 }
 
 bool Captures::any_blocking(const Device& device) const {
@@ -133,12 +143,22 @@ bool Captures::any_on(const Device& device) const {
   return any_member([&](const OpenCapture::Member& m) { return m.device == &device; });
 }
 
+bool Captures::any_opening() const {
+  std::lock_guard lock(mutex_);
+  return opening_ != 0;
+}
+
 template <class Wanted>
 bool Captures::any_member(Wanted&& wanted) const {
   std::lock_guard lock(mutex_);
   return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
     return std::any_of(c.members.begin(), c.members.end(), wanted);
   });
+}
+
+void throw_device_captures(const char* operation, const Device& device) {
+  throw Error(Errc::capture_unsupported, operation, device.describe(),
+              "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
 }
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
@@ -149,4 +169,24 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 }
 
 }  // namespace detail
+
+namespace support {
+
+DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
+  for (;;) {
+    detail::holds.fetch_add(1, std::memory_order_seq_cst);
+    if (detail::open_captures.load(std::memory_order_seq_cst) == 0) return;
+    const detail::Captures& captures = detail::Captures::instance();
+    // What is being begun waits for this to go, or will be on another device: that is seen once it has begun.
+    const bool opening = captures.any_opening(), open = captures.any_on(device);
+    if (!opening && !open) return;
+    detail::holds.fetch_sub(1, std::memory_order_release);
+    if (open) detail::throw_device_captures(operation, device);
+    std::this_thread::yield();
+  }
+}
+
+DeviceWideCall::~DeviceWideCall() { detail::holds.fetch_sub(1, std::memory_order_release); }
+
+}  // namespace support
 }  // namespace weir

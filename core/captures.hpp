@@ -49,6 +49,8 @@ class Captures {
   bool any_blocking(const Device& device) const;
   /// A capture with a stream of `device`.
   bool any_on(const Device& device) const;
+  /// A capture that is being begun: of which device is not known yet.
+  bool any_opening() const;
 
  private:
   friend class CaptureOpening;
@@ -62,8 +64,8 @@ class Captures {
   std::uint32_t opening_ = 0;
 };
 
-/// Held while a stream begins to capture. Counts as an open capture from before the driver is asked, and waits for the
-/// stream-ordered frees that did not see it coming: one that came to the driver after the begin would become a node.
+/// Held while a stream begins to capture. Counts as an open capture from before the driver is asked, and waits for the calls
+/// that did not see it coming.
 class CaptureOpening {
  public:
   CaptureOpening();
@@ -72,19 +74,21 @@ class CaptureOpening {
   CaptureOpening& operator=(const CaptureOpening&) = delete;
 };
 
-/// Held around a stream-ordered free. Where `allowed` is false a capture is open or opening, and the free must be put off.
-class FreeInFlight {
+/// Held around a short call that must not meet a capture: a stream-ordered free would become a node, or the capture break.
+/// Captures that are about to begin wait for its end. Where `none_open` is false, one was open or opening already.
+class CaptureHold {
  public:
-  FreeInFlight() noexcept;
-  ~FreeInFlight();
-  FreeInFlight(const FreeInFlight&) = delete;
-  FreeInFlight& operator=(const FreeInFlight&) = delete;
-  bool allowed() const noexcept { return allowed_; }
+  CaptureHold() noexcept;
+  ~CaptureHold();
+  CaptureHold(const CaptureHold&) = delete;
+  CaptureHold& operator=(const CaptureHold&) = delete;
+  bool none_open() const noexcept { return none_open_; }
 
  private:
-  bool allowed_;
+  bool none_open_;
 };
 
+[[noreturn]] void throw_device_captures(const char* operation, const Device& device);
 [[noreturn]] void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture);
 
 /// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the object's device.

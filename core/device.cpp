@@ -67,26 +67,17 @@ void Device::check_lengths(std::size_t to, std::size_t from) const {
 
 namespace {
 
-/// A thread's per-thread default streams. The destructors of other thread-local objects may ask for one after this is gone,
-/// so what tells them is never destroyed.
+/// Whether this thread's list of per-thread default streams is gone: the destructors of other thread-local objects may still
+/// ask for a stream. Of a type without a destructor, so that it is there to the thread's very end.
+thread_local bool thread_streams_gone = false;
+
 struct ThreadStreams {
   std::vector<StreamPtr> list;
-  bool gone = false;
 
-  static ThreadStreams& of_this_thread() {
-    thread_local Owner owner;
-    return *owner.streams;
+  ~ThreadStreams() {
+    thread_streams_gone = true;
+    std::exchange(list, {}).clear();
   }
-
- private:
-  struct Owner {
-    // Left behind, empty, at the thread's end: a few bytes a thread that used such a stream.
-    ThreadStreams* streams = new ThreadStreams;
-    ~Owner() {
-      streams->gone = true;
-      std::exchange(streams->list, {}).clear();
-    }
-  };
 };
 
 }  // namespace
@@ -139,12 +130,12 @@ StreamPtr Device::default_stream() {
 StreamPtr Device::per_thread_stream() {
   enter("Device::per_thread_stream");
   require("Device::per_thread_stream", Feature::per_thread_default_stream);
-  ThreadStreams& streams = ThreadStreams::of_this_thread();
+  // The thread is at its end: the stream is the caller's alone.
+  if (thread_streams_gone) return do_create_per_thread_stream();
+  thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {
     if (&stream->device() == this) return stream;
   }
-  // The thread is at its end, and so is the list: the stream is the caller's alone.
-  if (streams.gone) return do_create_per_thread_stream();
   streams.list.push_back(do_create_per_thread_stream());
   return streams.list.back();
 }
@@ -270,8 +261,7 @@ void Device::synchronize() {
   enter("Device::synchronize");
   detail::check_unsafe_call("Device::synchronize", *this, *this);
   if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this)) {
-    throw Error(Errc::capture_unsupported, "Device::synchronize", label_,
-                "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
+    detail::throw_device_captures("Device::synchronize", *this);
   }
   do_synchronize();
 }

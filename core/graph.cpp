@@ -5,6 +5,7 @@
 
 #include "core/thread_state.hpp"
 #include "core/unsupported.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
@@ -116,12 +117,19 @@ std::string Graph::debug_dot() const {
 GraphPtr Graph::clone() const {
   enter("Graph::clone");
   require("Graph::clone", *this, Feature::graph_clone);
+  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory("Graph::clone", describe());
   return do_clone();
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   enter("Graph::instantiate");
   return do_instantiate(options);
+}
+
+void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
+  throw Error(Errc::unsupported, operation, object,
+              "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
+              "outside the capture, or capture the work again");
 }
 
 std::string Graph::do_debug_dot() const { detail::not_overridden("Graph::debug_dot", describe(), Feature::graph_debug_dot); }

@@ -155,6 +155,7 @@ void Stream::add_child_graph(const Graph& graph) {
     throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
   }
   (void)active_capture(operation);
+  if (graph.topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(operation, graph.describe());
   do_add_child_graph(graph);
 }
 

@@ -156,7 +156,9 @@ void Stream::prefetch(const void* managed, std::size_t bytes, bool to_host) {
   enter("Stream::prefetch");
   require("Stream::prefetch", Feature::managed_prefetch);
   refuse_in_capture("Stream::prefetch");
-  if (bytes != 0) do_prefetch(managed, bytes, to_host);
+  if (bytes == 0) return;
+  if (managed == nullptr) throw Error(Errc::invalid_argument, "Stream::prefetch", describe(), "the address is null");
+  do_prefetch(managed, bytes, to_host);
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------

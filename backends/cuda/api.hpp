@@ -163,6 +163,12 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
+  /// Whether an event can stand for all work of a device, on all streams.
+  bool records_whole_device() const noexcept { return CtxRecordEvent != nullptr; }
+  Result record_whole_device(const DeviceContext& device, EventHandle event) const {
+    return CtxRecordEvent(device.context, event);
+  }
+
   // --- Copies and fills -----------------------------------------------------------------------------------------------
 
   Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {

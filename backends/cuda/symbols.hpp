@@ -164,6 +164,7 @@ struct ConditionalNodeParams {
     (std::uint64_t*, CUgraph, CUcontext, unsigned, unsigned))                                                               \
   Y(GraphAddNode, cuGraphAddNode, 12030,                                                                                    \
     (CUgraphNode*, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, weir::cuda::ConditionalNodeParams*))   \
+  Y(CtxRecordEvent, cuCtxRecordEvent, 12050, (CUcontext, CUevent))                                                          \
   Y(FuncGetName, cuFuncGetName, 12030, (const char**, CUfunction))                                                          \
   Y(FuncGetParamInfo, cuFuncGetParamInfo, 12040, (CUfunction, size_t, size_t*, size_t*))                                    \
   Y(FuncLoad, cuFuncLoad, 12040, (CUfunction))                                                                              \

@@ -333,8 +333,22 @@ ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptio
 
 template <class Api>
 void GpuDevice<Api>::do_synchronize() {
+  const char* const operation = "Device::synchronize";
   const auto current = make_current();
-  check(api_, api_.DeviceSynchronize(), "Device::synchronize", *this);
+  if (!api_.records_whole_device()) {
+    const support::DeviceWideCall whole(operation, *this);
+    check(api_, api_.DeviceSynchronize(), operation, *this);
+    return;
+  }
+  // Captures of other threads need wait for the record only, not for the work.
+  const EventPtr done = events_->take({});
+  const auto native = static_cast<const GpuEvent<Api>&>(*done).native();
+  {
+    const support::DeviceWideCall whole(operation, *this);
+    check(api_, api_.record_whole_device(context(), native), operation, *this);
+  }
+  const CaptureModeScope<Api> relaxed(api_);
+  check(api_, api_.synchronize_event(native, false), operation, *this);
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------

@@ -172,6 +172,11 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
+  /// Whether an event can stand for all work of a device, on all streams. hipDeviceSynchronize is therefore called with
+  /// captures held off: which releases let it meet one is not known.
+  static constexpr bool records_whole_device() noexcept { return false; }
+  static Result record_whole_device(const DeviceContext&, EventHandle) { return hipErrorNotSupported; }
+
   // --- Copies and fills -----------------------------------------------------------------------------------------------
 
   Result copy_async(void* to, const void* from, std::size_t bytes, StreamHandle stream) const {

@@ -7,6 +7,7 @@
 #include "backends/host/device.hpp"
 #include "backends/host/queue.hpp"
 #include "backends/host/stream.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -64,18 +65,27 @@ std::string HostGraph::do_debug_dot() const {
 GraphPtr HostGraph::do_clone() const { return make<HostGraph>(static_cast<HostDevice&>(device()), data_->copy()); }
 
 GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
-  return make<HostGraphExec>(static_cast<HostDevice&>(device()), data_->copy());
+  auto& own_device = static_cast<HostDevice&>(device());
+  if (data_->memory.empty()) return make<HostGraphExec>(own_device, data_->copy(), nullptr);
+  const std::lock_guard lock(mutex_);
+  if (!memory_claim_.expired()) support::refuse_second_owner_of_memory("Graph::instantiate", describe());
+  auto claim = std::make_shared<char>();
+  memory_claim_ = claim;
+  return make<HostGraphExec>(own_device, data_->copy(), std::move(claim));
 }
 
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
-HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data)
-    : GraphExec(device, data.get()), data_(std::move(data)), program_(make<Program>(*data_)) {}
+HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
+    : GraphExec(device, this), memory_claim_(std::move(memory_claim)), data_(std::move(data)), program_(make<Program>(*data_)) {}
 
 void HostGraphExec::do_launch(Stream& stream) {
   Queue& queue = static_cast<HostStream&>(stream).queue();
   Ptr<Signal> former;  // let go of outside the lock
   std::lock_guard lock(mutex_);
+  if (queue.is_capturing() && !data_->memory.empty()) {
+    support::refuse_second_owner_of_memory("GraphExec::launch", describe());
+  }
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
   // A launch waits for the records there are when it is made, and is waited for by what comes after it.
@@ -93,6 +103,39 @@ void HostGraphExec::do_launch(Stream& stream) {
 
 void HostGraphExec::do_upload(Stream&) {}
 
+namespace {
+
+const GraphData* nested_graph(const Work& work) noexcept {
+  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return sub_graph->graph.get();
+  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->body.get();
+  return nullptr;
+}
+
+/// How the shape of one graph differs from that of another; empty if it does not.
+std::string difference_of(const GraphData& now, const GraphData& then) {
+  if (then.nodes.size() != now.nodes.size()) {
+    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " + std::to_string(now.nodes.size());
+  }
+  for (std::size_t i = 0; i < then.nodes.size(); ++i) {
+    const GraphNode& a = now.nodes[i];
+    const GraphNode& b = then.nodes[i];
+    if (a.kind != b.kind) {
+      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kind)) + " in the new graph, and a " +
+             std::string(to_string(a.kind)) + " in this";
+    }
+    if (a.after != b.after) return "node " + std::to_string(i) + " comes after other nodes in the new graph than in this";
+    const GraphData* const inner_a = nested_graph(a.work);
+    const GraphData* const inner_b = nested_graph(b.work);
+    if (inner_a == nullptr || inner_b == nullptr) continue;
+    if (const std::string inner = difference_of(*inner_a, *inner_b); !inner.empty()) {
+      return "in the graph of node " + std::to_string(i) + ": " + inner;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 void HostGraphExec::do_update(const Graph& graph) {
   const auto refuse = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
@@ -101,19 +144,8 @@ void HostGraphExec::do_update(const Graph& graph) {
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
   Ptr<Program> program = make<Program>(*fresh);
   std::lock_guard lock(mutex_);
-  if (fresh->nodes.size() != data_->nodes.size()) {
-    refuse("the new graph has " + std::to_string(fresh->nodes.size()) + " nodes, and this has " +
-           std::to_string(data_->nodes.size()));
-  }
-  for (std::size_t i = 0; i < fresh->nodes.size(); ++i) {
-    const GraphNode& now = data_->nodes[i];
-    const GraphNode& then = fresh->nodes[i];
-    if (now.kind != then.kind) {
-      refuse("node " + std::to_string(i) + " is a " + std::string(to_string(then.kind)) + " in the new graph, and a " +
-             std::string(to_string(now.kind)) + " in this");
-    }
-    if (now.after != then.after) refuse("node " + std::to_string(i) + " comes after other nodes in the new graph than in this");
-  }
+  if (!fresh->memory.empty() || !data_->memory.empty()) refuse("a graph that allocates memory keeps its own");
+  if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) refuse(difference);
   // Launches that are enqueued hold on to the program that they were enqueued with.
   program_.swap(program);
   data_.swap(fresh);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <mutex>
 
 #include "backends/host/graph_data.hpp"
@@ -26,11 +27,14 @@ class HostGraph final : public Graph {
 
  private:
   Ptr<GraphData> data_;
+  // Held by the executable, if the graph allocates memory and there is one.
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<void> memory_claim_;
 };
 
 class HostGraphExec final : public GraphExec {
  public:
-  HostGraphExec(HostDevice& device, Ptr<GraphData> data);
+  HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
 
  protected:
   void do_launch(Stream& stream) override;
@@ -39,6 +43,7 @@ class HostGraphExec final : public GraphExec {
   Disposal disposal() const noexcept override { return Disposal::anywhere; }
 
  private:
+  const std::shared_ptr<void> memory_claim_;
   // Launches are enqueued under this, so that each comes behind the one before, on whatever queue that was.
   std::mutex mutex_;
   Ptr<GraphData> data_;

@@ -46,6 +46,20 @@ void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::si
   }
 }
 
+/// Copies one word whole, so that a stream or thread that waits for its value sees the old one or the new. False if it is none.
+bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
+  const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+  const auto copy = [&]<class T>(T) {
+    T value{};
+    __atomic_load(static_cast<const T*>(from), &value, __ATOMIC_ACQUIRE);
+    __atomic_store(static_cast<T*>(to), &value, __ATOMIC_RELEASE);
+    return true;
+  };
+  if (bytes == 4 && both % 4 == 0) return copy(std::uint32_t{});
+  if (bytes == 8 && both % 8 == 0) return copy(std::uint64_t{});
+  return false;
+}
+
 void* offset(void* base, std::size_t bytes) noexcept { return static_cast<std::byte*>(base) + bytes; }
 const void* offset(const void* base, std::size_t bytes) noexcept { return static_cast<const std::byte*>(base) + bytes; }
 
@@ -157,6 +171,7 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
 }
 
 Progress WorkRun::run_copy(const Copy& copy) {
+  if (copy.height == 1 && copy_word(copy.to, copy.from, copy.width)) return Progress::done;
   if (copy.height == 1 && copy.width >= shared_copy) {
     return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
   }
@@ -167,6 +182,10 @@ Progress WorkRun::run_copy(const Copy& copy) {
 }
 
 Progress WorkRun::run_fill(const Fill& fill) {
+  if (fill.height == 1 && fill.width == 1 && fill.element_size == 4) {  // a word, likewise
+    __atomic_store_n(static_cast<std::uint32_t*>(fill.to), fill.value, __ATOMIC_RELEASE);
+    return Progress::done;
+  }
   if (fill.height == 1 && fill.width * fill.element_size >= shared_copy) {
     const bool done = run_parallel(*this, fill.width, copy_piece / fill.element_size, queue_->level(), *continuation_);
     return done ? Progress::done : Progress::pending;

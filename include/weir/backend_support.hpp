@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "weir/export.hpp"
+#include "weir/fwd.hpp"
 
-/// For those who write backends: the environment, the log, and marking host functions.
+/// For those who write backends: the environment, the log, marking host functions, keeping captures whole.
 namespace weir::support {
 
 /// An environment variable, read with secure_getenv: nothing in a process with raised privileges.
@@ -36,5 +37,19 @@ class WEIR_API HostFunctionScope {
  private:
   bool outer_;
 };
+
+/// To be held by a backend around a driver's call that would break every capture on the device (cuCtxSynchronize): captures
+/// that are about to begin, or to draw the device in, wait for its end. Any thread, but one that holds none yet.
+class WEIR_API DeviceWideCall {
+ public:
+  /// Throws `capture_unsupported` while a capture that was begun through Weir is open on `device`.
+  DeviceWideCall(const char* operation, const Device& device);
+  ~DeviceWideCall();
+  DeviceWideCall(const DeviceWideCall&) = delete;
+  DeviceWideCall& operator=(const DeviceWideCall&) = delete;
+};
+
+/// Throws `unsupported`: the graph allocates memory, so there can be no second one of it.
+[[noreturn]] WEIR_API void refuse_second_owner_of_memory(const char* operation, const std::string& object);
 
 }  // namespace weir::support

@@ -57,9 +57,11 @@ class WEIR_API Graph : public RefCounted {
   Topology topology() const;
   /// The graph in Graphviz's language. Feature `graph_debug_dot`.
   std::string debug_dot() const;
-  /// An independent copy. It shares host functions with this one. Feature `graph_clone`.
+  /// An independent copy. It shares host functions with this one. A graph that allocates memory cannot be copied, since its
+  /// nodes hold the addresses: `unsupported`. Feature `graph_clone`.
   GraphPtr clone() const;
-  /// Makes an executable graph. An empty graph is allowed. The graph may be dropped afterwards.
+  /// Makes an executable graph. An empty graph is allowed. The graph may be dropped afterwards. Of a graph that allocates
+  /// memory there can be one executable at a time: `unsupported` while there is another.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
   std::string describe() const;
@@ -86,8 +88,8 @@ class WEIR_API GraphExec : public RefCounted {
   void* native_handle() const noexcept { return handle_; }
 
   /// Enqueues one run of the whole graph on `stream`, which must be of the graph's device (`wrong_device` else).
-  /// On a stream that is capturing, the graph becomes a child node. What a host function of the graph throws comes out of
-  /// `stream`'s next `synchronize`.
+  /// On a stream that is capturing, the graph becomes a child node; one that allocates memory cannot (`unsupported`). What a
+  /// host function of the graph throws comes out of `stream`'s next `synchronize`.
   void launch(Stream& stream);
   /// Does now, on `stream`, what the first launch would have to do before it runs. Feature `graph_upload`.
   void upload(Stream& stream);

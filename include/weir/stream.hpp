@@ -181,7 +181,8 @@ class WEIR_API Stream : public RefCounted {
   /// Goes on capturing into `graph`, behind its leaves; `end_capture` returns that graph. With `end_capture` as the pause,
   /// this pauses and resumes a capture. Feature `capture_into_graph`.
   void resume_capture(const GraphPtr& graph, CaptureMode mode = CaptureMode::thread_local_);
-  /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`. Feature `graph_child_nodes`.
+  /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`, and `unsupported` for a graph
+  /// that allocates memory, of which there can be no copy. Feature `graph_child_nodes`.
   void add_child_graph(const Graph& graph);
   /// Adds a node that runs what `body` captures if the 32-bit value at `condition`, in memory the device can read, is not
   /// zero when the node is reached. `body` is called once, with a stream that captures the node's body.
@@ -205,6 +206,9 @@ class WEIR_API Stream : public RefCounted {
     static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
                   "both sides of a copy must have the same element type");
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
+    static_assert((std::is_lvalue_reference_v<To> || std::is_trivially_destructible_v<To>)&&(
+                      std::is_lvalue_reference_v<From> || std::is_trivially_destructible_v<From>),
+                  "the memory is used after this call has returned: keep what owns it in a variable");
     check_lengths("Stream::copy", to.size(), from.size());
     copy_bytes(to.data(), from.data(), from.size_bytes());
   }

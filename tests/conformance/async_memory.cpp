@@ -312,6 +312,36 @@ TEST_CASE("S37 S48 graph memory: not freed in the capture, it belongs to the gra
   CHECK_WORKS(*s);
 }
 
+TEST_CASE("S37 S38 S48 graph memory: a graph that allocates has no second one: no clone, no child, no second executable") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  std::uint32_t shown = 0;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    const auto memory = c.allocate_async<std::uint32_t>(1);
+    c.fill(memory, 6U);
+    c.copy(weir::Span(&shown, 1), memory);
+  });
+  if (device().supports(Feature::graph_clone)) CHECK_REFUSED(Errc::unsupported, graph->clone());
+  if (device().supports(Feature::graph_child_nodes)) {
+    (void)s->capture([&](Stream& c) { CHECK_REFUSED(Errc::unsupported, c.add_child_graph(*graph)); });
+  }
+  GraphExecPtr exec = graph->instantiate();
+  CHECK_REFUSED(Errc::unsupported, graph->instantiate());
+  if (device().supports(Feature::graph_child_nodes)) {
+    (void)s->capture([&](Stream& c) { CHECK_REFUSED(Errc::unsupported, exec->launch(c)); });
+  }
+  exec->launch(*s);
+  s->synchronize();
+  CHECK(shown == 6);
+  exec.reset();
+  shown = 0;
+  exec = graph->instantiate();
+  exec->launch(*s);
+  s->synchronize();
+  CHECK(shown == 6);
+}
+
 TEST_CASE("S32 S48 graph memory: of a capture that fails harms nothing") {
   const StreamPtr s = device().create_stream();
   if (!needs_async(*s)) return;

@@ -129,14 +129,14 @@ TEST_CASE("S43 copy: to and from pinned memory does not block the host while the
 TEST_CASE("S42 copy: lengths must agree, else it is an error without effect") {
   const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(8);
-  const std::vector<std::uint32_t> longer(9, 7), shorter(7, 7);
+  const std::vector<std::uint32_t> longer(9, 7), shorter(7, 7), none;
   std::vector<std::uint32_t> back(8, 1);
   s->fill(memory, 3U);
   CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, longer));
   CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, shorter));
   CHECK_REFUSED(Errc::length_mismatch, s->copy(std::span(back).first(7), memory));
   CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, memory.subspan(1, 7)));
-  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, std::vector<std::uint32_t>()));
+  CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, none));
   const Refusal refusal = refusal_of([&] { s->copy(memory, longer); });
   CHECK(refusal.says("8"));
   CHECK(refusal.says("9"));
@@ -149,7 +149,8 @@ TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
   const StreamPtr s = device().create_stream();
   if (device().supports(Feature::graph_capture)) {
     const GraphPtr graph = s->capture([](Stream& c) {
-      c.copy(std::vector<int>(), Buffer<int>());
+      std::vector<int> nothing;
+      c.copy(nothing, weir::Span<int>());
       c.copy_bytes(nullptr, nullptr, 0);
       c.copy_2d(nullptr, 0, nullptr, 0, 0, 5);
       c.copy_2d(nullptr, 0, nullptr, 0, 5, 0);
@@ -158,7 +159,8 @@ TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
     CHECK(graph->node_count() == 0);
   }
   std::vector<int> empty;
-  s->copy(device().allocate<int>(0), empty);
+  const auto no_memory = device().allocate<int>(0);
+  s->copy(no_memory, empty);
   s->copy(empty, Span<const int>());
   s->copy_bytes(nullptr, nullptr, 0);
   CHECK(s->is_complete());

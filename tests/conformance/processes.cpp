@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +153,7 @@ int play_memory(const std::string& handle) {
 
 // Makes the device fail, and says what synchronize and a callback make of it.
 int play_fault() {
+  ::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would make an exit of it
   const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p) { *p = 1; }")->kernel("k");
   const StreamPtr s = device().create_stream();
   auto* const nowhere = reinterpret_cast<unsigned*>(std::uintptr_t{64});
@@ -197,7 +199,8 @@ int play_exit() {
   kept.streams = {device().create_stream(), device().create_stream({.blocking = true}), device().default_stream()};
   kept.pool = std::make_unique<weir::StreamPool>(device());
   kept.lease = std::make_unique<weir::StreamLease>(kept.pool->lease());
-  kept.memory = {device().allocate<int>(1000), device().allocate<int>(1000, MemoryKind::pinned)};
+  for (std::size_t i = 0; i < kept.streams.size(); ++i) kept.memory.push_back(device().allocate<int>(1000));
+  kept.memory.push_back(device().allocate<int>(1000, MemoryKind::pinned));
   Stream& s = *kept.streams.front();
   if (device().supports(Feature::async_allocation)) kept.memory.push_back(s.allocate_async<int>(1000));
   if (device().supports(Feature::runtime_compilation)) kept.module = device().compile("extern \"C\" __global__ void k() {}");
@@ -209,7 +212,7 @@ int play_exit() {
     kept.exec->launch(s);
   }
   for (int i = 0; i < 50; ++i) {
-    for (const StreamPtr& stream : kept.streams) stream->fill(kept.memory.front(), i);
+    for (std::size_t j = 0; j < kept.streams.size(); ++j) kept.streams[j]->fill(kept.memory[j], i);
     kept.events.push_back(s.record());
   }
   if (device().supports(Feature::host_functions)) s.launch_host_function([] {});

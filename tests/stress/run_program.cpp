@@ -120,7 +120,9 @@ class Run {
     const weir::GraphPtr graph = origin.capture([&](Stream&) {
       for (const Item& inner : item.body) perform(inner);
     });
-    const weir::GraphExecPtr exec = item.number == 2 ? graph->clone()->instantiate() : graph->instantiate();
+    // A graph that allocates has no copies.
+    const bool clone = item.number == 2 && graph->topology().count(weir::NodeKind::allocate) == 0;
+    const weir::GraphExecPtr exec = clone ? graph->clone()->instantiate() : graph->instantiate();
     for (std::uint32_t n = 0; n < item.number; ++n) exec->launch(origin);
   }
 
