@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds, and runs every test: test.sh [--sanitize] [--require=BACKEND]…
+# Sets up, builds, and runs every test: test.sh [--quick] [--require=BACKEND]…
 #
-#   --sanitize         build and test with the address, undefined-behaviour and thread sanitizers, too
+#   --quick            leave out the builds with the address, undefined-behaviour and thread sanitizers
 #   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip
 #
 # Ends with "N passed, N failed"; the exit status is 0 if none failed.
@@ -10,14 +10,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-sanitize=false
+sanitize=true
 required=()
 for argument in "$@"; do
   case $argument in
-    --sanitize) sanitize=true ;;
+    --quick) sanitize=false ;;
     --require=?*) required+=("${argument#--require=}") ;;
     *)
-      printf 'test.sh: unknown option %s; there are --sanitize and --require=BACKEND\n' "$argument" >&2
+      printf 'test.sh: unknown option %s; there are --quick and --require=BACKEND\n' "$argument" >&2
       exit 2
       ;;
   esac

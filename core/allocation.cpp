@@ -24,7 +24,8 @@ std::string_view to_string(MemoryKind kind) noexcept {
   return "unknown";
 }
 
-/// Spent `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed.
+/// Spent `Allocation` objects, so that stream-ordered allocation does not allocate on the host. Never destroyed. Each thread
+/// keeps one of its own: a thread that allocates and frees by turns takes no lock.
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
@@ -33,26 +34,57 @@ class AllocationPool {
   }
 
   AllocationPtr take() {
+    if (Allocation* const object = std::exchange(own.object, nullptr)) return AllocationPtr::first(object);
     {
       std::lock_guard lock(mutex_);
       if (Allocation* const object = free_) {
         free_ = object->next_free_;
-        return AllocationPtr(object);
+        return AllocationPtr::first(object);
       }
     }
     return AllocationPtr(new Allocation);
   }
 
   void give_back(Allocation* object) noexcept {
+    if (own.object == nullptr && !own.gone) {
+      own.object = object;
+      if (!own.returned_at_end) [[unlikely]] return_at_end();
+      return;
+    }
+    share(object);
+  }
+
+ private:
+  // Of a type without a destructor, so that it is there for the destructors of other thread-local objects.
+  struct Own {
+    Allocation* object = nullptr;
+    bool returned_at_end = false;
+    bool gone = false;
+  };
+  static thread_local Own own;
+
+  static void return_at_end() noexcept {
+    struct AtEnd {
+      ~AtEnd() {
+        own.gone = true;
+        if (own.object != nullptr) instance().share(std::exchange(own.object, nullptr));
+      }
+    };
+    thread_local AtEnd at_end;
+    own.returned_at_end = true;
+  }
+
+  void share(Allocation* object) noexcept {
     std::lock_guard lock(mutex_);
     object->next_free_ = free_;
     free_ = object;
   }
 
- private:
   std::mutex mutex_;
   Allocation* free_ = nullptr;
 };
+
+thread_local AllocationPool::Own AllocationPool::own;
 
 // --- Freeing ----------------------------------------------------------------------------------------------------------
 
@@ -81,13 +113,12 @@ void Allocation::dispose() noexcept {
       support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
     }
   }
-  Stream* const stream = std::exchange(stream_, nullptr);
+  stream_ = nullptr;
   data_ = nullptr;
   size_ = 0;
   capture_id_ = 0;
   foreign_ = false;
   AllocationPool::instance().give_back(this);
-  if (stream != nullptr) stream->release();
 }
 
 void Stream::deallocate_async(const Allocation& allocation) noexcept {
@@ -102,7 +133,7 @@ void Stream::deallocate_async(const Allocation& allocation) noexcept {
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }
-  live_allocations_.fetch_sub(1, std::memory_order_acq_rel);
+  if (live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == (orphaned | 1)) end_life();
 }
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
@@ -131,7 +162,6 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
   allocation->stream_ = this;
-  retain();
   live_allocations_.fetch_add(1, std::memory_order_relaxed);
   return allocation;
 }

@@ -197,6 +197,7 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
 MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   enter("Device::create_memory_pool");
   require("Device::create_memory_pool", Feature::memory_pools);
+  if (options.max_size != 0) require("Device::create_memory_pool", Feature::memory_pool_max_size);
   detail::check_unsafe_call("Device::create_memory_pool", *this, *this);
   return do_create_memory_pool(options);
 }

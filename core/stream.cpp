@@ -44,6 +44,12 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
 Stream::~Stream() = default;
 
 void Stream::dispose() noexcept {
+  // Stream-ordered memory needs the stream: the last of it ends the stream then.
+  if (live_allocations_.fetch_or(orphaned, std::memory_order_acq_rel) != 0) return;
+  end_life();
+}
+
+void Stream::end_life() noexcept {
   try {
     if (!is_closed()) {
       begin_closing();
@@ -398,7 +404,7 @@ void Stream::wait(Stream& other) {
   enter(operation);
   other.enter(operation);
   check_same_backend(operation, *other.device_);
-  if (compare(other) == 0) return;
+  if (handle_ == other.handle_ && compare(other) == 0) return;
   if (captures_matter() || other.captures_matter()) {
     const CaptureInfo mine = usable_capture(operation);
     const CaptureInfo theirs = other.usable_capture(operation);

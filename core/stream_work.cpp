@@ -100,22 +100,26 @@ void Stream::fill_2d_checked(const char* operation, void* destination, std::size
 // --- Memory operations ------------------------------------------------------------------------------------------------
 
 void Stream::check_address(const char* operation, const MemoryOperation& op) const {
-  if (op.kind == MemoryOperation::Kind::flush_remote_writes) {
-    require(operation, Feature::wait_value_flush);
+  // A batch asks for each of its operations: what is there costs a bit test and no call.
+  const auto need = [&](Feature feature) {
+    if (!device_->supports(feature)) [[unlikely]] require(operation, feature);
+  };
+  const bool wide = op.is_64();
+  if (op.is_write()) [[likely]] {
+    need(wide ? Feature::write_value_64 : Feature::write_value_32);
+  } else if (op.is_wait()) {
+    need(wide ? Feature::wait_value_64 : Feature::wait_value_32);
+    if (op.condition == WaitCondition::geq) need(Feature::wait_value_geq);
+    if (op.condition == WaitCondition::bit_nor) need(Feature::wait_value_nor);
+    if (op.remote_writes == RemoteWrites::flush) need(Feature::wait_value_flush);
+  } else {
+    need(Feature::wait_value_flush);
     return;
   }
-  if (op.is_wait()) {
-    require(operation, op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32);
-    if (op.condition == WaitCondition::geq) require(operation, Feature::wait_value_geq);
-    if (op.condition == WaitCondition::bit_nor) require(operation, Feature::wait_value_nor);
-    if (op.remote_writes == RemoteWrites::flush) require(operation, Feature::wait_value_flush);
-  } else {
-    require(operation, op.is_64() ? Feature::write_value_64 : Feature::write_value_32);
-  }
-  if (op.address == nullptr || !aligned(op.address, op.is_64() ? 8 : 4)) {
+  if (op.address == nullptr || !aligned(op.address, wide ? 8 : 4)) [[unlikely]] {
     throw Error(Errc::invalid_argument, operation, describe(),
                 op.address == nullptr ? "the address is null"
-                                      : "the address is not aligned to the value, " + std::string(op.is_64() ? "8" : "4") + " bytes");
+                                      : "the address is not aligned to the value, " + std::string(wide ? "8" : "4") + " bytes");
   }
 }
 

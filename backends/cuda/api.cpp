@@ -247,12 +247,9 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device.device;
-  // The member has this name since 12.2; before, its bytes were reserved, and drivers that know no limit want them to be 0.
-#if CUDA_VERSION >= 12020
-  properties.maxSize = driver_version_ >= 12020 ? max_size : 0;
-#else
-  (void)max_size;
-#endif
+  // `maxSize`: carved, in 12.2, from the beginning of what is reserved in older headers. 0 where it is not known.
+  constexpr std::size_t place = offsetof(CUmemPoolProps, win32SecurityAttributes) + sizeof(void*);
+  std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
 }
 

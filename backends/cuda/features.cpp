@@ -179,6 +179,12 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                                 WEIR_HAS(MemFreeAsync, cuMemFreeAsync, 11020)};
   rules.decide(Feature::async_allocation, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   rules.decide(Feature::memory_pools, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  if (driver_version_ < 12020) {  // which expects zeros where the limit is
+    features.absent(Feature::memory_pool_max_size, "the driver is for CUDA " + Rules::text(driver_version_) +
+                                                       "; pools have a largest size from CUDA 12.2 on");
+  } else {
+    rules.decide(Feature::memory_pool_max_size, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  }
   rules.decide(Feature::graph_memory_nodes, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   rules.decide(Feature::managed_memory, {}, WEIR_WHEN(MANAGED_MEMORY));
   rules.decide(Feature::managed_attach, {}, WEIR_WHEN(MANAGED_MEMORY));

@@ -113,7 +113,7 @@ class EventPool {
         throw;
       }
     }
-    return EventPtr(event);
+    return EventPtr::first(event);
   }
 
   void give_back(GpuEvent<Api>& event) noexcept { lists_[index(event.options())].give_back(&event); }

@@ -24,9 +24,10 @@ void GraphErrors::Slot::run(void* slot) noexcept {
 void GraphErrors::launching(const Ptr<HostErrors>& stream) {
   std::lock_guard lock(mutex_);
   if (runs_.empty() || runs_.back().stream != stream) {
-    if (runs_.size() >= forget_at_) {
+    if (runs_.size() == runs_.capacity()) {
       forget_finished();
-      forget_at_ = std::max<std::size_t>(16, runs_.size() * 2);
+      // Grows only where more launches are under way than ever before, and never so little that it is full again at once.
+      if (runs_.size() >= runs_.capacity() / 4 * 3) runs_.reserve(std::max<std::size_t>(256, runs_.capacity() * 2));
     }
     runs_.push_back({launches_, stream});
   }

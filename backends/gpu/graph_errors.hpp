@@ -56,7 +56,6 @@ class GraphErrors final : public RefCounted {
   mutable std::mutex mutex_;
   std::vector<Run> runs_;
   std::uint64_t launches_ = 0;
-  std::size_t forget_at_ = 16;
 };
 
 }  // namespace weir::gpu

@@ -86,9 +86,7 @@ void* HostCalls::put(HostFunction&& function) {
       if (slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
         slot.function = std::move(function);
         // The driver's thread wrote to the next place last: fetched now, it is here when it is needed.
-        const Slot& following = ring->slots[(place + 1) & ring->mask];
-        __builtin_prefetch(&following.function, 1);
-        __builtin_prefetch(&following.busy, 1);
+        __builtin_prefetch(&ring->slots[(place + 1) & ring->mask].busy, 1);
         return &slot;
       }
     }

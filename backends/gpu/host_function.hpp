@@ -55,10 +55,11 @@ class HostCalls {
   FreeListHook pool_hook;
 
  private:
+  // What a function with few captures needs lies on one cache line.
   struct alignas(64) Slot {
-    HostFunction function;
-    HostCalls* owner = nullptr;
     std::atomic<std::uint32_t> busy{0};
+    HostCalls* owner = nullptr;
+    HostFunction function;
   };
   struct Ring {
     Ring(HostCalls* owner, std::uint32_t size, Ring* before);

@@ -262,12 +262,9 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device.ordinal;
-  if (max_size != 0) {
-    // The member was carved from what is reserved in 5.2's headers, at its beginning, in 6.3.
-    if (release_ < 603) return hipErrorNotSupported;
-    constexpr std::size_t reserved = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
-    std::memcpy(reinterpret_cast<std::byte*>(&properties) + reserved, &max_size, sizeof(max_size));
-  }
+  // `maxSize`: carved, in 6.3, from the beginning of what is reserved in 5.2's headers. 0 where it is not known.
+  constexpr std::size_t place = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
+  std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
 }
 

@@ -197,6 +197,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
        {&MemPoolCreate, &MemPoolDestroy, &MemPoolTrimTo, &MemPoolGetAttribute, &MemPoolSetAttribute, &MemPoolSetAccess,
         &MallocFromPoolAsync, &DeviceGetDefaultMemPool},
        pools);
+  rule(Feature::memory_pool_max_size, {&MemPoolCreate}, pools);
   const Attribute managed{attribute_managed_memory, "hipDeviceAttributeManagedMemory"};
   const Attribute concurrent{attribute_concurrent_managed_access, "hipDeviceAttributeConcurrentManagedAccess"};
   rule(Feature::managed_memory, {&MallocManaged}, managed);

@@ -32,6 +32,10 @@ constexpr FeatureQuirk features[] = {
      "memory that a graph allocates and does not free is unmapped with the executable before HIP 7.14; ROCm 7.14 keeps it",
      "changelog 7.14"},
 
+    {Feature::memory_pool_max_size, {0, 603}, Effect::absent,
+     "hipMemPoolProps has no largest size before HIP 6.3; ROCm 6.3 has it",
+     "hipMemPoolProps of 5.2 and 6.3: maxSize was carved from what is reserved"},
+
     {Feature::graph_upload, {0, 0}, Effect::emulated,
      "hipGraphUpload only looks at its arguments; the first launch does the work",
      "read: hip_graph.cpp up to 6.2"},

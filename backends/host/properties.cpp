@@ -73,7 +73,8 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
         Feature::graph_clone, Feature::graph_memory_nodes, Feature::graph_child_nodes, Feature::graph_conditional_nodes,
         Feature::external_events, Feature::write_value_32, Feature::write_value_64, Feature::wait_value_32,
         Feature::wait_value_64, Feature::wait_value_geq, Feature::wait_value_nor, Feature::wait_value_flush,
-        Feature::batch_memory_operations, Feature::async_allocation, Feature::memory_pools, Feature::managed_memory,
+        Feature::batch_memory_operations, Feature::async_allocation, Feature::memory_pools, Feature::memory_pool_max_size,
+        Feature::managed_memory,
         Feature::concurrent_managed_access, Feature::managed_attach, Feature::managed_prefetch, Feature::host_registration,
         Feature::peer_access, Feature::modules, Feature::cross_device_capture}) {
     t.native(feature);

@@ -186,6 +186,14 @@ class Operations {
       check(api_.StreamEndCapture(raw_stream_, &graph), "end");
       return graph;
     };
+    add(c, "capture of nothing", [this] { (void)stream_->capture([](Stream&) {}); },
+        [this] {
+          check(api_.StreamBeginCapture(raw_stream_, Api::capture_mode(CaptureMode::thread_local_)), "begin");
+          typename Api::GraphHandle graph = nullptr;
+          check(api_.StreamEndCapture(raw_stream_, &graph), "end");
+          check(api_.GraphDestroy(graph), "destroy");
+        },
+        {}, 100);
     add(c, "capture of 100 kernels", [capture] { (void)capture(); },
         [this, raw_capture] { check(api_.GraphDestroy(raw_capture()), "destroy"); }, {}, 20);
     graph_ = capture();

@@ -127,7 +127,7 @@ struct MemoryInfo {
 
 /// How a pool is made.
 struct MemoryPoolOptions {
-  std::size_t max_size = 0;            ///< bytes the pool may hold at most; 0: the device's limit
+  std::size_t max_size = 0;            ///< bytes the pool may hold at most (feature `memory_pool_max_size`); 0: no such limit
   std::size_t release_threshold = 0;   ///< bytes kept when the pool synchronizes; more goes back to the system
 };
 

@@ -31,15 +31,16 @@ class WEIR_API RefCounted {
   RefCounted& operator=(const RefCounted&) = delete;
 
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// The same for an object that nobody owns or looks at yet: a new one, or one from a pool.
+  void retain_first() const noexcept { references_.store(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) last_release();
-  }
-  /// Becomes an owner unless the last one is gone already: for lists that do not own what they list.
-  bool try_retain() const noexcept {
-    std::uint32_t count = references_.load(std::memory_order_relaxed);
-    while (count != 0 && !references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
+    // Only an owner can make another one, so that the only owner need not ask the other processors.
+    if (references_.load(std::memory_order_acquire) == 1) {
+      references_.store(0, std::memory_order_relaxed);
+      last_release();
+    } else if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      last_release();
     }
-    return count != 0;
   }
   /// The number of owners at some moment during the call: for tests and for asking "is it mine alone?".
   std::uint32_t use_count() const noexcept { return references_.load(std::memory_order_acquire); }
@@ -97,6 +98,11 @@ class Ptr {
   void swap(Ptr& other) noexcept { std::swap(object_, other.object_); }
   /// Gives the reference out of the pointer's hands: the caller must `release()` it, or `Ptr::attach` it again.
   T* detach() noexcept { return std::exchange(object_, nullptr); }
+  /// Becomes the first owner of `object`: see `RefCounted::retain_first`.
+  static Ptr first(T* object) noexcept {
+    object->retain_first();
+    return attach(object);
+  }
   /// Takes over a reference that the caller holds already.
   static Ptr attach(T* object) noexcept {
     Ptr p;

@@ -314,6 +314,7 @@ class WEIR_API Stream : public RefCounted {
   ~Stream() override;
   /// Closes the stream if that was not done, without throwing, and deletes it.
   void dispose() noexcept override;
+  void end_life() noexcept;
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_; }
@@ -439,7 +440,9 @@ class WEIR_API Stream : public RefCounted {
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
-  std::atomic<std::uint32_t> live_allocations_{0};  // stream-ordered memory that will be freed here
+  // Stream-ordered memory that will be freed here; and, once the stream has no owner any more, that bit.
+  static constexpr std::uint32_t orphaned = 1U << 31U;
+  std::atomic<std::uint32_t> live_allocations_{0};
   StreamKind kind_;
   bool closing_postponed_ = false;
   bool began_capture_ = false;

@@ -191,8 +191,11 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
   s->synchronize();
   CHECK(pool->used_bytes() == 0);
   pool->set_release_threshold(0);
-  pool->trim_to(0);
-  CHECK(pool->reserved_bytes() == 0);
+  // A driver may learn only later that the memory is free.
+  CHECK(eventually([&] {
+    pool->trim_to(0);
+    return pool->reserved_bytes() == 0;
+  }));
   const weir::MemoryPoolPtr own = device().default_memory_pool();
   REQUIRE(own);
   CHECK(&own->device() == &device());
@@ -219,8 +222,12 @@ TEST_CASE("S48 pool: dropped before the memory that came from it") {
 
 TEST_CASE("S48 pool: no larger than it may be") {
   const StreamPtr s = device().create_stream();
-  if (!needs_async(*s) || !needs_pools(*s)) return;
+  if (!needs_async(*s)) return;
   constexpr std::size_t limit = std::size_t{64} << 20U;
+  if (!needs(*s, {Feature::memory_pools, Feature::memory_pool_max_size},
+             [] { (void)device().create_memory_pool({.max_size = limit}); })) {
+    return;
+  }
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.max_size = limit});
   const auto small = s->allocate_async<std::byte>(limit / 4, pool.get());
   CHECK(small.data() != nullptr);

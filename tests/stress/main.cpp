@@ -23,6 +23,7 @@ stress::Shape fit_to(const weir::Device& device, stress::Shape shape) {
                             (!shape.graphs || device.supports(Feature::memory_operations_in_capture));
   shape.allocations = device.supports(Feature::async_allocation) &&
                       (!shape.graphs || device.supports(Feature::graph_memory_nodes));
+  shape.early_waits = device.backend().name() == "host";
   // Threads wait for each other by flags in memory.
   if (!shape.memory_operations) shape.threads = 1;
   return shape;

@@ -66,6 +66,8 @@ struct Shape {
   bool kernels = true;
   bool memory_operations = true;
   bool allocations = true;
+  /// Threads enqueue waits before what ends them. Streams that share a hardware queue could wait for each other then.
+  bool early_waits = true;
 };
 
 struct Program {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "program.hpp"
 #include "weir/weir.hpp"
@@ -28,7 +30,8 @@ class Run {
       : program_(program),
         device_(weir::default_device()),
         cells_(device_.allocate<std::uint32_t>(program.shape.cells, weir::MemoryKind::pinned)),
-        flags_(device_.allocate<std::uint32_t>(program.shape.slots, weir::MemoryKind::pinned)) {
+        flags_(device_.allocate<std::uint32_t>(program.shape.slots, weir::MemoryKind::pinned)),
+        raised_(program.shape.slots) {
     for (std::uint32_t i = 0; i < program.shape.cells; ++i) cells_.host()[i] = program.start[i];
     for (std::uint32_t& flag : flags_.host()) flag = flag_start;
     if (program.shape.kernels) kernel_ = device_.compile(kernel_source)->kernel("multiply_add");
@@ -65,8 +68,16 @@ class Run {
     StreamPtr& stream = streams_[item.slot];
     switch (item.kind) {
       case Item::Kind::step: perform(item.step, *stream); break;
-      case Item::Kind::raise_flag: stream->write_value(flags_.data() + item.slot, flag_start + item.number); break;
-      case Item::Kind::await_flag: stream->wait_value(flags_.data() + item.other, flag_start + item.number); break;
+      case Item::Kind::raise_flag:
+        stream->write_value(flags_.data() + item.slot, flag_start + item.number);
+        raised_[item.slot].store(item.number, std::memory_order_release);
+        break;
+      case Item::Kind::await_flag:
+        while (!program_.shape.early_waits && raised_[item.other].load(std::memory_order_acquire) < item.number) {
+          std::this_thread::yield();
+        }
+        stream->wait_value(flags_.data() + item.other, flag_start + item.number);
+        break;
       case Item::Kind::follow: follow(*stream, *streams_[item.other], item.order); break;
       case Item::Kind::synchronize: stream->synchronize(); break;
       case Item::Kind::replace: replace(stream); break;
@@ -130,6 +141,7 @@ class Run {
   Device& device_;
   weir::Buffer<std::uint32_t> cells_;
   weir::Buffer<std::uint32_t> flags_;
+  std::vector<std::atomic<std::uint32_t>> raised_;  // by slot, the last number whose write is enqueued
   weir::KernelPtr kernel_;
   std::vector<StreamPtr> streams_;
 };
