@@ -27,10 +27,24 @@ function(weir_configure_target target)
   endif()
 endfunction()
 
+# Lets calls within a library be direct or vanish: what the checks of each operation cost is a matter of such calls.
+# A sanitizer's build keeps the functions apart, for its reports' sake.
+function(weir_optimize_library target)
+  if(WEIR_SANITIZE)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND WEIR_LTO AND WEIR_LTO_WORKS)
+    set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+endfunction()
+
 # weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree.
 function(weir_add_plugin name)
   add_library(weir_${name} MODULE ${ARGN})
   weir_configure_target(weir_${name})
+  weir_optimize_library(weir_${name})
   target_link_libraries(weir_${name} PRIVATE weir)
   target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_options(weir_${name} PRIVATE -Wl,--no-undefined)

@@ -61,7 +61,8 @@ class AllocationPool {
     bool returned_at_end = false;
     bool gone = false;
   };
-  static thread_local Own own;
+  // In the initial-exec model, like ThreadState.
+  static thread_local Own own __attribute__((tls_model("initial-exec")));
 
   static void return_at_end() noexcept {
     struct AtEnd {

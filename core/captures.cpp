@@ -80,8 +80,9 @@ Captures& Captures::instance() noexcept {
   return *captures;
 }
 
-void Captures::opened(const OpenCapture& capture) {
+void Captures::opened(const OpenCapture& capture, bool blocking) {
   std::lock_guard lock(mutex_);
+  members_.push_back({&capture.device->backend(), capture.id, capture.device, blocking});
   open_.push_back(capture);
   count_open();
 }
@@ -89,11 +90,10 @@ void Captures::opened(const OpenCapture& capture) {
 void Captures::closed(const OpenCapture& capture) noexcept {
   {
     std::lock_guard lock(mutex_);
-    const auto same = [&](const OpenCapture& c) {
-      return c.device == capture.device && c.origin == capture.origin &&
-             c.origin_thread_stream == capture.origin_thread_stream;
-    };
-    open_.erase(std::remove_if(open_.begin(), open_.end(), same), open_.end());
+    std::erase_if(open_, [&](const OpenCapture& c) {
+      return c.device == capture.device && c.origin == capture.origin && c.origin_thread_stream == capture.origin_thread_stream;
+    });
+    std::erase_if(members_, [&](const Member& m) { return m.backend == &capture.device->backend() && m.capture == capture.id; });
     count_open();
     if (open_captures.load(std::memory_order_relaxed) != 0) return;
   }
@@ -128,19 +128,21 @@ std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& back
 void Captures::joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking) {
   {
     std::lock_guard lock(mutex_);
-    for (OpenCapture& c : open_) {
-      if (&c.device->backend() == &backend && c.id == id) c.members.push_back({&device, blocking});
-    }
+    const bool open = std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
+      return &c.device->backend() == &backend && c.id == id;
+    });
+    if (!open) return;
+    members_.push_back({&backend, id, &device, blocking});
   }
   wait_for_holds();
 }
 
 bool Captures::any_blocking(const Device& device) const {
-  return any_member([&](const OpenCapture::Member& m) { return m.blocking && m.device == &device; });
+  return any_member([&](const Member& m) { return m.blocking && m.device == &device; });
 }
 
 bool Captures::any_on(const Device& device) const {
-  return any_member([&](const OpenCapture::Member& m) { return m.device == &device; });
+  return any_member([&](const Member& m) { return m.device == &device; });
 }
 
 bool Captures::any_opening() const {
@@ -151,9 +153,7 @@ bool Captures::any_opening() const {
 template <class Wanted>
 bool Captures::any_member(Wanted&& wanted) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
-    return std::any_of(c.members.begin(), c.members.end(), wanted);
-  });
+  return std::any_of(members_.begin(), members_.end(), wanted);
 }
 
 void throw_device_captures(const char* operation, const Device& device) {

@@ -20,12 +20,6 @@ struct OpenCapture {
   std::uint64_t id = 0;
   std::uint64_t thread = 0;    ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
-  /// The devices of its streams, and whether the legacy default stream is ordered against one of them there.
-  struct Member {
-    const Device* device;
-    bool blocking;
-  };
-  std::vector<Member> members;
 };
 
 /// How many are open. While it is 0, which is nearly always, no stream pays for the guards.
@@ -35,15 +29,15 @@ class Captures {
  public:
   static Captures& instance() noexcept;
 
-  /// Notes the capture that a `CaptureOpening` announced.
-  void opened(const OpenCapture& capture);
+  /// Notes the capture that a `CaptureOpening` announced. `blocking`: as of `joined`.
+  void opened(const OpenCapture& capture, bool blocking);
   /// Ends what was put off while captures were open, if this was the last.
   void closed(const OpenCapture& capture) noexcept;
   std::optional<OpenCapture> find_origin(const Device& device, void* origin, std::uint64_t origin_thread_stream) const;
   bool is_open(const Backend& backend, std::uint64_t id) const;
   /// A capture that forbids the calling thread to make unsafe calls of that backend.
   std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const;
-  /// Notes that a stream was drawn into a capture.
+  /// Notes that a stream was drawn into a capture. `blocking`: whether the legacy default stream is ordered against it.
   void joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking);
   /// A capture with a blocking stream of `device`.
   bool any_blocking(const Device& device) const;
@@ -59,8 +53,16 @@ class Captures {
   template <class Wanted>
   bool any_member(Wanted&& wanted) const;
 
+  /// A stream that is in a capture.
+  struct Member {
+    const Backend* backend;
+    std::uint64_t capture;
+    const Device* device;
+    bool blocking;
+  };
   mutable std::mutex mutex_;
   std::vector<OpenCapture> open_;
+  std::vector<Member> members_;
   std::uint32_t opening_ = 0;
 };
 

@@ -82,8 +82,10 @@ void DisposalQueue::after_host_function(RefCounted* object) noexcept {
 void DisposalQueue::after_captures(RefCounted* object) noexcept {
   {
     std::lock_guard lock(mutex_);
-    // The last capture may have ended since the caller looked; then nobody would come for the object.
-    if (detail::open_captures.load(std::memory_order_acquire) != 0) {
+    // The last capture may have ended since the caller looked, and then nobody would come for the object: either its end sees
+    // the mark, or this sees its end.
+    any_from_captures_.store(true, std::memory_order_seq_cst);
+    if (detail::open_captures.load(std::memory_order_seq_cst) != 0) {
       object->next_deferred_ = from_captures_;
       from_captures_ = object;
       return;
@@ -93,10 +95,12 @@ void DisposalQueue::after_captures(RefCounted* object) noexcept {
 }
 
 void DisposalQueue::captures_ended() noexcept {
+  if (!any_from_captures_.load(std::memory_order_seq_cst)) return;
   RefCounted* list = nullptr;
   {
     std::lock_guard lock(mutex_);
     list = std::exchange(from_captures_, nullptr);
+    any_from_captures_.store(false, std::memory_order_relaxed);
   }
   dispose_all(list);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -29,6 +30,7 @@ class DisposalQueue {
   std::condition_variable wake_;
   RefCounted* from_host_functions_ = nullptr;
   RefCounted* from_captures_ = nullptr;
+  std::atomic<bool> any_from_captures_{false};
   bool running_ = false;
 };
 

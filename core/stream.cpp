@@ -306,6 +306,11 @@ EventPtr Stream::record(const EventOptions& options) {
 void Stream::record(Event& event) {
   enter("Stream::record");
   check_recordable("Stream::record", event);
+  if (!captures_matter()) [[likely]] {
+    do_record(event, false);
+    event.record_state_.store(Event::recorded, std::memory_order_release);
+    return;
+  }
   const CaptureInfo info = usable_capture("Stream::record");
   do_record(event, false);
   if (info.status == CaptureStatus::active) {

@@ -15,6 +15,7 @@ void Stream::check_can_begin(const char* operation) const {
                 "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
                 "create_stream");
   }
+  if (!captures_matter()) return;
   const CaptureStatus status = do_capture_info(false).status;
   if (status == CaptureStatus::active) {
     throw Error(Errc::already_capturing, operation, describe(), "the stream is capturing already; that capture goes on");
@@ -30,8 +31,8 @@ void Stream::capture_began(const char* operation, CaptureMode mode) {
                                          .origin_thread_stream = thread_,
                                          .id = info.id,
                                          .thread = detail::this_thread(),
-                                         .mode = mode,
-                                         .members = {{device_, !do_is_non_blocking()}}});
+                                         .mode = mode},
+                                        !do_is_non_blocking());
     began_capture_ = true;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string(operation) + ": the capture is dropped: " + e.what());

@@ -99,34 +99,49 @@ void Stream::fill_2d_checked(const char* operation, void* destination, std::size
 
 // --- Memory operations ------------------------------------------------------------------------------------------------
 
-void Stream::check_address(const char* operation, const MemoryOperation& op) const {
-  // A batch asks for each of its operations: what is there costs a bit test and no call.
-  const auto need = [&](Feature feature) {
-    if (!device_->supports(feature)) [[unlikely]] require(operation, feature);
-  };
+namespace {
+
+bool well_placed(const MemoryOperation& op) noexcept { return op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4); }
+
+/// Whether nothing is wrong with a memory operation. A batch asks this of each of its operations.
+inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
+  switch (op.kind) {
+    case MemoryOperation::Kind::write_32: return device.supports(Feature::write_value_32) && well_placed(op);
+    case MemoryOperation::Kind::write_64: return device.supports(Feature::write_value_64) && well_placed(op);
+    case MemoryOperation::Kind::flush_remote_writes: return device.supports(Feature::wait_value_flush);
+    case MemoryOperation::Kind::wait_32:
+    case MemoryOperation::Kind::wait_64: break;
+  }
+  return device.supports(op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32) &&
+         (op.condition != WaitCondition::geq || device.supports(Feature::wait_value_geq)) &&
+         (op.condition != WaitCondition::bit_nor || device.supports(Feature::wait_value_nor)) &&
+         (op.remote_writes != RemoteWrites::flush || device.supports(Feature::wait_value_flush)) && well_placed(op);
+}
+
+}  // namespace
+
+/// Throws what is wrong with an operation that is not usable.
+void Stream::refuse_memory_operation(const char* operation, const MemoryOperation& op) const {
   const bool wide = op.is_64();
-  if (op.is_write()) [[likely]] {
-    need(wide ? Feature::write_value_64 : Feature::write_value_32);
+  if (op.is_write()) {
+    require(operation, wide ? Feature::write_value_64 : Feature::write_value_32);
   } else if (op.is_wait()) {
-    need(wide ? Feature::wait_value_64 : Feature::wait_value_32);
-    if (op.condition == WaitCondition::geq) need(Feature::wait_value_geq);
-    if (op.condition == WaitCondition::bit_nor) need(Feature::wait_value_nor);
-    if (op.remote_writes == RemoteWrites::flush) need(Feature::wait_value_flush);
+    require(operation, wide ? Feature::wait_value_64 : Feature::wait_value_32);
+    if (op.condition == WaitCondition::geq) require(operation, Feature::wait_value_geq);
+    if (op.condition == WaitCondition::bit_nor) require(operation, Feature::wait_value_nor);
+    if (op.remote_writes == RemoteWrites::flush) require(operation, Feature::wait_value_flush);
   } else {
-    need(Feature::wait_value_flush);
-    return;
+    require(operation, Feature::wait_value_flush);
   }
-  if (op.address == nullptr || !aligned(op.address, wide ? 8 : 4)) [[unlikely]] {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                op.address == nullptr ? "the address is null"
-                                      : "the address is not aligned to the value, " + std::string(wide ? "8" : "4") + " bytes");
-  }
+  throw Error(Errc::invalid_argument, operation, describe(),
+              op.address == nullptr ? "the address is null"
+                                    : "the address is not aligned to the value, " + std::string(wide ? "8" : "4") + " bytes");
 }
 
 void Stream::memory_operation(const MemoryOperation& op) {
   const char* const operation = op.is_wait() ? "Stream::wait_value" : "Stream::write_value";
   enter(operation);
-  check_address(operation, op);
+  if (!is_usable(*device_, op)) [[unlikely]] refuse_memory_operation(operation, op);
   check_memory_in_capture(operation);
   do_memory_operation(op);
 }
@@ -135,7 +150,9 @@ void Stream::batch(std::span<const MemoryOperation> operations) {
   const char* const operation = "Stream::batch";
   enter(operation);
   require(operation, Feature::batch_memory_operations);
-  for (const MemoryOperation& op : operations) check_address(operation, op);
+  for (const MemoryOperation& op : operations) {
+    if (!is_usable(*device_, op)) [[unlikely]] refuse_memory_operation(operation, op);
+  }
   if (operations.empty()) return;
   check_memory_in_capture(operation);
   do_batch(operations);

@@ -58,8 +58,17 @@ int Api::device_of(StreamHandle stream) const noexcept {
 
 namespace {
 
-SynchronizationPolicy from_native(CUsynchronizationPolicy policy) {
-  switch (policy) {
+/// What the driver wrote, which need not be a value of the enumeration: it says -1 where no policy was set.
+template <class E>
+int number(const E& written) {
+  int value = 0;
+  static_assert(sizeof(E) == sizeof(value));
+  std::memcpy(&value, &written, sizeof(value));
+  return value;
+}
+
+SynchronizationPolicy from_native(const CUsynchronizationPolicy& policy) {
+  switch (number(policy)) {
     case CU_SYNC_POLICY_SPIN: return SynchronizationPolicy::spin;
     case CU_SYNC_POLICY_YIELD: return SynchronizationPolicy::yield;
     case CU_SYNC_POLICY_BLOCKING_SYNC: return SynchronizationPolicy::block;
@@ -77,8 +86,8 @@ CUsynchronizationPolicy to_native(SynchronizationPolicy policy) {
   return CU_SYNC_POLICY_AUTO;
 }
 
-AccessProperty from_native(CUaccessProperty property) {
-  switch (property) {
+AccessProperty from_native(const CUaccessProperty& property) {
+  switch (number(property)) {
     case CU_ACCESS_PROPERTY_STREAMING: return AccessProperty::streaming;
     case CU_ACCESS_PROPERTY_PERSISTING: return AccessProperty::persisting;
     default: return AccessProperty::normal;

@@ -10,21 +10,25 @@ void CaptureKeeper::began(std::uint64_t capture) { began_body(capture, 0); }
 
 void CaptureKeeper::began_body(std::uint64_t body, std::uint64_t capture) {
   const std::lock_guard lock(mutex_);
-  open_[body] = Entry{capture, {}};
+  open_.push_back({body, capture, {}});
   epoch_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+std::vector<CaptureKeeper::Entry>::iterator CaptureKeeper::find(std::uint64_t capture) noexcept {
+  return std::find_if(open_.begin(), open_.end(), [&](const Entry& entry) { return entry.capture == capture; });
 }
 
 bool CaptureKeeper::knows(std::uint64_t capture) {
   const std::lock_guard lock(mutex_);
-  return open_.contains(capture);
+  return find(capture) != open_.end();
 }
 
 bool CaptureKeeper::keep(std::uint64_t capture, const ModulePtr& module) {
   const std::lock_guard lock(mutex_);
-  auto entry = open_.find(capture);
-  while (entry != open_.end() && entry->second.outer != 0) entry = open_.find(entry->second.outer);
+  auto entry = find(capture);
+  while (entry != open_.end() && entry->outer != 0) entry = find(entry->outer);
   if (entry == open_.end()) return false;
-  KeptModules& modules = entry->second.modules;
+  KeptModules& modules = entry->modules;
   if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
   return true;
 }
@@ -32,9 +36,9 @@ bool CaptureKeeper::keep(std::uint64_t capture, const ModulePtr& module) {
 KeptModules CaptureKeeper::ended(std::uint64_t capture) noexcept {
   const std::lock_guard lock(mutex_);
   epoch_.fetch_add(1, std::memory_order_acq_rel);
-  const auto entry = open_.find(capture);
+  const auto entry = find(capture);
   if (entry == open_.end()) return {};
-  KeptModules modules = std::move(entry->second.modules);
+  KeptModules modules = std::move(entry->modules);
   open_.erase(entry);
   return modules;
 }

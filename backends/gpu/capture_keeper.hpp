@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -36,12 +35,15 @@ class CaptureKeeper {
 
  private:
   struct Entry {
-    std::uint64_t outer = 0;  // the capture whose conditional body this is, or 0
+    std::uint64_t capture;
+    std::uint64_t outer;  // the capture whose conditional body this is, or 0
     KeptModules modules;
   };
+  std::vector<Entry>::iterator find(std::uint64_t capture) noexcept;
+
   std::atomic<std::uint64_t> epoch_{1};
   std::mutex mutex_;
-  std::map<std::uint64_t, Entry> open_;
+  std::vector<Entry> open_;
 };
 
 }  // namespace weir::gpu

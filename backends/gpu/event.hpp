@@ -30,14 +30,12 @@ class GpuEvent final : public Event {
   FreeListHook pool_hook;
 
  protected:
-  Disposal disposal() const noexcept override {
-    return origin_ == Origin::pooled && !is_shared() ? Disposal::anywhere : Disposal::driver;
-  }
+  Disposal disposal() const noexcept override { return keeps_handle() ? Disposal::anywhere : Disposal::driver; }
 
   void dispose() noexcept override {
     GpuDevice<Api>& owner = own_device();
-    if (origin_ != Origin::pooled || is_shared()) {
-      // What foreign code did with the handle is not known: the next life begins with another.
+    if (!keeps_handle()) {
+      // The next life begins with another.
       log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was destroyed", owner.describe());
       set_native_handle(nullptr);
     }
@@ -88,6 +86,9 @@ class GpuEvent final : public Event {
   }
 
  private:
+  /// Whether the native event may be recorded in the next life. What foreign code did with it is not known. And CUDA's driver
+  /// (580) follows a null pointer where a thread records an event whose last record is in another thread's open capture.
+  bool keeps_handle() const noexcept { return origin_ == Origin::pooled && !is_shared() && !is_captured(); }
   GpuDevice<Api>& own_device() const noexcept { return static_cast<GpuDevice<Api>&>(device()); }
 
   Origin origin_;

@@ -80,10 +80,13 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      const std::uint32_t place = ring->next.fetch_add(1, std::memory_order_relaxed);
-      Slot& slot = ring->slots[place & ring->mask];
-      std::uint32_t idle = 0;
-      if (slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      // Where to look first is a hint, which another thread may have taken, too: the place itself tells who has it.
+      const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
+      for (std::uint32_t place = start; place != start + 4; ++place) {
+        Slot& slot = ring->slots[place & ring->mask];
+        std::uint32_t idle = 0;
+        if (!slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+        ring->next.store(place + 1, std::memory_order_relaxed);
         slot.function = std::move(function);
         // The driver's thread wrote to the next place last: fetched now, it is here when it is needed.
         __builtin_prefetch(&ring->slots[(place + 1) & ring->mask].busy, 1);

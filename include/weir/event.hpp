@@ -68,6 +68,8 @@ class WEIR_API Event : public RefCounted {
   void* handle() const noexcept { return handle_; }
   /// Whether foreign code was given the handle, so that `is_recorded` may not know all.
   bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
+  /// Whether the last record was in a capture.
+  bool is_captured() const noexcept { return record_state_.load(std::memory_order_acquire) >= captured_base; }
   /// For backends whose events come from a pool: as good as new.
   void reset_state() noexcept {
     record_state_.store(unrecorded, std::memory_order_relaxed);

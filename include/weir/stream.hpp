@@ -422,7 +422,7 @@ class WEIR_API Stream : public RefCounted {
   void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
   void join(const CaptureInfo& mine, std::uint64_t theirs) const;
   void check_closable(const char* operation) const;
-  void check_address(const char* operation, const MemoryOperation& memory_operation) const;
+  [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
   void memory_operation(const MemoryOperation& operation);
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);

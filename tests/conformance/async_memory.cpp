@@ -193,6 +193,7 @@ TEST_CASE("S48 pool: memory from a pool of one's own; what it counts, and that i
   pool->set_release_threshold(0);
   // A driver may learn only later that the memory is free.
   CHECK(eventually([&] {
+    device().synchronize();
     pool->trim_to(0);
     return pool->reserved_bytes() == 0;
   }));

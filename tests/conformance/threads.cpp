@@ -201,6 +201,38 @@ TEST_CASE("S19 S27 S31 the device is synchronized by one thread while others cap
   CHECK(captured == static_cast<int>(thread_count - 1) * each);
 }
 
+TEST_CASE("S21 S27 S31 events that a capture recorded and dropped are recorded anew by other threads while it goes on") {
+  const StreamPtr probe = device().create_stream();
+  if (!needs_capture(*probe)) return;
+  std::atomic<int> capturing{static_cast<int>(thread_count / 2)};
+  in_parallel(thread_count, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream();
+    const StreamPtr forked = device().create_stream();
+    if (t >= thread_count / 2) {
+      while (capturing != 0) forked->wait(*mine->record());
+      mine->synchronize();
+      forked->synchronize();
+      return;
+    }
+    struct Done {
+      std::atomic<int>& count;
+      ~Done() { --count; }
+    } done{capturing};
+    Board board;
+    for (int i = 0; i < 50; ++i) {
+      const GraphPtr graph = mine->capture([&](Stream& c) {
+        for (int fork = 0; fork < 10; ++fork) {
+          forked->wait(*c.record());
+          board.set(*forked, 0, 1);
+          c.wait(*forked->record());
+        }
+      });
+      if (graph->node_count() != 10) throw std::runtime_error("a fork was lost");
+    }
+  });
+  CHECK_WORKS(*probe);
+}
+
 TEST_CASE("S27 S31 S40 captures, allocations and drops by many threads at once") {
   const StreamPtr probe = device().create_stream();
   if (!needs_capture(*probe)) return;
