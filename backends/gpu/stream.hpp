@@ -52,9 +52,13 @@ class GpuStream final : public Stream {
     }
 
    private:
+    struct Held {
+      explicit Held(const GpuStream& stream) : current(stream.api_, stream.device_.context()) {}
+      typename Api::Current current;
+      std::unique_lock<std::recursive_mutex> order;
+    };
     void prepare(const GpuStream& stream, Order order);
-    std::optional<typename Api::Current> current_;
-    std::unique_lock<std::recursive_mutex> order_;
+    std::optional<Held> held_;
   };
 
   /// A capture as the driver tells of it.

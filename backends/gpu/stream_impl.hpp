@@ -36,8 +36,8 @@ GpuStream<Api>::~GpuStream() {
 template <class Api>
 void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
   // The default streams' handles mean those of the current device.
-  current_.emplace(stream.api_, stream.device_.context());
-  if (order == Order::kept && stream.api_.orders_submissions()) order_ = std::unique_lock(stream.order_);
+  held_.emplace(stream);
+  if (order == Order::kept && stream.api_.orders_submissions()) held_->order = std::unique_lock(stream.order_);
 }
 
 template <class Api>
