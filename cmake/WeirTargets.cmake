@@ -35,8 +35,10 @@ function(weir_optimize_library target)
   endif()
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND WEIR_LTO AND WEIR_LTO_WORKS)
-    set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON)
+  if(WEIR_LTO AND WEIR_LTO_WORKS)
+    set_target_properties(${target} PROPERTIES
+      INTERPROCEDURAL_OPTIMIZATION_RELEASE ON INTERPROCEDURAL_OPTIMIZATION_RELWITHDEBINFO ON
+      INTERPROCEDURAL_OPTIMIZATION_MINSIZEREL ON)
   endif()
 endfunction()
 

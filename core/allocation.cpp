@@ -96,13 +96,15 @@ Disposal Allocation::disposal() const noexcept {
 }
 
 void Allocation::dispose() noexcept {
-  if (stream_ != nullptr) {
+  Stream* const stream = std::exchange(stream_, nullptr);
+  if (stream != nullptr) {
     const detail::CaptureHold hold;
     if (capture_id_ == 0 && !hold.none_open()) {
+      stream_ = stream;
       DisposalQueue::instance().after_captures(this);
       return;
     }
-    stream_->deallocate_async(*this);
+    stream->deallocate_async(*this);
   } else if (data_ != nullptr) {
     try {
       if (foreign_) {
@@ -114,12 +116,13 @@ void Allocation::dispose() noexcept {
       support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
     }
   }
-  stream_ = nullptr;
   data_ = nullptr;
   size_ = 0;
   capture_id_ = 0;
   foreign_ = false;
   AllocationPool::instance().give_back(this);
+  // Not under the hold: the stream's end may run code of the user's.
+  if (stream != nullptr && stream->live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == 1) stream->release();
 }
 
 void Stream::deallocate_async(const Allocation& allocation) noexcept {
@@ -134,7 +137,6 @@ void Stream::deallocate_async(const Allocation& allocation) noexcept {
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }
-  if (live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == (orphaned | 1)) end_life();
 }
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
   allocation->stream_ = this;
-  live_allocations_.fetch_add(1, std::memory_order_relaxed);
+  if (live_allocations_.fetch_add(1, std::memory_order_relaxed) == 0) retain();
   return allocation;
 }
 

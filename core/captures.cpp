@@ -50,12 +50,13 @@ CaptureHold::CaptureHold() noexcept {
 }
 CaptureHold::~CaptureHold() { holds.fetch_sub(1, std::memory_order_release); }
 
-CaptureOpening::CaptureOpening() {
+CaptureOpening::CaptureOpening(const Device& device) : device_(device) {
   Captures& captures = Captures::instance();
   {
-    std::lock_guard lock(captures.mutex_);
-    ++captures.opening_;
+    std::unique_lock lock(captures.mutex_);
+    captures.opening_.push_back(&device);
     captures.count_open();
+    captures.wait_for_device_wide_call(lock, device);
   }
   wait_for_holds();
 }
@@ -64,15 +65,16 @@ CaptureOpening::~CaptureOpening() {
   Captures& captures = Captures::instance();
   {
     std::lock_guard lock(captures.mutex_);
-    --captures.opening_;
+    captures.opening_.erase(std::find(captures.opening_.begin(), captures.opening_.end(), &device_));
     captures.count_open();
+    captures.changed_.notify_all();
     if (open_captures.load(std::memory_order_relaxed) != 0) return;
   }
   DisposalQueue::instance().captures_ended();
 }
 
 void Captures::count_open() noexcept {
-  open_captures.store(static_cast<std::uint32_t>(open_.size()) + opening_, std::memory_order_seq_cst);
+  open_captures.store(static_cast<std::uint32_t>(open_.size() + opening_.size()), std::memory_order_seq_cst);
 }
 
 Captures& Captures::instance() noexcept {
@@ -127,14 +129,35 @@ std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& back
 
 void Captures::joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking) {
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     const bool open = std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
       return &c.device->backend() == &backend && c.id == id;
     });
     if (!open) return;
     members_.push_back({&backend, id, &device, blocking});
+    wait_for_device_wide_call(lock, device);
   }
   wait_for_holds();
+}
+
+void Captures::wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, const Device& device) {
+  changed_.wait(lock, [&] {
+    return std::find(device_wide_calls_.begin(), device_wide_calls_.end(), &device) == device_wide_calls_.end();
+  });
+}
+
+void Captures::begin_device_wide_call(const char* operation, const Device& device) {
+  std::unique_lock lock(mutex_);
+  // What is being begun on the device has come first: it ends as a capture that is open, or as none.
+  changed_.wait(lock, [&] { return std::find(opening_.begin(), opening_.end(), &device) == opening_.end(); });
+  if (any_member_locked([&](const Member& m) { return m.device == &device; })) throw_device_captures(operation, device);
+  device_wide_calls_.push_back(&device);
+}
+
+void Captures::end_device_wide_call(const Device& device) noexcept {
+  std::lock_guard lock(mutex_);
+  device_wide_calls_.erase(std::find(device_wide_calls_.begin(), device_wide_calls_.end(), &device));
+  changed_.notify_all();
 }
 
 bool Captures::any_blocking(const Device& device) const {
@@ -145,14 +168,14 @@ bool Captures::any_on(const Device& device) const {
   return any_member([&](const Member& m) { return m.device == &device; });
 }
 
-bool Captures::any_opening() const {
-  std::lock_guard lock(mutex_);
-  return opening_ != 0;
-}
-
 template <class Wanted>
 bool Captures::any_member(Wanted&& wanted) const {
   std::lock_guard lock(mutex_);
+  return any_member_locked(wanted);
+}
+
+template <class Wanted>
+bool Captures::any_member_locked(Wanted&& wanted) const {
   return std::any_of(members_.begin(), members_.end(), wanted);
 }
 
@@ -172,21 +195,11 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 
 namespace support {
 
-DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
-  for (;;) {
-    detail::holds.fetch_add(1, std::memory_order_seq_cst);
-    if (detail::open_captures.load(std::memory_order_seq_cst) == 0) return;
-    const detail::Captures& captures = detail::Captures::instance();
-    // What is being begun waits for this to go, or will be on another device: that is seen once it has begun.
-    const bool opening = captures.any_opening(), open = captures.any_on(device);
-    if (!opening && !open) return;
-    detail::holds.fetch_sub(1, std::memory_order_release);
-    if (open) detail::throw_device_captures(operation, device);
-    std::this_thread::yield();
-  }
+DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) : device_(device) {
+  detail::Captures::instance().begin_device_wide_call(operation, device);
 }
 
-DeviceWideCall::~DeviceWideCall() { detail::holds.fetch_sub(1, std::memory_order_release); }
+DeviceWideCall::~DeviceWideCall() { detail::Captures::instance().end_device_wide_call(device_); }
 
 }  // namespace support
 }  // namespace weir

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -43,8 +44,9 @@ class Captures {
   bool any_blocking(const Device& device) const;
   /// A capture with a stream of `device`.
   bool any_on(const Device& device) const;
-  /// A capture that is being begun: of which device is not known yet.
-  bool any_opening() const;
+  /// See `support::DeviceWideCall`.
+  void begin_device_wide_call(const char* operation, const Device& device);
+  void end_device_wide_call(const Device& device) noexcept;
 
  private:
   friend class CaptureOpening;
@@ -52,6 +54,9 @@ class Captures {
   void count_open() noexcept;
   template <class Wanted>
   bool any_member(Wanted&& wanted) const;
+  template <class Wanted>
+  bool any_member_locked(Wanted&& wanted) const;
+  void wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, const Device& device);
 
   /// A stream that is in a capture.
   struct Member {
@@ -63,17 +68,22 @@ class Captures {
   mutable std::mutex mutex_;
   std::vector<OpenCapture> open_;
   std::vector<Member> members_;
-  std::uint32_t opening_ = 0;
+  std::vector<const Device*> opening_;
+  std::vector<const Device*> device_wide_calls_;
+  std::condition_variable changed_;  // a capture has been begun, or a call is over
 };
 
 /// Held while a stream begins to capture. Counts as an open capture from before the driver is asked, and waits for the calls
 /// that did not see it coming.
 class CaptureOpening {
  public:
-  CaptureOpening();
+  explicit CaptureOpening(const Device& device);
   ~CaptureOpening();
   CaptureOpening(const CaptureOpening&) = delete;
   CaptureOpening& operator=(const CaptureOpening&) = delete;
+
+ private:
+  const Device& device_;
 };
 
 /// Held around a short call that must not meet a capture: a stream-ordered free would become a node, or the capture break.

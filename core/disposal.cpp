@@ -11,7 +11,7 @@
 namespace weir {
 namespace detail {
 
-thread_local ThreadState thread_state;
+constinit thread_local ThreadState thread_state;
 
 std::uint64_t new_thread_token() noexcept {
   static std::atomic<std::uint64_t> last{0};

@@ -44,12 +44,6 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
 Stream::~Stream() = default;
 
 void Stream::dispose() noexcept {
-  // Stream-ordered memory needs the stream: the last of it ends the stream then.
-  if (live_allocations_.fetch_or(orphaned, std::memory_order_acq_rel) != 0) return;
-  end_life();
-}
-
-void Stream::end_life() noexcept {
   try {
     if (!is_closed()) {
       begin_closing();
@@ -62,6 +56,8 @@ void Stream::end_life() noexcept {
   }
   delete this;
 }
+
+bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
 
 bool Stream::destroys_handle() const noexcept { return kind_ == StreamKind::owned || kind_ == StreamKind::adopted; }
 

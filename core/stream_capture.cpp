@@ -57,7 +57,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   }
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
-  const detail::CaptureOpening opening;
+  const detail::CaptureOpening opening(*device_);
   do_begin_capture(options.mode);
   capture_began(operation, options.mode);
 }
@@ -72,7 +72,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   }
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
-  const detail::CaptureOpening opening;
+  const detail::CaptureOpening opening(*device_);
   do_resume_capture(graph, mode);
   capture_began(operation, mode);
 }

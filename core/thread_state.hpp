@@ -14,7 +14,7 @@ struct ThreadState {
 };
 
 /// In the initial-exec model: every call of the library looks at it, and the general model would make that a function call.
-extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 std::uint64_t new_thread_token() noexcept;
 

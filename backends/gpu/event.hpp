@@ -26,6 +26,15 @@ class GpuEvent final : public Event {
   bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
   bool is_known_to_foreign_code() const noexcept { return is_shared(); }
   void renew(Handle handle) noexcept { set_native_handle(handle); }
+  /// Before a record outside the capture that the last record was in: CUDA's driver (580) follows a null pointer where a thread
+  /// records an event whose last record is in another thread's open capture.
+  void leave_capture() {
+    if (!is_captured() || is_shared() || options().interprocess) return;
+    GpuDevice<Api>& owner = own_device();
+    const Handle fresh = owner.events().make_native(options());
+    log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was recorded again", owner.describe());
+    set_native_handle(fresh);
+  }
 
   FreeListHook pool_hook;
 
@@ -86,8 +95,8 @@ class GpuEvent final : public Event {
   }
 
  private:
-  /// Whether the native event may be recorded in the next life. What foreign code did with it is not known. And CUDA's driver
-  /// (580) follows a null pointer where a thread records an event whose last record is in another thread's open capture.
+  /// Whether the native event may be recorded in the next life. What foreign code did with it is not known; for captures see
+  /// `leave_capture`.
   bool keeps_handle() const noexcept { return origin_ == Origin::pooled && !is_shared() && !is_captured(); }
   GpuDevice<Api>& own_device() const noexcept { return static_cast<GpuDevice<Api>&>(device()); }
 

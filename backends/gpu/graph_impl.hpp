@@ -227,8 +227,8 @@ void GpuGraphExec<Api>::do_launch(Stream& stream) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (errors_) errors_->launching(on.errors());
   const typename GpuStream<Api>::Submission submission(on);
+  if (errors_) errors_->launching(on.errors());
   const auto result = device_.api().GraphLaunch(native(), on.native());
   if (result != Api::success) [[unlikely]] {
     if (errors_) errors_->not_launched();

@@ -90,13 +90,17 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      // Where to look first is a hint, which another thread may have taken, too: the place itself tells who has it.
-      const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
-      for (std::uint32_t place = start; place != start + 4; ++place) {
+      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since threads
+      // that take places at once pass each other.
+      std::uint32_t start = ring->next.load(std::memory_order_relaxed);
+      for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
-        std::uint32_t idle = 0;
-        if (!slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
-        ring->next.store(place + 1, std::memory_order_relaxed);
+        std::uint32_t idle = slot.busy.load(std::memory_order_relaxed);
+        if (idle != 0 || !slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+          continue;
+        }
+        // Of a thread that was held up meanwhile, the hint would lead back to places that are busy.
+        ring->next.compare_exchange_strong(start, place + 1, std::memory_order_relaxed);
         slot.function = std::move(function);
         fetch_to_write(&ring->slots[(place + 1) & ring->mask].busy);
         return &slot;

@@ -140,6 +140,7 @@ void GpuStream<Api>::do_record(Event& event, bool external) {
     check(api_.record_external(recorded.native(), native()), "Stream::record_external");
     return;
   }
+  if (captures_matter() && !open_capture()) [[unlikely]] recorded.leave_capture();
   const Submission submission(*this);
   check(api_.EventRecord(recorded.native(), native()), "Stream::record");
 }

@@ -68,6 +68,11 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
 template <class Api>
 void GpuStream<Api>::do_deallocate_async(void* memory) {
   const Submission submission(*this);
+  // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
+  if (is_of_another_thread()) {
+    check(api_.free_async(memory, api_.legacy_stream()), "Stream::allocate_async (free)");
+    return;
+  }
   check(api_.free_async(memory, native()), "Stream::allocate_async (free)");
 }
 

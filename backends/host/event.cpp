@@ -33,31 +33,6 @@ RecordPoint HostEvent::point() const {
   return point_;
 }
 
-std::uint64_t HostEvent::reserve_external_record() {
-  std::lock_guard lock(lock_);
-  if (!external_) external_ = make<PlainSignal>();
-  return ++external_expected_;
-}
-
-void HostEvent::expect_external_record(std::uint64_t number) {
-  RecordPoint old;  // let go of outside the lock
-  std::lock_guard lock(lock_);
-  std::swap(point_, old);
-  point_.signal = external_;
-  point_.number = number;
-}
-
-void HostEvent::external_record() noexcept {
-  stamp();
-  Ptr<Signal> signal;
-  {
-    std::lock_guard lock(lock_);
-    // A node in a conditional's body may run more often than the launch could foresee.
-    if (external_ && !external_->has_reached(external_expected_)) signal = external_;
-  }
-  if (signal) signal->advance();
-}
-
 void HostEvent::stamp() noexcept { time_.store(Clock::now().time_since_epoch().count(), std::memory_order_release); }
 
 bool HostEvent::do_is_complete() const {

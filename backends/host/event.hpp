@@ -34,13 +34,6 @@ class HostEvent final : public Event {
   void record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes);
   RecordPoint point() const;
 
-  /// A launch of a graph that records this event is about to be enqueued: the number that its record will have.
-  std::uint64_t reserve_external_record();
-  /// The launch was enqueued, so what is told to wait for the event from here on waits for that launch.
-  void expect_external_record(std::uint64_t number);
-  /// The launch has come to the record.
-  void external_record() noexcept;
-
   void stamp() noexcept;
 
  protected:
@@ -56,8 +49,6 @@ class HostEvent final : public Event {
 
   mutable SpinLock lock_;
   RecordPoint point_;
-  Ptr<Signal> external_;
-  std::uint64_t external_expected_ = 0;
   std::atomic<Clock::rep> time_{0};
   HostEvent* next_free_ = nullptr;
 };

@@ -90,10 +90,9 @@ void HostGraphExec::do_launch(Stream& stream) {
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
   // A launch waits for the records there are when it is made, and is waited for by what comes after it.
   std::vector<SignalWait> wait_points = program_->wait_points();
-  std::vector<std::uint64_t> numbers;
-  for (HostEvent* const event : program_->recorded_events()) numbers.push_back(event->reserve_external_record());
+  if (program_->calls_host_functions()) queue.device().host_thread().ensure_started();
   queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points)});
-  for (std::size_t i = 0; i < numbers.size(); ++i) program_->recorded_events()[i]->expect_external_record(numbers[i]);
+  program_->expect_records();
   last_number_ = queue.submitted();
   if (last_.get() != &queue) {
     former = std::move(last_);

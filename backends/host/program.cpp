@@ -36,18 +36,25 @@ Program::Program(const GraphData& graph)
       sub->program = make<Program>(*sub->graph);
       recorded_.insert(recorded_.end(), sub->program->recorded_.begin(), sub->program->recorded_.end());
       waited_.insert(waited_.end(), sub->program->waited_.begin(), sub->program->waited_.end());
+      calls_host_functions_ |= sub->program->calls_host_functions_;
     } else if (auto* const conditional = std::get_if<Conditional>(&node.work)) {
       conditional->program = make<Program>(*conditional->body);
-      waited_.insert(waited_.end(), conditional->program->waited_.begin(), conditional->program->waited_.end());
     } else if (auto* const record = std::get_if<ExternalRecord>(&node.work)) {
-      recorded_.push_back(record->event.get());
+      record->records = make<PlainSignal>();
+      recorded_.push_back(record);
     } else if (auto* const wait = std::get_if<ExternalWait>(&node.work)) {
       waited_.push_back(wait);
+    } else if (std::holds_alternative<HostCall>(node.work)) {
+      calls_host_functions_ = true;
     }
   }
 }
 
 Program::~Program() = default;
+
+void Program::expect_records() noexcept {
+  for (ExternalRecord* record : recorded_) record->event->record_at(*record->records, ++record->launches);
+}
 
 std::vector<SignalWait> Program::wait_points() const {
   std::vector<SignalWait> points;

@@ -21,8 +21,9 @@ class Program final : public RefCounted {
   /// return, `continuation` is resumed when it is.
   Progress start(Queue& queue, Continuation& continuation);
 
-  /// The events that a run records, subgraphs' included.
-  const std::vector<HostEvent*>& recorded_events() const noexcept { return recorded_; }
+  /// A launch has been enqueued: the events that it records, subgraphs' included, are recorded by it from here on.
+  void expect_records() noexcept;
+  bool calls_host_functions() const noexcept { return calls_host_functions_; }
   /// Where the events that a run waits for, subgraphs' included, are recorded now.
   std::vector<SignalWait> wait_points() const;
   /// What the next run waits for, as `wait_points` gave it when the run was enqueued. Empty: what was set before.
@@ -38,8 +39,10 @@ class Program final : public RefCounted {
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  std::vector<HostEvent*> recorded_;   // kept alive by the nodes
-  std::vector<ExternalWait*> waited_;  // in the nodes of this program and of those within
+  // In the nodes of this program and of those within.
+  std::vector<ExternalRecord*> recorded_;
+  std::vector<ExternalWait*> waited_;
+  bool calls_host_functions_ = false;
   std::vector<std::shared_ptr<void>> memory_;
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;

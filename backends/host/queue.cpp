@@ -99,8 +99,8 @@ void Queue::order_against_default_stream() {
     for (Ptr<Queue>& other : BusyQueues::instance().list(wanted)) {
       const std::uint64_t point = other->submitted();
       if (point == other->default_stream_waits_) continue;
+      push(Work(SignalWait{other, point}));
       other->default_stream_waits_ = point;
-      push(Work(SignalWait{std::move(other), point}));
     }
     return;
   }
@@ -184,7 +184,7 @@ BusyQueues& BusyQueues::instance() noexcept {
 }
 
 void BusyQueues::add(Queue& queue) noexcept {
-  std::lock_guard lock(lock_);
+  std::lock_guard lock(mutex_);
   // A queue may be busy again before the thread that ran it dry has said so.
   if (queue.busy_++ != 0) return;
   queue.busy_previous_ = nullptr;
@@ -194,7 +194,7 @@ void BusyQueues::add(Queue& queue) noexcept {
 }
 
 void BusyQueues::remove(Queue& queue) noexcept {
-  std::lock_guard lock(lock_);
+  std::lock_guard lock(mutex_);
   if (--queue.busy_ != 0) return;
   (queue.busy_previous_ != nullptr ? queue.busy_previous_->busy_next_ : first_) = queue.busy_next_;
   if (queue.busy_next_ != nullptr) queue.busy_next_->busy_previous_ = queue.busy_previous_;

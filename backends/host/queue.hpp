@@ -116,7 +116,7 @@ class BusyQueues {
   template <class Wanted>
   std::vector<Ptr<Queue>> list(Wanted&& wanted) const {
     std::vector<Ptr<Queue>> result;
-    std::lock_guard lock(lock_);
+    std::lock_guard lock(mutex_);
     for (Queue* queue = first_; queue != nullptr; queue = queue->busy_next_) {
       if (!queue->is_idle() && wanted(*queue)) result.push_back(Ptr<Queue>(queue));
     }
@@ -125,7 +125,7 @@ class BusyQueues {
 
  private:
   BusyQueues() = default;
-  mutable SpinLock lock_;
+  mutable std::mutex mutex_;  // held for as long as the list is
   Queue* first_ = nullptr;
 };
 

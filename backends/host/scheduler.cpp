@@ -2,22 +2,26 @@
 #include "backends/host/scheduler.hpp"
 
 #include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "weir/backend_support.hpp"
+#include "weir/error.hpp"
 
 namespace weir::host {
 namespace {
 
 constexpr int most_threads = 1024;
 
-int default_threads() {
-  const unsigned cores = std::thread::hardware_concurrency();
-  return cores == 0 ? 1 : static_cast<int>(cores);
-}
+/// As many as the process may use processors at once.
+int default_threads() { return std::max(1, tbb::info::default_concurrency()); }
 
 }  // namespace
 
@@ -95,14 +99,27 @@ void Scheduler::run_most_urgent() noexcept {
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
+void start_thread(const char* purpose, std::function<void()> loop) {
+  try {
+    std::thread(std::move(loop)).detach();
+  } catch (const std::system_error& e) {
+    throw Error(Errc::out_of_memory, "starting a thread", "host",
+                std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
+  }
+}
+
+void HostThread::ensure_started() {
+  if (started_.load(std::memory_order_acquire)) [[likely]] return;
+  const std::lock_guard lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
+  start_thread("for host functions", [this] { loop(); });
+  started_.store(true, std::memory_order_release);
+}
+
 void HostThread::submit(Runnable* item) {
   std::lock_guard lock(mutex_);
   ready_.push(item);
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  if (!started_) {
-    std::thread([this] { loop(); }).detach();
-    started_ = true;
-  }
   if (asleep_) wake_.notify_one();
 }
 

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include "backends/host/spin_lock.hpp"
@@ -18,6 +19,9 @@ enum class Lane : std::uint8_t { worker, host_functions, none };
 /// Urgency on the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
+
+/// Starts a thread that lives as long as the process. Throws `out_of_memory`, naming `purpose`, where the system gives none.
+void start_thread(const char* purpose, std::function<void()> loop);
 
 /// Something to be run once for each time it is handed in. It may be in one list at a time.
 class Runnable {
@@ -78,10 +82,12 @@ class Scheduler {
 };
 
 /// A device's thread for host functions. One, so that functions of different streams run one at a time, as drivers run them:
-/// a program that is right here is right there. Started when it is first needed.
+/// a program that is right here is right there. Started when the first function is enqueued.
 class HostThread {
  public:
   HostThread() = default;
+  /// To be called before anything is handed in. Throws `out_of_memory` where the system gives no thread.
+  void ensure_started();
   void submit(Runnable* item);
   bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
@@ -92,7 +98,7 @@ class HostThread {
   std::condition_variable wake_;
   RunList ready_;
   std::atomic<std::uint32_t> waiting_{0};
-  bool started_ = false;
+  std::atomic<bool> started_{false};
   bool asleep_ = false;
 };
 

@@ -94,6 +94,7 @@ void HostStream::do_wait_stream(Stream& other) {
 // --- Host work --------------------------------------------------------------------------------------------------------
 
 void HostStream::do_launch_host_function(HostFunction&& function) {
+  queue_->device().host_thread().ensure_started();
   if (queue_->is_capturing()) {
     auto shared = make<SharedFunction>(std::move(function));
     if (Capture::add(*queue_, NodeKind::host_function, HostCall{shared})) return;
@@ -103,6 +104,7 @@ void HostStream::do_launch_host_function(HostFunction&& function) {
 }
 
 void HostStream::do_add_callback(StreamCallback&& callback) {
+  queue_->device().host_thread().ensure_started();
   // Work of this backend cannot fail, so the status is always success.
   queue_->enqueue(HostFunction([self = StreamPtr(this), callback = std::move(callback)]() mutable {
     callback(*self, std::error_code{});
@@ -128,10 +130,32 @@ void HostStream::do_add_child_graph(const Graph& graph) {
                SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
 }
 
+/// The same as drivers have there: a program that is right here is right on them.
+void HostStream::check_conditional_body(const GraphData& body) const {
+  for (const GraphNode& node : body.nodes) {
+    switch (node.kind) {
+      case NodeKind::kernel:
+      case NodeKind::copy:
+      case NodeKind::fill:
+      case NodeKind::empty:
+      case NodeKind::conditional: continue;
+      case NodeKind::child_graph:
+        check_conditional_body(*std::get<SubGraph>(node.work).graph);
+        continue;
+      default: break;
+    }
+    throw Error(Errc::capture_unsupported, "Stream::capture_if", describe(),
+                "the body of a conditional node has a node of kind " + std::string(to_string(node.kind)) +
+                    ", and drivers do not run those there; bodies hold kernels, copies, fills, child graphs and conditional "
+                    "nodes; the capture goes on");
+  }
+}
+
 void HostStream::do_capture_conditional(const std::uint32_t* condition, bool loop,
                                         UniqueFunction<void(Stream&)>&& body) {
   const StreamPtr inner = device().create_stream();
   const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
+  check_conditional_body(*static_cast<const HostGraph&>(*graph).data());
   capture_only(loop ? "Stream::capture_while" : "Stream::capture_if", NodeKind::conditional,
                Conditional{condition, loop, static_cast<const HostGraph&>(*graph).data(), nullptr});
 }
@@ -187,10 +211,12 @@ void HostStream::do_prefetch(const void*, std::size_t, bool) {
 }
 
 void HostStream::do_memory_operation(const MemoryOperation& operation) {
+  if (operation.is_wait()) ValueWaits::instance().ensure_started();
   submit(NodeKind::memory_operations, MemoryOperations{operation, {}});
 }
 
 void HostStream::do_batch(std::span<const MemoryOperation> operations) {
+  ValueWaits::instance().ensure_started();
   submit(NodeKind::memory_operations,
          MemoryOperations{operations.front(), {operations.begin() + 1, operations.end()}});
 }

@@ -38,6 +38,7 @@ class HostStream final : public Stream {
   CaptureInfo do_capture_info(bool with_graph) const override;
   void do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
   void do_add_child_graph(const Graph& graph) override;
+  void check_conditional_body(const GraphData& body) const;
   void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override;

@@ -6,6 +6,8 @@
 #include <thread>
 #include <type_traits>
 
+#include "backends/host/scheduler.hpp"
+
 namespace weir::host {
 namespace {
 
@@ -38,7 +40,8 @@ void write_value(const MemoryOperation& write) {
     __atomic_store_n(static_cast<std::uint32_t*>(write.address), static_cast<std::uint32_t>(write.value), __ATOMIC_SEQ_CST);
   }
   ValueWaits& waits = ValueWaits::instance();
-  if (waits.count_.load(std::memory_order_seq_cst) != 0) waits.look();
+  ValueWaits::Bucket& bucket = waits.bucket_of(write.address);
+  if (bucket.count.load(std::memory_order_seq_cst) != 0) waits.look(bucket);
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
@@ -46,35 +49,51 @@ ValueWaits& ValueWaits::instance() noexcept {
   return *waits;
 }
 
-void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) {
-  waiter.operation_ = wait;
-  {
-    std::lock_guard lock(mutex_);
-    waiter.next_ = waiting_;
-    waiting_ = &waiter;
-    count_.fetch_add(1, std::memory_order_seq_cst);
-    ++additions_;
-    if (!started_) {
-      std::thread([this] { poll(); }).detach();
-      started_ = true;
-    }
-    wake_.notify_one();
-  }
-  // A write between the caller's look at the value and its registration went unnoticed.
-  look();
+ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
+  // A wait for 64 bits may be met by a write to either half.
+  const std::uint64_t word = reinterpret_cast<std::uintptr_t>(address) / 8;
+  return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
 }
 
-void ValueWaits::look() noexcept {
-  ValueWaiter* met = nullptr;
+void ValueWaits::ensure_started() {
+  if (started_.load(std::memory_order_acquire)) [[likely]] return;
+  const std::lock_guard lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
+  start_thread("that looks at values which streams wait for", [this] { poll(); });
+  started_.store(true, std::memory_order_release);
+}
+
+void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept {
+  waiter.operation_ = wait;
+  Bucket& bucket = bucket_of(wait.address);
+  {
+    std::lock_guard lock(bucket.mutex);
+    waiter.next_ = bucket.waiting;
+    bucket.waiting = &waiter;
+    bucket.count.fetch_add(1, std::memory_order_seq_cst);
+  }
   {
     std::lock_guard lock(mutex_);
-    for (ValueWaiter** link = &waiting_; *link != nullptr;) {
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    ++additions_;
+  }
+  wake_.notify_one();
+  // A write between the caller's look at the value and its registration went unnoticed.
+  look(bucket);
+}
+
+void ValueWaits::look(Bucket& bucket) noexcept {
+  ValueWaiter* met = nullptr;
+  {
+    std::lock_guard lock(bucket.mutex);
+    for (ValueWaiter** link = &bucket.waiting; *link != nullptr;) {
       ValueWaiter* const waiter = *link;
       if (is_met(waiter->operation_)) {
         *link = waiter->next_;
         waiter->next_ = met;
         met = waiter;
-        count_.fetch_sub(1, std::memory_order_seq_cst);
+        bucket.count.fetch_sub(1, std::memory_order_seq_cst);
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
       } else {
         link = &waiter->next_;
       }
@@ -97,14 +116,16 @@ void ValueWaits::poll() noexcept {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return waiting_ != nullptr; });
+      wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
       if (seen != additions_) {  // a new wait is likelier to end soon than an old one
         seen = additions_;
         looks = 0;
         pause = 10us;
       }
     }
-    look();
+    for (Bucket& bucket : buckets_) {
+      if (bucket.count.load(std::memory_order_relaxed) != 0) look(bucket);
+    }
     if (++looks < eager_looks) {
       std::this_thread::yield();
     } else {

@@ -35,21 +35,34 @@ class ValueWaits {
  public:
   static ValueWaits& instance() noexcept;
 
+  /// To be called before a wait is enqueued. Throws `out_of_memory` where the system gives no thread.
+  void ensure_started();
   /// Calls `waiter.met()` once, on some thread, when the condition is met.
-  void add(ValueWaiter& waiter, const MemoryOperation& wait);
-  void look() noexcept;
+  void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
 
  private:
   friend void write_value(const MemoryOperation& write);
+  /// The waits for some addresses: a write looks at those for its own, and not at all there are.
+  struct Bucket {
+    std::mutex mutex;
+    ValueWaiter* waiting = nullptr;
+    std::atomic<std::uint32_t> count{0};
+  };
+  static constexpr std::size_t bucket_count = 1024;
+
   ValueWaits() = default;
+  Bucket& bucket_of(const void* address) noexcept;
+  /// Releases what is met in a bucket.
+  void look(Bucket& bucket) noexcept;
   void poll() noexcept;
 
+  Bucket buckets_[bucket_count];
+  std::atomic<bool> started_{false};
+  // For the thread that polls.
   std::mutex mutex_;
   std::condition_variable wake_;
-  ValueWaiter* waiting_ = nullptr;
-  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> waiting_{0};
   std::uint64_t additions_ = 0;
-  bool started_ = false;
 };
 
 }  // namespace weir::host

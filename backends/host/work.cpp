@@ -94,10 +94,10 @@ void call_host_function(HostFunction& function, Queue& queue) noexcept {
   try {
     function();
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::warn, queue.device().describe() + ": a host function threw: " + e.what());
+    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw: " + e.what());
     queue.keep_error(std::current_exception());
   } catch (...) {
-    support::log(support::LogLevel::warn, queue.device().describe() + ": a host function threw what is no std::exception");
+    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw what is no std::exception");
     queue.keep_error(std::current_exception());
   }
 }
@@ -148,7 +148,8 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                  return Progress::done;
                                },
                                [](const ExternalRecord& record) {
-                                 record.event->external_record();
+                                 record.event->stamp();
+                                 record.records->advance();
                                  return Progress::done;
                                },
                                [this](const SignalWait& wait) {
@@ -237,18 +238,20 @@ Progress WorkRun::run_conditional(const Conditional& conditional) {
   if (__atomic_load_n(conditional.condition, __ATOMIC_ACQUIRE) == 0) return Progress::done;
   if (conditional.program->start(*queue_, *this) == Progress::pending) return Progress::pending;
   if (!conditional.loop) return Progress::done;
-  // Each turn lets others have the worker: what ends the loop may be waiting for it.
-  come_back();
+  take_next_turn();
   return Progress::pending;
 }
 
 void WorkRun::resume(Lane lane) noexcept {
   if (std::get<Conditional>(*work_).loop) {
-    come_back();
+    take_next_turn();
   } else {
     continuation_->resume(lane);
   }
 }
+
+/// Behind all that waits for a worker, however urgent this is: what ends the loop may be among it.
+void WorkRun::take_next_turn() noexcept { Scheduler::instance().submit(this, Level::low); }
 
 void WorkRun::come_back() noexcept { Scheduler::instance().submit(this, queue_->level()); }
 

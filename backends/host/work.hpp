@@ -83,6 +83,10 @@ struct TimedRecord {
 };
 struct ExternalRecord {
   Ptr<HostEvent> event;
+  /// Of a node that is ready to run: how often it has recorded. Each node counts for itself, since launches of different
+  /// executables come to their records in any order.
+  Ptr<PlainSignal> records{};
+  std::uint64_t launches = 0;
 };
 struct SignalWait {
   Ptr<Signal> signal;
@@ -138,6 +142,7 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   void reached() noexcept override { come_back(); }
   void met() noexcept override { come_back(); }
   void come_back() noexcept;
+  void take_next_turn() noexcept;
   void run(Lane lane) noexcept override;
   void resume(Lane lane) noexcept override;
 

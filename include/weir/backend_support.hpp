@@ -39,7 +39,7 @@ class WEIR_API HostFunctionScope {
 };
 
 /// To be held by a backend around a driver's call that would break every capture on the device (cuCtxSynchronize): captures
-/// that are about to begin, or to draw the device in, wait for its end. Any thread, but one that holds none yet.
+/// that are about to begin on the device, or to draw it in, wait for its end. Any thread, but one that holds none yet.
 class WEIR_API DeviceWideCall {
  public:
   /// Throws `capture_unsupported` while a capture that was begun through Weir is open on `device`.
@@ -47,6 +47,9 @@ class WEIR_API DeviceWideCall {
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
   DeviceWideCall& operator=(const DeviceWideCall&) = delete;
+
+ private:
+  const Device& device_;
 };
 
 /// Throws `unsupported`: the graph allocates memory, so there can be no second one of it.

@@ -158,7 +158,9 @@ class WEIR_API Device {
   /// Feature `runtime_compilation`.
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
 
-  /// Blocks until all work of the device is done. Throws `capture_unsupported` where an open capture forbids it.
+  /// Blocks until all work of the device is done. Throws `capture_unsupported` where an open capture forbids it. Where the
+  /// driver has no event for the work of a whole device (HIP, and CUDA before 12.5), a capture that begins on the device, or
+  /// draws it in, waits until this call is over.
   void synchronize();
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }

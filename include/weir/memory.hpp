@@ -55,7 +55,7 @@ class WEIR_API Allocation final : public RefCounted {
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // owned reference where not null
+  Stream* stream_ = nullptr;          // kept by its count of live allocations
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
   bool foreign_ = false;              // another process's, opened here

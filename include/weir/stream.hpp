@@ -155,7 +155,7 @@ class WEIR_API Stream : public RefCounted {
 
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
   /// told after they waited for an event, or a stream, of the capture. Throws `already_capturing`; `capture_unsupported` on
-  /// the legacy default stream. With `external`, joins a capture that other code began: `not_capturing` if there is none.
+  /// the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began: `not_capturing` if there is none.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
@@ -314,7 +314,8 @@ class WEIR_API Stream : public RefCounted {
   ~Stream() override;
   /// Closes the stream if that was not done, without throwing, and deletes it.
   void dispose() noexcept override;
-  void end_life() noexcept;
+  /// Whether this is the per-thread default stream of a thread that is not the calling one.
+  bool is_of_another_thread() const noexcept;
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_; }
@@ -440,8 +441,7 @@ class WEIR_API Stream : public RefCounted {
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
-  // Stream-ordered memory that will be freed here; and, once the stream has no owner any more, that bit.
-  static constexpr std::uint32_t orphaned = 1U << 31U;
+  // Stream-ordered memory that will be freed here. While there is any, it owns the stream, all of it together.
   std::atomic<std::uint32_t> live_allocations_{0};
   StreamKind kind_;
   bool closing_postponed_ = false;

@@ -153,6 +153,16 @@ TEST_CASE("S9 S48 free: wherever the last owner goes: another thread, behind the
   CHECK_WORKS(*device().create_stream());
 }
 
+TEST_CASE("S9 S48 free: the stream of memory that outlived its other owners can be owned again, and outlives the memory") {
+  StreamPtr s = device().create_stream();
+  if (!needs_async(*s)) return;
+  auto memory = s->allocate_async<std::uint32_t>(16);
+  s.reset();
+  s = StreamPtr(memory.allocation()->stream());
+  memory.reset();
+  CHECK_WORKS(*s);
+}
+
 TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
   const StreamPtr probe = device().create_stream();
   if (!needs_async(*probe)) return;

@@ -57,6 +57,34 @@ TEST_CASE("S25 external events: a launch behind held work does not record before
   CHECK(board[1] == 8);
 }
 
+TEST_CASE("S25 external events: of two graphs that record one event, a wait is for the one that was launched before it") {
+  const StreamPtr held = device().create_stream();
+  const StreamPtr free = device().create_stream();
+  const StreamPtr waiting = device().create_stream();
+  const EventPtr event = device().create_event();
+  if (!needs_in_capture(*held, Feature::external_events, [&] { held->record_external(*event); }) || !needs_gate(*held)) return;
+  Board board;
+  const auto recording = [&](Stream& s, std::size_t cell) {
+    return s.capture([&](Stream& c) {
+              board.set(c, cell, 7);
+              c.record_external(*event);
+            })->instantiate();
+  };
+  const GraphExecPtr first = recording(*held, 0), second = recording(*free, 1);
+  Gate gate;
+  gate.hold(*held);
+  first->launch(*held);
+  waiting->wait(*event);
+  board.show(*waiting, 0);
+  second->launch(*free);
+  free->synchronize();
+  settle();
+  CHECK_FALSE(waiting->is_complete());
+  gate.open();
+  waiting->synchronize();
+  CHECK(board[0] == 7);
+}
+
 TEST_CASE("S25 external events: a graph waits for work outside it, at each launch") {
   const StreamPtr s = device().create_stream();
   const StreamPtr outside = device().create_stream();

@@ -206,6 +206,43 @@ TEST_CASE("S41 conditional: a loop runs its body for as long as the value is not
   }
 }
 
+TEST_CASE("S13 S41 conditional: a loop on an urgent stream is ended by a stream that is less so") {
+  const StreamPtr urgent = device().create_stream({.priority = weir::Priority::high});
+  const StreamPtr other = device().create_stream({.priority = weir::Priority::low});
+  Board board;
+  const auto condition = board.cell(0).data();
+  const auto body = [&](Stream& b) { board.set(b, 1, 5); };
+  if (!needs_in_capture(*urgent, Feature::graph_conditional_nodes, [&] { urgent->capture_while(condition, body); })) return;
+  const GraphExecPtr exec = urgent->capture([&](Stream& c) { c.capture_while(condition, body); })->instantiate();
+  board.set(*urgent, 0, 1);
+  exec->launch(*urgent);
+  board.set(*other, 2, 1);  // made before, so that nothing but the order of streams is in the way
+  other->synchronize();
+  board.set(*other, 0, 0);
+  urgent->synchronize();
+  board.show(*urgent, 1);
+  urgent->synchronize();
+  CHECK(board[1] == 5);
+}
+
+TEST_CASE("S41 conditional: bodies hold what drivers run there, and refuse the rest") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr event = device().create_event();
+  Board board;
+  const auto condition = board.cell(0).data();
+  if (!needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(condition, [](Stream&) {}); })) return;
+  const auto check_refused = [&](auto&& what) {
+    (void)s->capture([&](Stream& c) { CHECK_REFUSED(Errc::capture_unsupported, c.capture_if(condition, what)); });
+  };
+  if (captures_host_functions()) check_refused([](Stream& b) { b.launch_host_function([] {}); });
+  if (device().supports(Feature::external_events)) check_refused([&](Stream& b) { b.record_external(*event); });
+  if (device().supports(Feature::graph_memory_nodes)) check_refused([](Stream& b) { (void)b.allocate_async<int>(16); });
+  if (device().supports(Feature::memory_operations_in_capture)) {
+    check_refused([&](Stream& b) { b.write_value(board.cell(1).data(), 1U); });
+  }
+  CHECK_WORKS(*s);
+}
+
 TEST_CASE("S41 conditional: its misuse; an exception of the body leaves the stream usable") {
   const StreamPtr s = device().create_stream();
   Board board;

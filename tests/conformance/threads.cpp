@@ -201,6 +201,26 @@ TEST_CASE("S19 S27 S31 the device is synchronized by one thread while others cap
   CHECK(captured == static_cast<int>(thread_count - 1) * each);
 }
 
+TEST_CASE("S21 S31 an event that one thread's open capture recorded is recorded by another thread outside it") {
+  const StreamPtr capturing = device().create_stream();
+  if (!needs_capture(*capturing)) return;
+  const StreamPtr other = device().create_stream();
+  Board board;
+  for (int i = 0; i < 20; ++i) {
+    const EventPtr event = device().create_event();
+    capturing->begin_capture();
+    board.set(*capturing, 0, 1);
+    capturing->record(*event);
+    on_another_thread([&] {
+      other->record(*event);
+      event->synchronize();
+    });
+    board.set(*capturing, 0, 2);
+    CHECK(capturing->end_capture()->node_count() == 2);
+    CHECK(event->is_complete());
+  }
+}
+
 TEST_CASE("S21 S27 S31 events that a capture recorded and dropped are recorded anew by other threads while it goes on") {
   const StreamPtr probe = device().create_stream();
   if (!needs_capture(*probe)) return;
