@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what Weir is built and tested with, on Debian 12 or Ubuntu 22.04 and later. Looks first what is there, by whatever
+# Installs what Weir is built and tested with, on Debian 12 or Ubuntu 24.04 and later. Looks first what is there, by whatever
 # means it came, and says what it installs; with nothing to install it needs neither network nor privileges.
 set -euo pipefail
 # shellcheck source=ci/common.sh
@@ -20,7 +20,6 @@ needed=(
   "libfmt-dev|header fmt/core.h|the core"
   "libtbb-dev|header tbb/task_arena.h|the host backend"
   "libxxhash-dev|header xxhash.h|the host backend's kernel cache"
-  "libboost-context-dev|header boost/context/fiber.hpp|barriers in kernels on the host"
   "libcli11-dev|header CLI/CLI.hpp|the command and the examples"
   "nlohmann-json3-dev|header nlohmann/json.hpp|the command and the examples"
   "libpng-dev|header png.h|the entropy example's picture"

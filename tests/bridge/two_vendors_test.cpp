@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "weir/interop/cuda.hpp"
+#include "weir/interop/hip.hpp"
 #include "weir/weir.hpp"
 
 // CUDA and HIP open in one process, each doing work: the one on an NVIDIA GPU, the other on the same GPU through the bridge.
@@ -110,6 +112,21 @@ TEST_CASE("two vendors: neither waits for the other's, takes the other's objects
   CHECK_FALSE(*weir::device("cuda:0").default_stream() == *weir::device("hip:0").default_stream());
   CHECK(cuda.is(0));
   CHECK(hip.is(0));
+}
+
+TEST_CASE("two vendors: handles go out and in by one line each, and none of the other vendor's") {
+  Work cuda(weir::device("cuda:0")), hip(weir::device("hip:0"));
+  const weir::StreamPtr cuda_again = weir::cuda::wrap(weir::cuda::device(0), weir::cuda::stream(*cuda.stream));
+  const weir::StreamPtr hip_again = weir::hip::wrap(weir::hip::device(0), weir::hip::stream(*hip.stream));
+  CHECK(*cuda_again == *cuda.stream);
+  CHECK(*hip_again == *hip.stream);
+  hip_again->launch(hip.kernel, weir::grid_for(count), count, 3U, hip.memory);
+  CHECK(hip.is(3));
+  CHECK(weir::hip::function(*hip.kernel) != nullptr);
+  CHECK(weir::hip::device_number(hip.device) == 0);
+  CHECK_THROWS_AS(weir::hip::stream(*cuda.stream), weir::Error);
+  CHECK_THROWS_AS(weir::cuda::stream(*hip.stream), weir::Error);
+  CHECK_THROWS_AS(weir::hip::wrap(cuda.device, nullptr), weir::Error);
 }
 
 int main(int argc, char** argv) {

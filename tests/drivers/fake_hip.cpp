@@ -104,6 +104,9 @@ constexpr Function functions[] = {
     {"hipEventQuery", [](const Call&) -> Word { return busy(); }},
     {"hipMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
     {"hipFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    // Portable and mapped; 8 is CUDA's read-only and AMD's coarse-grained memory.
+    {"hipHostRegister", [](const Call& c) -> Word { return c.c == 3 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
+    {"hipHostGetDevicePointer", [](const Call& c) -> Word { *out<Word>(c.a) = c.b; return 0; }},
     {"hipHostMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
     {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
     {"hipMallocAsync", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle); }},

@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+#include <hip/hip_runtime_api.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "backends/hip/hiprtc.hpp"
 #include "tests/unit/subprocess.hpp"
+#include "weir/interop/hip.hpp"
 #include "weir/weir.hpp"
 
 // The real HIP runtime and the real HIPRTC, as Debian packages them, on a machine that has no AMD device: that the plugin opens
 // the one and says what is missing, and that the other compiles Weir's kernels. Nothing here shows that they run.
 
 namespace {
+
+// The types that weir/interop/hip.hpp declares are those of HIP's own header.
+template <class Own, class T>
+constexpr bool is_handle = std::is_same_v<Own, T>;
+static_assert(is_handle<decltype(weir::hip::stream(std::declval<weir::Stream&>())), hipStream_t>);
+static_assert(is_handle<decltype(weir::hip::event(std::declval<const weir::Event&>())), hipEvent_t>);
+static_assert(is_handle<decltype(weir::hip::graph(std::declval<const weir::Graph&>())), hipGraph_t>);
+static_assert(is_handle<decltype(weir::hip::graph_exec(std::declval<const weir::GraphExec&>())), hipGraphExec_t>);
+static_assert(is_handle<decltype(weir::hip::module(std::declval<const weir::Module&>())), hipModule_t>);
+static_assert(is_handle<decltype(weir::hip::function(std::declval<const weir::Kernel&>())), hipFunction_t>);
+static_assert(is_handle<decltype(weir::hip::memory_pool(std::declval<const weir::MemoryPool&>())), hipMemPool_t>);
 
 using weir::hip::Compiler;
 

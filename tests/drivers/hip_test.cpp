@@ -239,6 +239,10 @@ TEST_CASE("hip calls T4: waits pass the mask that C has no default for") {
   }
 }
 
+TEST_CASE("hip calls T19: registered memory takes flags that mean the same to both vendors") {
+  for (const char* const release : {"5.2", "7.1"}) CHECK_SAYS(tell(release, "", {"register"}), "register: ok");
+}
+
 TEST_CASE("hip calls: fills in two dimensions go row by row before 7.1") {
   CHECK(calls(tell("6.2", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD32Async") == 3);
   CHECK(calls(tell("7.1", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD2D32Async") == 1);

@@ -58,6 +58,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"allocate", [](World& w) { w.memory = weir::default_device().allocate<unsigned>(64); }},
     {"drop-memory", [](World& w) { w.memory.reset(); }},
     {"record", [](World& w) { w.stream->record(*w.event); }},
+    {"register",
+     [](World&) {
+       std::vector<std::byte> memory(4096);
+       (void)weir::default_device().register_host(memory.data(), memory.size());
+     }},
     {"wait", [](World& w) { w.stream->wait(*w.event); }},
     {"wait-stream", [](World& w) { weir::default_device().create_stream()->wait(*w.stream); }},
     {"query", [](World& w) { std::printf("complete: %d\n", w.stream->is_complete() ? 1 : 0); }},

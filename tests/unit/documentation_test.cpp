@@ -48,3 +48,25 @@ TEST_CASE("documentation: every variable that is read is described, and known to
     CHECK(command.find("\"" + name + "\"") != std::string::npos);
   }
 }
+
+TEST_CASE("documentation: every trap of HIP has its line, and the tests that the lines name are there") {
+  std::string tests;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source / "tests")) {
+    if (entry.path().extension() == ".cpp") tests += content(entry.path());
+  }
+  std::ifstream page(source / "docs/hip-backend.md");
+  const std::regex row("^\\| T([0-9]+) \\|.*\\|([^|]*)\\|$"), name("`([^`]+)`");
+  std::set<int> traps;
+  for (std::string line; std::getline(page, line);) {
+    std::smatch parts;
+    if (!std::regex_match(line, parts, row)) continue;
+    traps.insert(std::stoi(parts[1].str()));
+    const std::string shown_by = parts[2].str();
+    for (auto m = std::sregex_iterator(shown_by.begin(), shown_by.end(), name); m != std::sregex_iterator(); ++m) {
+      CAPTURE(line);
+      if ((*m)[1].str() == "/dev/kfd") continue;
+      CHECK(tests.find("TEST_CASE(\"" + (*m)[1].str() + "\")") != std::string::npos);
+    }
+  }
+  CHECK(traps.size() == 25);
+}

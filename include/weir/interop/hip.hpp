@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
+#include "weir/stream.hpp"
+
+struct hipGraphExec;
+struct ihipEvent_t;
+struct ihipGraph;
+struct ihipMemPoolHandle_t;
+struct ihipModuleSymbol_t;
+struct ihipModule_t;
+struct ihipStream_t;
+
+/// Weir and HIP side by side: HIP's handles out of Weir's objects, and Weir's objects over HIP's handles. Needs no HIP header:
+/// the types are those of hip_runtime_api.h, for AMD devices.
+///
+/// A thread of HIP's has a current device, which Weir puts back where it changes it. What has no place in Weir's interface is
+/// set by HIP's own call on the handle, or on a stream that is made by HIP and adopted.
+///
+/// Functions that take an object of Weir's throw `wrong_device` if it is another backend's. The handles stay owned by the
+/// objects. Foreign code that records an event, or begins a capture, by a handle that it got here is noticed by Weir.
+namespace weir::hip {
+
+namespace detail {
+inline const Device& hip_only(const Device& device, const char* operation) {
+  if (device.backend().name() != "hip") {
+    throw Error(Errc::wrong_device, operation, device.describe(), "the object is of another backend and has no HIP handle");
+  }
+  return device;
+}
+}  // namespace detail
+
+// --- Out --------------------------------------------------------------------------------------------------------------
+
+/// hipStream_t.
+inline ihipStream_t* stream(Stream& s) {
+  detail::hip_only(s.device(), "hip::stream");
+  return static_cast<ihipStream_t*>(s.native_handle());
+}
+/// hipEvent_t.
+inline ihipEvent_t* event(const Event& e) {
+  detail::hip_only(e.device(), "hip::event");
+  return static_cast<ihipEvent_t*>(e.native_handle());
+}
+/// hipGraph_t.
+inline ihipGraph* graph(const Graph& g) {
+  detail::hip_only(g.device(), "hip::graph");
+  return static_cast<ihipGraph*>(g.native_handle());
+}
+/// hipGraphExec_t.
+inline hipGraphExec* graph_exec(const GraphExec& g) {
+  detail::hip_only(g.device(), "hip::graph_exec");
+  return static_cast<hipGraphExec*>(g.native_handle());
+}
+/// hipModule_t.
+inline ihipModule_t* module(const Module& m) {
+  detail::hip_only(m.device(), "hip::module");
+  return static_cast<ihipModule_t*>(m.native_handle());
+}
+/// hipFunction_t.
+inline ihipModuleSymbol_t* function(const Kernel& k) {
+  detail::hip_only(k.device(), "hip::function");
+  return static_cast<ihipModuleSymbol_t*>(k.native_handle());
+}
+/// hipMemPool_t.
+inline ihipMemPoolHandle_t* memory_pool(const MemoryPool& p) {
+  detail::hip_only(p.device(), "hip::memory_pool");
+  return static_cast<ihipMemPoolHandle_t*>(p.native_handle());
+}
+/// hipDevice_t, which is the ordinal.
+inline int device_number(const Device& d) {
+  return static_cast<int>(detail::hip_only(d, "hip::device_number").native_handle());
+}
+// --- In ---------------------------------------------------------------------------------------------------------------
+
+/// The device that HIP calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
+inline Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
+
+/// Weir's stream over HIP's, which must be of `device`; see `Device::wrap_stream`.
+inline StreamPtr wrap(Device& device, ihipStream_t* stream, Ownership ownership = Ownership::borrow,
+                      std::shared_ptr<const void> keep_alive = {}) {
+  detail::hip_only(device, "hip::wrap");
+  return device.wrap_stream(stream, ownership, std::move(keep_alive));
+}
+
+}  // namespace weir::hip
