@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 #include "backends/gpu/library.hpp"
 #include "backends/hip/api.hpp"
 #include "backends/hip/api_private.hpp"
+#include "backends/hip/device_node.hpp"
 #include "weir/backend_support.hpp"
 
 /// Finding and opening the runtime.
@@ -100,29 +97,6 @@ gpu::Library open_library(PluginContext& context) {
 
 std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
-// Why a runtime that works shows nothing: its codes do not tell a missing kernel driver from a missing device.
-std::string why_no_device() {
-  constexpr const char* node = "/dev/kfd";
-  const int file = ::open(node, O_RDWR | O_CLOEXEC);
-  if (file < 0) {
-    const int error = errno;
-    if (error == ENOENT) {
-      return std::string(node) + " is missing: the kernel's amdgpu driver is not loaded, or, in a container, its devices were not "
-                                 "passed on (--device=/dev/kfd --device=/dev/dri)";
-    }
-    return std::string(node) + " may not be opened (" + std::generic_category().message(error) +
-           "): let the user be in the groups 'render' and 'video'";
-  }
-  ::close(file);
-  std::string set;
-  for (const char* const name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
-    if (const auto value = support::environment(name)) set += (set.empty() ? "" : ", ") + (name + ("=" + *value));
-  }
-  return set.empty() ? std::string(node) + " can be opened, so the kernel's driver is there: see whether rocminfo lists a GPU, and "
-                                           "whether this release of ROCm supports it"
-                     : "devices may be hidden: " + set;
-}
-
 // All that the runtime says where there is no device, or it cannot get at one.
 bool means_no_device(hipError_t result) {
   return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
@@ -188,7 +162,8 @@ const Api& Api::load(PluginContext& context) {
     FeatureTable features;
     api->describe_features(features);
     context.would_have(std::move(features));
-    throw Error(Errc::no_device, operation, library.path(), "HIP " + api->version_text() + " shows no device; " + why_no_device(),
+    throw Error(Errc::no_device, operation, library.path(),
+                "HIP " + api->version_text() + " shows no device; " + why_no_device("/dev/kfd"),
                 result != hipSuccess ? gpu::native_error(*api, result) : NativeError{});
   }
   api->device_count_ = count;

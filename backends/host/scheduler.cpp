@@ -75,7 +75,7 @@ void Scheduler::submit(Runnable* item, Level level) {
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
   // The task carries nothing: whoever runs it takes what is most urgent by then.
-  arena_->arena.enqueue([this] { run_most_urgent(); });
+  arena_->arena.enqueue([] { instance().run_most_urgent(); });
 }
 
 bool Scheduler::others_wait(Level level) const noexcept {

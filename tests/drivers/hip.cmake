@@ -41,6 +41,7 @@ add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 # The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.
 weir_add_executable(weir_hip_runtime_tests hip_runtime_test.cpp
+  "${PROJECT_SOURCE_DIR}/backends/hip/device_node.cpp"
   "${PROJECT_SOURCE_DIR}/backends/hip/hiprtc.cpp"
   "${PROJECT_SOURCE_DIR}/backends/gpu/library.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/hip/device_node.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "tests/unit/subprocess.hpp"
 #include "weir/interop/hip.hpp"
@@ -78,6 +79,24 @@ std::string error_of(const std::string& architecture, const std::string& source,
 constexpr const char* trivial = "extern \"C\" __global__ void k(int* p) { *p = 1; }";
 
 }  // namespace
+
+TEST_CASE("hip runtime T16: where the kernel's driver is there, each variable that may hide devices is named") {
+  char node[] = "/tmp/weir-kfd-XXXXXX";
+  const int file = ::mkstemp(node);
+  REQUIRE(file >= 0);
+  ::close(file);
+  for (const char* const name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+    ::unsetenv(name);
+  }
+  CHECK(weir::hip::why_no_device(node).find("can be opened") != std::string::npos);
+  ::setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+  ::setenv("ROCR_VISIBLE_DEVICES", "1", 1);
+  CHECK(weir::hip::why_no_device(node) == "devices may be hidden: ROCR_VISIBLE_DEVICES=1, CUDA_VISIBLE_DEVICES=0");
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  ::unsetenv("ROCR_VISIBLE_DEVICES");
+  ::unlink(node);
+  CHECK(weir::hip::why_no_device(node).find("is missing") != std::string::npos);
+}
 
 TEST_CASE("hip runtime T10: the plugin opens it, tells its version, and why there is no device") {
   const weir::test::Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
