@@ -91,20 +91,33 @@ thread_local AllocationPool::Own AllocationPool::own;
 
 Disposal Allocation::disposal() const noexcept {
   if (data_ == nullptr) return Disposal::anywhere;
+  // Stream-ordered memory looks for captures itself.
+  return stream_ != nullptr ? Disposal::driver : Disposal::driver_unsafe;
+}
+
+/// False while a capture is open that the free would break, or become a node of.
+bool Allocation::freed_on_stream() noexcept {
+  const detail::CaptureHold hold;
   // Memory allocated in a capture becomes a node, or nothing: neither endangers the capture.
-  return capture_id_ != 0 ? Disposal::driver : Disposal::driver_unsafe;
+  if (capture_id_ == 0 && !hold.none_open()) return false;
+  stream_->deallocate_async(*this);
+  return true;
 }
 
 void Allocation::dispose() noexcept {
-  Stream* const stream = std::exchange(stream_, nullptr);
+  Stream* const stream = stream_;
+  const bool was_put_off = put_off_;
   if (stream != nullptr) {
-    const detail::CaptureHold hold;
-    if (capture_id_ == 0 && !hold.none_open()) {
-      stream_ = stream;
-      DisposalQueue::instance().after_captures(this);
+    if (!freed_on_stream()) {
+      // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end ends.
+      if (!was_put_off) {
+        put_off_ = true;
+        stream->lives_.fetch_add(1, std::memory_order_relaxed);
+      }
+      DisposalQueue::instance().after_captures(this);  // may have ended this by now
+      if (!was_put_off) stream->lost_live_allocation();
       return;
     }
-    stream->deallocate_async(*this);
   } else if (data_ != nullptr) {
     try {
       if (foreign_) {
@@ -118,11 +131,22 @@ void Allocation::dispose() noexcept {
   }
   data_ = nullptr;
   size_ = 0;
+  stream_ = nullptr;
   capture_id_ = 0;
   foreign_ = false;
+  put_off_ = false;
   AllocationPool::instance().give_back(this);
-  // Not under the hold: the stream's end may run code of the user's.
-  if (stream != nullptr && stream->live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == 1) stream->release();
+  // Last, and under no hold: the stream's end may run code of the user's.
+  if (stream == nullptr) return;
+  if (was_put_off) {
+    stream->end_life();
+  } else {
+    stream->lost_live_allocation();
+  }
+}
+
+void Stream::lost_live_allocation() noexcept {
+  if (live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == 1) release();
 }
 
 void Stream::deallocate_async(const Allocation& allocation) noexcept {

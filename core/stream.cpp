@@ -44,17 +44,25 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
 Stream::~Stream() = default;
 
 void Stream::dispose() noexcept {
+  if (!is_closed()) {
+    closing_postponed_ = true;
+    begin_closing();
+  }
+  end_life();
+}
+
+void Stream::end_life() noexcept {
+  if (lives_.load(std::memory_order_acquire) != 1 && lives_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   try {
-    if (!is_closed()) {
-      begin_closing();
-      finish_closing(destroys_handle());
-    } else if (closing_postponed_) {
-      finish_closing(destroys_handle());
-    }
+    if (closing_postponed_) finish_closing(destroys_handle());
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("while a stream was destroyed: ") + e.what());
   }
   delete this;
+}
+
+bool Stream::has_memory() const noexcept {
+  return live_allocations_.load(std::memory_order_acquire) != 0 || lives_.load(std::memory_order_acquire) != 1;
 }
 
 bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
@@ -253,7 +261,7 @@ void Stream::close() {
   check_closable("Stream::close");
   begin_closing();
   // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
-  if (live_allocations_.load(std::memory_order_acquire) != 0) {
+  if (has_memory()) {
     closing_postponed_ = true;
     return;
   }
@@ -267,7 +275,7 @@ void* Stream::release_handle() {
   if (!destroys_handle()) {
     throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
   }
-  if (live_allocations_.load(std::memory_order_acquire) != 0) {
+  if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 "memory allocated on the stream is to be freed on it; drop the memory first");
   }

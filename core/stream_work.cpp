@@ -101,41 +101,40 @@ void Stream::fill_2d_checked(const char* operation, void* destination, std::size
 
 namespace {
 
-bool well_placed(const MemoryOperation& op) noexcept { return op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4); }
-
-/// Whether nothing is wrong with a memory operation. A batch asks this of each of its operations.
-inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
+/// Asks `has` for the features that an operation needs, one by one, while it says yes.
+template <class Has>
+bool has_all_needed(const MemoryOperation& op, Has&& has) {
   switch (op.kind) {
-    case MemoryOperation::Kind::write_32: return device.supports(Feature::write_value_32) && well_placed(op);
-    case MemoryOperation::Kind::write_64: return device.supports(Feature::write_value_64) && well_placed(op);
-    case MemoryOperation::Kind::flush_remote_writes: return device.supports(Feature::wait_value_flush);
+    case MemoryOperation::Kind::write_32: return has(Feature::write_value_32);
+    case MemoryOperation::Kind::write_64: return has(Feature::write_value_64);
+    case MemoryOperation::Kind::flush_remote_writes: return has(Feature::wait_value_flush);
     case MemoryOperation::Kind::wait_32:
     case MemoryOperation::Kind::wait_64: break;
   }
-  return device.supports(op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32) &&
-         (op.condition != WaitCondition::geq || device.supports(Feature::wait_value_geq)) &&
-         (op.condition != WaitCondition::bit_nor || device.supports(Feature::wait_value_nor)) &&
-         (op.remote_writes != RemoteWrites::flush || device.supports(Feature::wait_value_flush)) && well_placed(op);
+  return has(op.is_64() ? Feature::wait_value_64 : Feature::wait_value_32) &&
+         (op.condition != WaitCondition::geq || has(Feature::wait_value_geq)) &&
+         (op.condition != WaitCondition::bit_nor || has(Feature::wait_value_nor)) &&
+         (op.remote_writes != RemoteWrites::flush || has(Feature::wait_value_flush));
+}
+
+/// Whether nothing is wrong with an operation. A batch asks this of each of its operations.
+inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
+  return has_all_needed(op, [&](Feature feature) { return device.supports(feature); }) &&
+         (op.kind == MemoryOperation::Kind::flush_remote_writes ||
+          (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
 }
 
 }  // namespace
 
 /// Throws what is wrong with an operation that is not usable.
 void Stream::refuse_memory_operation(const char* operation, const MemoryOperation& op) const {
-  const bool wide = op.is_64();
-  if (op.is_write()) {
-    require(operation, wide ? Feature::write_value_64 : Feature::write_value_32);
-  } else if (op.is_wait()) {
-    require(operation, wide ? Feature::wait_value_64 : Feature::wait_value_32);
-    if (op.condition == WaitCondition::geq) require(operation, Feature::wait_value_geq);
-    if (op.condition == WaitCondition::bit_nor) require(operation, Feature::wait_value_nor);
-    if (op.remote_writes == RemoteWrites::flush) require(operation, Feature::wait_value_flush);
-  } else {
-    require(operation, Feature::wait_value_flush);
-  }
+  (void)has_all_needed(op, [&](Feature feature) {
+    require(operation, feature);
+    return true;
+  });
   throw Error(Errc::invalid_argument, operation, describe(),
               op.address == nullptr ? "the address is null"
-                                    : "the address is not aligned to the value, " + std::string(wide ? "8" : "4") + " bytes");
+                                    : std::string("the address is not aligned to the value, ") + (op.is_64() ? "8" : "4") + " bytes");
 }
 
 void Stream::memory_operation(const MemoryOperation& op) {

@@ -33,7 +33,7 @@ class GpuEvent final : public Event {
     GpuDevice<Api>& owner = own_device();
     const Handle fresh = owner.events().make_native(options());
     log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was recorded again", owner.describe());
-    set_native_handle(fresh);
+    renew(fresh);
   }
 
   FreeListHook pool_hook;

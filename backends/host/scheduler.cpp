@@ -99,20 +99,15 @@ void Scheduler::run_most_urgent() noexcept {
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
-void start_thread(const char* purpose, std::function<void()> loop) {
+void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
+  const std::lock_guard lock(mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
   try {
     std::thread(std::move(loop)).detach();
   } catch (const std::system_error& e) {
     throw Error(Errc::out_of_memory, "starting a thread", "host",
                 std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
   }
-}
-
-void HostThread::ensure_started() {
-  if (started_.load(std::memory_order_acquire)) [[likely]] return;
-  const std::lock_guard lock(mutex_);
-  if (started_.load(std::memory_order_relaxed)) return;
-  start_thread("for host functions", [this] { loop(); });
   started_.store(true, std::memory_order_release);
 }
 

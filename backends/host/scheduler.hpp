@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "backends/host/spin_lock.hpp"
 
@@ -20,8 +21,21 @@ enum class Lane : std::uint8_t { worker, host_functions, none };
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
 
-/// Starts a thread that lives as long as the process. Throws `out_of_memory`, naming `purpose`, where the system gives none.
-void start_thread(const char* purpose, std::function<void()> loop);
+/// A thread that is started when it is first needed, and lives as long as the process.
+class OnDemandThread {
+ public:
+  /// Throws `out_of_memory`, naming `purpose`, where the system gives no thread.
+  template <class Loop>
+  void ensure_started(const char* purpose, Loop&& loop) {
+    if (!started_.load(std::memory_order_acquire)) [[unlikely]] start(purpose, std::forward<Loop>(loop));
+  }
+
+ private:
+  void start(const char* purpose, std::function<void()> loop);
+
+  std::mutex mutex_;
+  std::atomic<bool> started_{false};
+};
 
 /// Something to be run once for each time it is handed in. It may be in one list at a time.
 class Runnable {
@@ -87,7 +101,9 @@ class HostThread {
  public:
   HostThread() = default;
   /// To be called before anything is handed in. Throws `out_of_memory` where the system gives no thread.
-  void ensure_started();
+  void ensure_started() {
+    thread_.ensure_started("for host functions", [this] { loop(); });
+  }
   void submit(Runnable* item);
   bool others_wait() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
@@ -98,8 +114,8 @@ class HostThread {
   std::condition_variable wake_;
   RunList ready_;
   std::atomic<std::uint32_t> waiting_{0};
-  std::atomic<bool> started_{false};
   bool asleep_ = false;
+  OnDemandThread thread_;
 };
 
 }  // namespace weir::host

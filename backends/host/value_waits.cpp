@@ -6,7 +6,6 @@
 #include <thread>
 #include <type_traits>
 
-#include "backends/host/scheduler.hpp"
 
 namespace weir::host {
 namespace {
@@ -55,27 +54,20 @@ ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
   return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
 }
 
-void ValueWaits::ensure_started() {
-  if (started_.load(std::memory_order_acquire)) [[likely]] return;
-  const std::lock_guard lock(mutex_);
-  if (started_.load(std::memory_order_relaxed)) return;
-  start_thread("that looks at values which streams wait for", [this] { poll(); });
-  started_.store(true, std::memory_order_release);
-}
-
 void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept {
   waiter.operation_ = wait;
   Bucket& bucket = bucket_of(wait.address);
+  {
+    // Counted before it can be found and counted off.
+    std::lock_guard lock(mutex_);
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    ++additions_;
+  }
   {
     std::lock_guard lock(bucket.mutex);
     waiter.next_ = bucket.waiting;
     bucket.waiting = &waiter;
     bucket.count.fetch_add(1, std::memory_order_seq_cst);
-  }
-  {
-    std::lock_guard lock(mutex_);
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    ++additions_;
   }
   wake_.notify_one();
   // A write between the caller's look at the value and its registration went unnoticed.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "backends/host/scheduler.hpp"
 #include "weir/stream_memory.hpp"
 
 /// Streams that wait for a value in memory. Any store may end such a wait, also one that this library does not see, so a
@@ -36,7 +37,9 @@ class ValueWaits {
   static ValueWaits& instance() noexcept;
 
   /// To be called before a wait is enqueued. Throws `out_of_memory` where the system gives no thread.
-  void ensure_started();
+  void ensure_started() {
+    thread_.ensure_started("that looks at values which streams wait for", [this] { poll(); });
+  }
   /// Calls `waiter.met()` once, on some thread, when the condition is met.
   void add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept;
 
@@ -57,7 +60,7 @@ class ValueWaits {
   void poll() noexcept;
 
   Bucket buckets_[bucket_count];
-  std::atomic<bool> started_{false};
+  OnDemandThread thread_;
   // For the thread that polls.
   std::mutex mutex_;
   std::condition_variable wake_;

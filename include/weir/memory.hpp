@@ -51,14 +51,16 @@ class WEIR_API Allocation final : public RefCounted {
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
+  bool freed_on_stream() noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // kept by its count of live allocations
+  Stream* stream_ = nullptr;          // kept by its count of live allocations, or by that of put-off ones
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
   bool foreign_ = false;              // another process's, opened here
+  bool put_off_ = false;              // without an owner, waiting for the end of captures
   Allocation* next_free_ = nullptr;
 };
 

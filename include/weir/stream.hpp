@@ -155,7 +155,8 @@ class WEIR_API Stream : public RefCounted {
 
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
   /// told after they waited for an event, or a stream, of the capture. Throws `already_capturing`; `capture_unsupported` on
-  /// the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began: `not_capturing` if there is none.
+  /// the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other
+  /// code began: `not_capturing` if there is none.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
@@ -206,8 +207,7 @@ class WEIR_API Stream : public RefCounted {
     static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
                   "both sides of a copy must have the same element type");
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    static_assert((std::is_lvalue_reference_v<To> || std::is_trivially_destructible_v<To>)&&(
-                      std::is_lvalue_reference_v<From> || std::is_trivially_destructible_v<From>),
+    static_assert(outlives_call<To> && outlives_call<From>,
                   "the memory is used after this call has returned: keep what owns it in a variable");
     check_lengths("Stream::copy", to.size(), from.size());
     copy_bytes(to.data(), from.data(), from.size_bytes());
@@ -397,6 +397,10 @@ class WEIR_API Stream : public RefCounted {
 
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4, flag_foreign = 8, flag_joined = 16;
 
+  // A view, or something that has a name.
+  template <class T>
+  static constexpr bool outlives_call = std::is_lvalue_reference_v<T> || std::is_trivially_destructible_v<T>;
+
   template <class E>
   static std::uint32_t to_bits(const E& value) noexcept {
     std::uint32_t bits = 0;
@@ -433,6 +437,9 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr end_begun_capture();
   void drop_capture() noexcept;
   void begin_closing() noexcept;
+  void end_life() noexcept;
+  bool has_memory() const noexcept;
+  void lost_live_allocation() noexcept;
   void finish_closing(bool destroy);
   void deallocate_async(const Allocation& allocation) noexcept;
 
@@ -443,6 +450,8 @@ class WEIR_API Stream : public RefCounted {
   std::atomic<std::uint32_t> flags_{0};
   // Stream-ordered memory that will be freed here. While there is any, it owns the stream, all of it together.
   std::atomic<std::uint32_t> live_allocations_{0};
+  // 1 for all owners together, and 1 for each allocation whose free is put off: the stream's handle goes with the last.
+  std::atomic<std::uint32_t> lives_{1};
   StreamKind kind_;
   bool closing_postponed_ = false;
   bool began_capture_ = false;

@@ -393,6 +393,38 @@ TEST_CASE("S40 S48 graph memory: stream-ordered memory made before a capture and
   CHECK(board[0] == 1);
 }
 
+TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be freed behind the capture") {
+  const StreamPtr observer = device().create_stream();
+  if (!needs_async(*observer) || !needs_capture(*observer)) return;
+  for (const bool memory_first : {false, true}) {
+    for (const bool beside_another : {false, true}) {
+      CAPTURE(memory_first);
+      CAPTURE(beside_another);
+      const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
+      StreamPtr s = device().create_stream();
+      auto memory = s->allocate_async<std::uint32_t>(100, pool.get());
+      s->fill(memory, 1U);
+      if (beside_another) observer->begin_capture();
+      s->begin_capture();
+      if (memory_first) {
+        memory.reset();
+        s.reset();
+      } else {
+        s.reset();
+        memory.reset();
+      }
+      if (beside_another) {
+        CHECK(observer->end_capture()->node_count() == 0);
+      }
+      // Refused while this thread's capture is open.
+      CHECK_NOTHROW((void)device().allocate<std::uint32_t>(100));
+      device().synchronize();
+      if (pool) CHECK(pool->used_bytes() == 0);
+    }
+  }
+  CHECK_WORKS(*observer);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

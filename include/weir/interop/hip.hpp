@@ -79,6 +79,7 @@ inline ihipMemPoolHandle_t* memory_pool(const MemoryPool& p) {
 inline int device_number(const Device& d) {
   return static_cast<int>(detail::hip_only(d, "hip::device_number").native_handle());
 }
+
 // --- In ---------------------------------------------------------------------------------------------------------------
 
 /// The device that HIP calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
