@@ -83,7 +83,7 @@ done
 if $sanitize; then
   # What runs on this machine's CPU: the core, the host backend, the suites. Little optimization, for the sake of time.
   sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG"
-    -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF)
+    -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
   build_and_test asan "${sanitized[@]}" -DWEIR_SANITIZE=address,undefined
   build_and_test tsan "${sanitized[@]}" -DWEIR_SANITIZE=thread
 fi

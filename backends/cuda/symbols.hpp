@@ -27,6 +27,7 @@
   X(DeviceGetAttribute, cuDeviceGetAttribute, 2000, required)                                                   \
   X(DeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, required)                                                 \
   X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, required)                                           \
+  X(DevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, required)                                       \
   X(CtxGetCurrent, cuCtxGetCurrent, 4000, required)                                                             \
   X(CtxPushCurrent, cuCtxPushCurrent, 4000, required)                                                           \
   X(CtxPopCurrent, cuCtxPopCurrent, 4000, required)                                                             \

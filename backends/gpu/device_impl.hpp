@@ -341,14 +341,14 @@ void GpuDevice<Api>::do_synchronize() {
     return;
   }
   // Captures of other threads need wait for the record only, not for the work.
-  const EventPtr done = events_->take({});
+  const EventPtr done = events_->take({.blocking_sync = api_.sleeps_while_waiting(context())});
   const auto native = static_cast<const GpuEvent<Api>&>(*done).native();
   {
     const support::DeviceWideCall whole(operation, *this);
     check(api_, api_.record_whole_device(context(), native), operation, *this);
   }
   const CaptureModeScope<Api> relaxed(api_);
-  check(api_, api_.synchronize_event(native, false), operation, *this);
+  check(api_, api_.synchronize_event(native, done->options().blocking_sync), operation, *this);
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------

@@ -176,6 +176,8 @@ class Api : public Symbols {
   /// captures held off: which releases let it meet one is not known.
   static constexpr bool records_whole_device() noexcept { return false; }
   static Result record_whole_device(const DeviceContext&, EventHandle) { return hipErrorNotSupported; }
+  /// hipDeviceSynchronize itself obeys hipSetDeviceFlags.
+  static constexpr bool sleeps_while_waiting(const DeviceContext&) noexcept { return false; }
 
   // --- Copies and fills -----------------------------------------------------------------------------------------------
 

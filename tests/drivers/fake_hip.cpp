@@ -156,6 +156,7 @@ constexpr Function functions[] = {
      }},
     {"hipGraphInstantiateWithFlags", [](const Call& c) -> Word { return make(out<hipGraphExec_t>(c.a)); }},
     {"hipModuleLoadData", [](const Call& c) -> Word { return make(out<hipModule_t>(c.a)); }},
+    {"hipModuleGetFunction", [](const Call& c) -> Word { return make(out<hipFunction_t>(c.a)); }},
 };
 
 const Function* implementation_of(const char* name) {

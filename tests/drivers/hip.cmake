@@ -28,7 +28,7 @@ weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
 weir_add_executable(weir_hip_driver_tests hip_test.cpp "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
 target_include_directories(weir_hip_driver_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
-target_link_libraries(weir_hip_driver_tests PRIVATE doctest::doctest)
+target_link_libraries(weir_hip_driver_tests PRIVATE weir_doctest)
 target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"
   WEIR_TEST_CHILD="$<TARGET_FILE:weir_driver_story>"
@@ -47,7 +47,7 @@ weir_add_executable(weir_hip_runtime_tests hip_runtime_test.cpp
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
 target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
 target_include_directories(weir_hip_runtime_tests SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
-target_link_libraries(weir_hip_runtime_tests PRIVATE doctest::doctest ${CMAKE_DL_LIBS})
+target_link_libraries(weir_hip_runtime_tests PRIVATE weir_doctest ${CMAKE_DL_LIBS})
 target_compile_definitions(weir_hip_runtime_tests PRIVATE
   __HIP_PLATFORM_AMD__
   WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"

@@ -233,6 +233,18 @@ TEST_CASE("hip calls: batches are one call where there is one, else single opera
   CHECK(calls(tell("10.0", "trace=1", {"stream", "allocate", "write-batch"}), "hipStreamBatchMemOp") == 1);
 }
 
+TEST_CASE("hip calls T3: a cooperative launch, which would run at once, is refused in a capture, which goes on") {
+  for (const char* const release : {"6.2", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "trace=1", {"stream", "begin-capture", "cooperative", "end-capture", "cooperative"});
+    CHECK_SAYS(o, "cooperative: capture_unsupported |  | Stream::launch on hip:0");
+    CHECK_SAYS(o, "this driver does not capture cooperative launches");
+    CHECK_SAYS(o, "end-capture: ok\ncooperative: ok");
+    CHECK(calls(o, "hipModuleLaunchCooperativeKernel") == 1);
+    CHECK(in_order(o, {"hipStreamEndCapture", "hipModuleLaunchCooperativeKernel"}));
+  }
+}
+
 TEST_CASE("hip calls T4: waits pass the mask that C has no default for") {
   for (const char* const release : {"5.2", "7.1"}) {
     CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-value"}, {{"WEIR_HIP_WAIT_VALUE", "1"}}), "wait-value: ok");

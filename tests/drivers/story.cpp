@@ -97,6 +97,13 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        for (const weir::NodeKind kind : topology.nodes) std::printf(" %s", std::string(to_string(kind)).c_str());
        std::printf("\n");
      }},
+    {"begin-capture", [](World& w) { w.stream->begin_capture(); }},
+    {"end-capture", [](World& w) { (void)w.stream->end_capture(); }},
+    {"cooperative",
+     [](World& w) {
+       const weir::ModulePtr module = weir::default_device().load_module(std::as_bytes(std::span("an image")));
+       w.stream->launch(module->kernel("k"), {.cooperative = true});
+     }},
     {"driver-last-error",
      [](World&) {
        void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <time.h>
+
+#include <chrono>
 #include <thread>
 
 #include "driver.hpp"
@@ -152,6 +155,25 @@ TEST_CASE("contexts: whatever is current on the thread, Weir works on its device
     CHECK(current() == nullptr);
   }).join();
   DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(foreign);
+}
+
+TEST_CASE("device flags: a program that asks for sleeping waits gets them from Device::synchronize, too") {
+  using namespace std::chrono_literals;
+  const weir::StreamPtr stream = device().create_stream();
+  CUdevice const number = weir::cuda::device_number(device());
+  const auto set_flags = DRIVER(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags);
+  REQUIRE(set_flags(number, CU_CTX_SCHED_BLOCKING_SYNC) == CUDA_SUCCESS);
+  stream->launch_host_function([] { std::this_thread::sleep_for(400ms); });
+  const auto own_time = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  const auto before = own_time();
+  device().synchronize();
+  CHECK(own_time() - before < 200ms);
+  CHECK(stream->is_complete());
+  CHECK(set_flags(number, CU_CTX_SCHED_AUTO) == CUDA_SUCCESS);
 }
 
 TEST_CASE("handles: each comes out, and a stream goes in and is the same") {

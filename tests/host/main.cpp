@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
 #include <cstdio>
+#include <initializer_list>
 #include <string_view>
 
 #include "backends/host/temporary_folder.hpp"

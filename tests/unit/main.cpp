@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <initializer_list>
 
 // The process of the tests uses the plugin `immediate`, which is part of them, and nothing that the user has set. What
 // depends on the environment runs in processes of its own: see subprocess.hpp.
