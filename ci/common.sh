@@ -14,6 +14,9 @@ cmake_is_new_enough() {
   [ "$(printf '%s\n' "$cmake_needed" "$version" | sort -V | head -n 1)" = "$cmake_needed" ]
 }
 
+# What ccache asks for before it takes part where a header is precompiled.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
+
 # configure BUILD_FOLDER OPTION…: with Ninja, and with ccache where it is installed.
 configure() {
   local folder=$1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sets up, builds, and runs every test: test.sh [--quick] [--require=BACKEND]…
 #
-#   --quick            leave out the builds with the address, undefined-behaviour and thread sanitizers
+#   --quick            leave out the builds with sanitizers (address, undefined behaviour, thread) and with Clang
 #   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip
 #
 # Ends with "N passed, N failed"; the exit status is 0 if none failed.
@@ -10,11 +10,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-sanitize=true
+quick=false
 required=()
 for argument in "$@"; do
   case $argument in
-    --quick) sanitize=false ;;
+    --quick) quick=true ;;
     --require=?*) required+=("${argument#--require=}") ;;
     *)
       printf 'test.sh: unknown option %s; there are --quick and --require=BACKEND\n' "$argument" >&2
@@ -56,8 +56,8 @@ run_ctest() {
   if [ "$status" != 0 ] && [ "${summary% *}" = 0 ]; then failed=$((failed + 1)); fi
 }
 
-# build_and_test NAME OPTION…
-build_and_test() {
+# build NAME OPTION…: in build/ci-NAME.
+build() {
   local name=$1 folder=build/ci-$1
   shift
   heading "building $name"
@@ -65,10 +65,15 @@ build_and_test() {
     tail -n 60 "$folder.log"
     printf 'FAILED: the build %s; its whole log is in %s.log\n' "$name" "$folder"
     failed=$((failed + 1))
-    return
+    return 1
   fi
-  heading "testing $name"
-  run_ctest "$folder"
+}
+
+# build_and_test NAME OPTION…
+build_and_test() {
+  build "$@" || return 0
+  heading "testing $1"
+  run_ctest "build/ci-$1"
 }
 
 # oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
@@ -80,12 +85,18 @@ build_and_test release -DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON
 for backend in "${required[@]}"; do
   count "conformance on $backend" build/ci-release/bin/weir-conformance "--require=$backend"
 done
-if $sanitize; then
+if ! $quick; then
   # What runs on this machine's CPU: the core, the host backend, the suites. Little optimization, for the sake of time.
   sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG"
     -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
   build_and_test asan "${sanitized[@]}" -DWEIR_SANITIZE=address,undefined
   build_and_test tsan "${sanitized[@]}" -DWEIR_SANITIZE=thread
+fi
+if ! $quick && command -v clang++ >/dev/null; then
+  # That the other compiler takes the sources, without a warning; not what it makes of them.
+  if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF; then
+    passed=$((passed + 1))
+  fi
 fi
 
 heading "done"

@@ -234,13 +234,13 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 // --- Ending -----------------------------------------------------------------------------------------------------------
 
 void Stream::begin_closing() noexcept {
+  flags_.fetch_or(flag_closed, std::memory_order_release);
   if (const auto capture = detail::open_captures.load(std::memory_order_acquire) != 0
                                ? detail::Captures::instance().find_origin(*device_, handle_, thread_)
                                : std::nullopt;
       capture && (kind_ != StreamKind::borrowed || began_capture_)) {
     drop_capture();
   }
-  flags_.fetch_or(flag_closed, std::memory_order_release);
 }
 
 void Stream::finish_closing(bool destroy) {
@@ -277,7 +277,10 @@ void* Stream::release_handle() {
   }
   if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
-                "memory allocated on the stream is to be freed on it; drop the memory first");
+                live_allocations_.load(std::memory_order_acquire) != 0
+                    ? "memory allocated on the stream is to be freed on it; drop the memory first"
+                    : "memory allocated on the stream is to be freed on it once the captures that are open have ended; end "
+                      "them first");
   }
   void* const handle = handle_;
   begin_closing();

@@ -67,13 +67,20 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
 
 template <class Api>
 void GpuStream<Api>::do_deallocate_async(void* memory) {
+  const char* const operation = "Stream::allocate_async (free)";
   const Submission submission(*this);
   // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
   if (is_of_another_thread()) {
-    check(api_.free_async(memory, api_.legacy_stream()), "Stream::allocate_async (free)");
+    check(api_.free_async(memory, api_.legacy_stream()), operation);
     return;
   }
-  check(api_.free_async(memory, native()), "Stream::allocate_async (free)");
+  // A driver may refuse to end the capture of a stream that goes, since another thread began it, and the free would become its
+  // node. At once, then, which waits for the work.
+  if (is_closed() && capture().status != CaptureStatus::none) {
+    check(api_.deallocate(memory, MemoryKind::device), operation);
+    return;
+  }
+  check(api_.free_async(memory, native()), operation);
 }
 
 template <class Api>

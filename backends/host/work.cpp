@@ -23,6 +23,8 @@ template <class... Visitors>
 struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;  // which Clang before 17 does not find by itself
 
 std::size_t alignment_for(std::size_t size) noexcept { return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1)); }
 

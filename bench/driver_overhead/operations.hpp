@@ -136,9 +136,9 @@ class Operations {
   }
 
   void add_memory(Comparison& c) {
-    const auto all = std::size_t{4096};
-    add(c, "copy of 4 KiB, pinned to device", [this, all] { stream_->copy_bytes(memory_.data(), pinned_.data(), all); },
-        [this, all] { check(api_.copy_async(memory_.data(), pinned_.data(), all, raw_stream_), "copy"); });
+    static constexpr std::size_t all = 4096;
+    add(c, "copy of 4 KiB, pinned to device", [this] { stream_->copy_bytes(memory_.data(), pinned_.data(), all); },
+        [this] { check(api_.copy_async(memory_.data(), pinned_.data(), all, raw_stream_), "copy"); });
     add(c, "fill of 4 KiB", [this] { stream_->fill(memory_.subspan(0, 1024), 7U); },
         [this] { check(api_.fill_async(memory_.data(), 7, 4, 1024, raw_stream_), "fill"); });
     if (device_.supports(Feature::write_value_32)) {

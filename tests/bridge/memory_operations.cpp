@@ -10,7 +10,7 @@
 namespace bridge {
 namespace {
 
-constexpr unsigned wait_geq = 0, wait_eq = 1, wait_and = 2, wait_nor = 3;
+constexpr unsigned wait_geq = 0, wait_nor = 3;  // between them: equal, and
 constexpr unsigned write_increment = 0x1000, write_decrement = 0x1001;
 
 // --- Waiting as AMD's library does: one thread that spins ---------------------------------------------------------------

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -161,6 +162,27 @@ TEST_CASE("S9 S48 free: the stream of memory that outlived its other owners can 
   s = StreamPtr(memory.allocation()->stream());
   memory.reset();
   CHECK_WORKS(*s);
+}
+
+TEST_CASE("S8 S48 default streams: their memory is allocated and freed in their order, wherever the last owner goes") {
+  std::vector<StreamPtr> streams = {device().default_stream()};
+  if (device().supports(Feature::per_thread_default_stream)) streams.push_back(device().per_thread_stream());
+  for (const StreamPtr& s : streams) {
+    if (!needs_async(*s)) return;
+    CAPTURE(s->describe());
+    const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
+    std::vector<std::uint32_t> back(1000);
+    auto memory = s->allocate_async<std::uint32_t>(back.size(), pool.get());
+    CHECK(memory.allocation()->stream() == s.get());
+    s->fill(memory, 5U);
+    s->copy(back, memory);
+    on_another_thread([&] { memory.reset(); });
+    s->synchronize();
+    CHECK(back.front() == 5);
+    CHECK(back.back() == 5);
+    device().synchronize();
+    if (pool) CHECK(pool->used_bytes() == 0);
+  }
 }
 
 TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
@@ -396,9 +418,24 @@ TEST_CASE("S40 S48 graph memory: stream-ordered memory made before a capture and
 TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be freed behind the capture") {
   const StreamPtr observer = device().create_stream();
   if (!needs_async(*observer) || !needs_capture(*observer)) return;
-  for (const bool memory_first : {false, true}) {
+  using Owners = std::pair<StreamPtr&, Buffer<std::uint32_t>&>;
+  const std::pair<const char*, std::function<void(Owners)>> ways[] = {
+      {"the stream, then the memory", [](Owners o) { o.first.reset(), o.second.reset(); }},
+      {"the memory, then the stream", [](Owners o) { o.second.reset(), o.first.reset(); }},
+      {"the stream here, the memory on another thread",
+       [](Owners o) { o.first.reset(), on_another_thread([&] { o.second.reset(); }); }},
+      {"the memory; the stream is closed", [](Owners o) { o.second.reset(), o.first->close(); }},
+      {"the stream is closed; the memory", [](Owners o) { o.first->close(), o.second.reset(); }},
+      {"the memory, before the stream is released, which is refused",
+       [](Owners o) {
+         o.second.reset();
+         CHECK_REFUSED(Errc::invalid_argument, o.first->release_handle());
+         o.first.reset();
+       }},
+  };
+  for (const auto& way : ways) {
     for (const bool beside_another : {false, true}) {
-      CAPTURE(memory_first);
+      INFO(way.first);
       CAPTURE(beside_another);
       const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
       StreamPtr s = device().create_stream();
@@ -406,16 +443,8 @@ TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be fr
       s->fill(memory, 1U);
       if (beside_another) observer->begin_capture();
       s->begin_capture();
-      if (memory_first) {
-        memory.reset();
-        s.reset();
-      } else {
-        s.reset();
-        memory.reset();
-      }
-      if (beside_another) {
-        CHECK(observer->end_capture()->node_count() == 0);
-      }
+      way.second({s, memory});
+      if (beside_another) CHECK(observer->end_capture()->node_count() == 0);
       // Refused while this thread's capture is open.
       CHECK_NOTHROW((void)device().allocate<std::uint32_t>(100));
       device().synchronize();

@@ -117,10 +117,10 @@ TEST_CASE("S20 S31 S39 refused in a capture: allocations, blocking copies and ev
   const EventPtr event = s->record();
   s->synchronize();
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_}) {
-    for (const auto& [name, call] : unsafe_calls(board, event)) {
-      INFO("mode ", std::string(weir::to_string(mode)), ", ", name);
+    for (const auto& unsafe : unsafe_calls(board, event)) {
+      INFO("mode ", std::string(weir::to_string(mode)), ", ", unsafe.first);
       Survivor capture(*s, mode);
-      const Refusal refusal = refusal_of(call);
+      const Refusal refusal = refusal_of(unsafe.second);
       CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
       capture.finish();
     }

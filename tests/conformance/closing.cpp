@@ -78,9 +78,9 @@ TEST_CASE("S9 close: every later use is refused, before the driver could take it
       {"copy_attributes", [&] { s->copy_attributes(*open); }},
       {"copy_attributes from it", [&] { open->copy_attributes(*s); }},
   };
-  for (const auto& [name, use] : uses) {
-    const Refusal refusal = refusal_of(use);
-    CHECK_MESSAGE(refusal.is(Errc::stream_closed), name << " was to throw stream_closed; " << refusal.text);
+  for (const auto& use : uses) {
+    const Refusal refusal = refusal_of(use.second);
+    CHECK_MESSAGE(refusal.is(Errc::stream_closed), use.first << " was to throw stream_closed; " << refusal.text);
   }
   CHECK(word32.load() == 0);
   CHECK_WORKS(*open);

@@ -174,6 +174,16 @@ TEST_CASE("S6 S8 wrap: the default stream's own handle gives the default stream"
   CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(legacy->native_handle(), Ownership::adopt));
 }
 
+TEST_CASE("S7 S8 wrap: a thread's own default stream can only be borrowed, too, and what a refused wrapper kept goes") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr mine = device().per_thread_stream();
+  auto kept = std::make_shared<int>(1);
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(mine->native_handle(), Ownership::adopt, kept));
+  CHECK(kept.use_count() == 1);
+  CHECK(*device().wrap_stream(mine->native_handle(), Ownership::borrow) == *mine);
+  CHECK_WORKS(*mine);
+}
+
 TEST_CASE("S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, queried, recorded") {
   const StreamPtr original = device().create_stream();
   const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);

@@ -98,9 +98,9 @@ constexpr const char* names[] = {
     WEIR_CUDA_NEWER_SYMBOLS(WEIR_NAME)
 #undef WEIR_NAME
 };
-constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
+[[maybe_unused]] constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
 
-const Function* implementation_of(const char* name) {
+[[maybe_unused]] const Function* implementation_of(const char* name) {
   for (const Function& function : functions) {
     if (std::strcmp(function.name, name) == 0) return &function;
   }

@@ -123,12 +123,12 @@ TEST_CASE("hiprtc T12: Weir's kernels compile for gfx906, gfx90a and gfx1030 wit
   };
   // EF_AMDGPU_MACH, by LLVM's table.
   const std::pair<const char*, unsigned> targets[] = {{"gfx906", 0x2F}, {"gfx90a", 0x3F}, {"gfx1030", 0x36}};
-  for (const auto& [file, options] : kernels) {
-    const std::string source = kernels_in(file);
-    for (const auto& [architecture, machine] : targets) {
-      CAPTURE(file);
-      CAPTURE(architecture);
-      CHECK(target_of(compiler().compile(architecture, source, options, "test")) == machine);
+  for (const auto& kernel : kernels) {
+    const std::string source = kernels_in(kernel.first);
+    for (const auto& target : targets) {
+      CAPTURE(kernel.first);
+      CAPTURE(target.first);
+      CHECK(target_of(compiler().compile(target.first, source, kernel.second, "test")) == target.second);
     }
   }
 }

@@ -310,6 +310,15 @@ TEST_CASE("hip calls T15: the legacy default stream is the null handle, on every
   }
 }
 
+TEST_CASE("hip calls: stream-ordered memory of a stream that goes, and whose capture the driver would not end, is freed at once") {
+  const std::vector<std::string> steps = {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async"};
+  const Outcome ended = tell("6.2", "trace=1", steps);
+  CHECK(in_order(ended, {"hipStreamEndCapture", "hipFreeAsync", "hipStreamDestroy"}));
+  const Outcome refused = tell("6.2", "trace=1 fail=hipStreamEndCapture:0:908", steps);
+  CHECK(in_order(refused, {"hipStreamEndCapture", "hipFree", "hipStreamDestroy"}));
+  CHECK(calls(refused, "hipFreeAsync") == 0);
+}
+
 TEST_CASE("hip calls T17: memory of the default stream is allocated on a stream that is none") {
   const Outcome o = tell("6.2", "trace=1", {"default-async"});
   CHECK_SAYS(o, "default-async: ok");

@@ -19,6 +19,7 @@ struct World {
   weir::StreamPtr stream;
   weir::EventPtr event;
   weir::Buffer<unsigned> memory;
+  weir::AllocationPtr async;
   int ran = 0;
 };
 
@@ -112,6 +113,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
+    {"keep-async", [](World& w) { w.async = w.stream->allocate_bytes_async(256); }},
+    {"drop-async", [](World& w) { w.async.reset(); }},
     {"close", [](World& w) { w.stream->close(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
     {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},

@@ -162,6 +162,9 @@ TEST_CASE("device flags: a program that asks for sleeping waits gets them from D
   const weir::StreamPtr stream = device().create_stream();
   CUdevice const number = weir::cuda::device_number(device());
   const auto set_flags = DRIVER(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags);
+  unsigned flags_before = 0;
+  int active = 0;
+  REQUIRE(DRIVER(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)(number, &flags_before, &active) == CUDA_SUCCESS);
   REQUIRE(set_flags(number, CU_CTX_SCHED_BLOCKING_SYNC) == CUDA_SUCCESS);
   stream->launch_host_function([] { std::this_thread::sleep_for(400ms); });
   const auto own_time = [] {
@@ -173,7 +176,7 @@ TEST_CASE("device flags: a program that asks for sleeping waits gets them from D
   device().synchronize();
   CHECK(own_time() - before < 200ms);
   CHECK(stream->is_complete());
-  CHECK(set_flags(number, CU_CTX_SCHED_AUTO) == CUDA_SUCCESS);
+  CHECK(set_flags(number, flags_before & CU_CTX_SCHED_MASK) == CUDA_SUCCESS);
 }
 
 TEST_CASE("handles: each comes out, and a stream goes in and is the same") {

@@ -85,7 +85,7 @@ int test(weir::Device& device) {
   expect_none("event's is_complete", [&] { (void)event->is_complete(); });
   expect_none("copy", [&] { stream->copy(memory, pinned); });
   expect_none("fill", [&] { stream->fill(memory, 1U); });
-  const int a = 1, b = 2, c = 3;
+  int a = 1, b = 2, c = 3;
   static std::atomic<int> ran{0};
   expect_none("host function", [&] { stream->launch_host_function([a, b, c] { ran += a + b + c; }); });
   if (device.supports(Feature::stream_callbacks)) {
