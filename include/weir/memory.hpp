@@ -28,7 +28,8 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// A block of memory, freed with its last owner.
 ///
 /// Memory that was allocated at once is freed at once, save inside a host function or while a capture is open, where the
-/// free is put off. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
+/// free is put off. The free waits for the work of the memory's own device; of other devices' work drivers know nothing, so
+/// let that end first. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
 /// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. Memory that was
 /// allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
 class WEIR_API Allocation final : public RefCounted {

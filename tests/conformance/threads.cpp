@@ -283,6 +283,30 @@ TEST_CASE("S27 S31 S40 captures, allocations and drops by many threads at once")
   CHECK_WORKS(*probe);
 }
 
+TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at once, with memory of their own") {
+  const StreamPtr probe = device().create_stream();
+  if (!needs_capture(*probe) || !needs(*probe, {Feature::async_allocation}, [&] { (void)probe->allocate_async<int>(16); })) return;
+  const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
+  in_parallel(thread_count, [&](std::size_t t) {
+    for (std::uint32_t i = 0; i < 25; ++i) {
+      StreamPtr s = device().create_stream();
+      auto memory = s->allocate_async<std::uint32_t>(1000, pool.get());
+      s->fill(memory, i);
+      s->begin_capture();
+      if ((t + i) % 2 == 0) {
+        memory.reset();
+        s.reset();
+      } else {
+        s.reset();
+        memory.reset();
+      }
+    }
+  });
+  device().synchronize();
+  if (pool) CHECK(pool->used_bytes() == 0);
+  CHECK_WORKS(*probe);
+}
+
 TEST_SUITE_END();
 
 }  // namespace
