@@ -109,7 +109,8 @@ void Allocation::dispose() noexcept {
   const bool was_put_off = put_off_;
   if (stream != nullptr) {
     if (!freed_on_stream()) {
-      // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end ends.
+      // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end
+      // ends.
       if (!was_put_off) {
         put_off_ = true;
         stream->lives_.fetch_add(1, std::memory_order_relaxed);

@@ -132,9 +132,9 @@ void Stream::refuse_memory_operation(const char* operation, const MemoryOperatio
     require(operation, feature);
     return true;
   });
-  throw Error(Errc::invalid_argument, operation, describe(),
-              op.address == nullptr ? "the address is null"
-                                    : std::string("the address is not aligned to the value, ") + (op.is_64() ? "8" : "4") + " bytes");
+  const char* const misplaced =
+      op.is_64() ? "the address is not aligned to the value, 8 bytes" : "the address is not aligned to the value, 4 bytes";
+  throw Error(Errc::invalid_argument, operation, describe(), op.address == nullptr ? "the address is null" : misplaced);
 }
 
 void Stream::memory_operation(const MemoryOperation& op) {

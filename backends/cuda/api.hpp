@@ -168,8 +168,8 @@ class Api : public Symbols {
   Result record_whole_device(const DeviceContext& device, EventHandle event) const {
     return CtxRecordEvent(device.context, event);
   }
-  /// Whether the program wants threads that wait for the device to sleep (cudaDeviceScheduleBlockingSync). It may say so anew
-  /// at any time.
+  /// Whether the program wants threads that wait for the device to sleep (cudaDeviceScheduleBlockingSync). It may say so
+  /// anew at any time.
   bool sleeps_while_waiting(const DeviceContext& device) const noexcept {
     unsigned flags = 0;
     int active = 0;

@@ -285,7 +285,8 @@ TEST_CASE("S27 S31 S40 captures, allocations and drops by many threads at once")
 
 TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at once, with memory of their own") {
   const StreamPtr probe = device().create_stream();
-  if (!needs_capture(*probe) || !needs(*probe, {Feature::async_allocation}, [&] { (void)probe->allocate_async<int>(16); })) return;
+  if (!needs_capture(*probe)) return;
+  if (!needs(*probe, {Feature::async_allocation}, [&] { (void)probe->allocate_async<int>(16); })) return;
   const weir::MemoryPoolPtr pool = device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::uint32_t i = 0; i < 25; ++i) {

@@ -310,7 +310,7 @@ TEST_CASE("hip calls T15: the legacy default stream is the null handle, on every
   }
 }
 
-TEST_CASE("hip calls: stream-ordered memory of a stream that goes, and whose capture the driver would not end, is freed at once") {
+TEST_CASE("hip calls: stream-ordered memory is freed at once where the driver would not end its stream's capture") {
   const std::vector<std::string> steps = {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async"};
   const Outcome ended = tell("6.2", "trace=1", steps);
   CHECK(in_order(ended, {"hipStreamEndCapture", "hipFreeAsync", "hipStreamDestroy"}));
