@@ -23,9 +23,6 @@ struct OpenCapture {
   CaptureMode mode = CaptureMode::thread_local_;
 };
 
-/// How many are open. While it is 0, which is nearly always, no stream pays for the guards.
-extern std::atomic<std::uint32_t> open_captures;
-
 class Captures {
  public:
   static Captures& instance() noexcept;

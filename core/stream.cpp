@@ -108,11 +108,6 @@ void Stream::require(const char* operation, Feature feature) const {
   }
 }
 
-bool Stream::captures_matter() const noexcept {
-  return detail::open_captures.load(std::memory_order_acquire) != 0 ||
-         (flags_.load(std::memory_order_relaxed) & flag_foreign) != 0;
-}
-
 CaptureInfo Stream::usable_capture(const char* operation) const {
   if (!captures_matter()) return {};
   CaptureInfo info = do_capture_info(false);

@@ -23,13 +23,12 @@ void Stream::check_can_begin(const char* operation) const {
   if (status == CaptureStatus::invalidated) (void)usable_capture(operation);
 }
 
-void Stream::capture_began(const char* operation, CaptureMode mode) {
+void Stream::capture_began(const char* operation, CaptureMode mode, std::uint64_t id) {
   try {
-    const CaptureInfo info = do_capture_info(false);
     detail::Captures::instance().opened({.device = device_,
                                          .origin = handle_,
                                          .origin_thread_stream = thread_,
-                                         .id = info.id,
+                                         .id = id,
                                          .thread = detail::this_thread(),
                                          .mode = mode},
                                         !do_is_non_blocking());
@@ -58,8 +57,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const detail::CaptureOpening opening(*device_);
-  do_begin_capture(options.mode);
-  capture_began(operation, options.mode);
+  capture_began(operation, options.mode, do_begin_capture(options.mode));
 }
 
 void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
@@ -73,8 +71,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const detail::CaptureOpening opening(*device_);
-  do_resume_capture(graph, mode);
-  capture_began(operation, mode);
+  capture_began(operation, mode, do_resume_capture(graph, mode));
 }
 
 GraphPtr Stream::end_capture() {
@@ -85,21 +82,27 @@ GraphPtr Stream::end_capture() {
     return nullptr;
   }
   const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_);
-  const CaptureInfo info = do_capture_info(false);
-  const CaptureStatus status = info.status;
+  const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
+  const bool mine = capture && (capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread());
+  CaptureStatus status = CaptureStatus::active;
+  std::uint64_t id = 0;
+  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) {  // else nobody can have ended it: no need to ask the driver
+    const CaptureInfo info = do_capture_info(false);
+    status = info.status;
+    id = info.id;
+  }
   if (!capture) {
     if (status == CaptureStatus::none) {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
-    if ((flags_.load(std::memory_order_relaxed) & flag_foreign) == 0 ||
-        detail::Captures::instance().is_open(device_->backend(), info.id)) {
+    if ((flags & flag_foreign) == 0 || detail::Captures::instance().is_open(device_->backend(), id)) {
       throw Error(Errc::capture_unmatched, operation, describe(),
                   "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
                   "for this one; the capture goes on");
     }
     return do_end_capture();
   }
-  if (status != CaptureStatus::none && capture->mode != CaptureMode::relaxed && capture->thread != detail::this_thread()) {
+  if (status != CaptureStatus::none && !mine) {
     throw Error(Errc::capture_wrong_thread, operation, describe(),
                 "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
                     "'; end it there, or begin it in mode 'relaxed'; the capture goes on");

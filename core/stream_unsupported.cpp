@@ -17,10 +17,12 @@ void Stream::do_launch_host_function(HostFunction&&) {
 void Stream::do_add_callback(StreamCallback&&) {
   not_overridden("Stream::add_callback", describe(), Feature::stream_callbacks);
 }
-void Stream::do_begin_capture(CaptureMode) { not_overridden("Stream::begin_capture", describe(), Feature::graph_capture); }
+std::uint64_t Stream::do_begin_capture(CaptureMode) {
+  not_overridden("Stream::begin_capture", describe(), Feature::graph_capture);
+}
 GraphPtr Stream::do_end_capture() { not_overridden("Stream::end_capture", describe(), Feature::graph_capture); }
 CaptureInfo Stream::do_capture_info(bool) const { return {}; }
-void Stream::do_resume_capture(const GraphPtr&, CaptureMode) {
+std::uint64_t Stream::do_resume_capture(const GraphPtr&, CaptureMode) {
   not_overridden("Stream::resume_capture", describe(), Feature::capture_into_graph);
 }
 void Stream::do_add_child_graph(const Graph&) {

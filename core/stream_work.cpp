@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "core/captures.hpp"
 #include "core/thread_state.hpp"
@@ -188,48 +190,92 @@ const Kernel& Stream::checked(const KernelPtr& kernel) const {
   return *kernel;
 }
 
+namespace {
+
+bool within(const Dim3& d, const Dim3& max) noexcept {
+  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
+}
+
+}  // namespace
+
+/// What is wrong with a launch. Looking is kept apart from telling, which takes much code, for the sake of each launch's time.
+enum class Stream::LaunchFault : std::uint8_t {
+  none,
+  wrong_device,
+  block,
+  grid,
+  no_shared_memory,
+  shared_memory,
+  not_cooperative,
+  argument_count,
+  argument_size,
+};
+
+inline Stream::LaunchFault Stream::find_fault(const Kernel& kernel, const LaunchConfig& config,
+                                              std::span<const std::size_t> sizes) const noexcept {
+  if (&kernel.device() != device_) return LaunchFault::wrong_device;
+  const DeviceProperties& limits = device_->properties();
+  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
+  if (!within(config.block, limits.max_block) || threads > static_cast<std::uint64_t>(limits.max_threads_per_block)) {
+    return LaunchFault::block;
+  }
+  if (!within(config.grid, limits.max_grid)) return LaunchFault::grid;
+  if (config.shared_memory_bytes != 0) {
+    if (!device_->supports(Feature::block_cooperation)) return LaunchFault::no_shared_memory;
+    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) return LaunchFault::shared_memory;
+  }
+  if (config.cooperative && !device_->supports(Feature::cooperative_launch)) return LaunchFault::not_cooperative;
+  if (const auto& expected = kernel.parameter_sizes()) {
+    if (expected->size() != sizes.size()) return LaunchFault::argument_count;
+    if (!std::equal(sizes.begin(), sizes.end(), expected->begin())) return LaunchFault::argument_size;
+  }
+  return LaunchFault::none;
+}
+
+void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
+                           std::span<const std::size_t> sizes) const {
+  const char* const operation = "Stream::launch";
+  const DeviceProperties& limits = device_->properties();
+  Errc code = Errc::invalid_argument;
+  std::string cause;
+  switch (fault) {
+    case LaunchFault::none: break;
+    case LaunchFault::wrong_device:
+      code = Errc::wrong_device;
+      cause = "it is loaded on " + kernel.device().describe() + "; load the module on this device";
+      break;
+    case LaunchFault::block:
+      cause = "blocks of " + to_string(config.block) + " threads; the device takes up to " + to_string(limits.max_block) +
+              " and " + std::to_string(limits.max_threads_per_block) + " in all";
+      break;
+    case LaunchFault::grid:
+      cause = "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid);
+      break;
+    case LaunchFault::no_shared_memory: require(operation, Feature::block_cooperation); break;
+    case LaunchFault::shared_memory:
+      cause = std::to_string(config.shared_memory_bytes) + " bytes of shared memory; a block has at most " +
+              std::to_string(limits.shared_memory_per_block_optin);
+      break;
+    case LaunchFault::not_cooperative: require(operation, Feature::cooperative_launch); break;
+    case LaunchFault::argument_count:
+      cause = "it takes " + std::to_string(kernel.parameter_sizes()->size()) + " arguments, and " +
+              std::to_string(sizes.size()) + " were given";
+      break;
+    case LaunchFault::argument_size: {
+      const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), kernel.parameter_sizes()->begin());
+      cause = "argument " + std::to_string(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+              " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type";
+      break;
+    }
+  }
+  throw Error(code, operation, describe(), "kernel '" + kernel.name() + "': " + cause);
+}
+
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
-  const char* const operation = "Stream::launch";
-  enter(operation);
-  if (&kernel.device() != device_) {
-    throw Error(Errc::wrong_device, operation, describe(),
-                "kernel '" + kernel.name() + "' is loaded on " + kernel.device().describe() + "; load the module on this device");
-  }
-  const auto refuse = [&](const std::string& cause) {
-    throw Error(Errc::invalid_argument, operation, describe(), "kernel '" + kernel.name() + "': " + cause);
-  };
-  const DeviceProperties& limits = device_->properties();
-  const auto within = [](const Dim3& d, const Dim3& max) {
-    return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
-  };
-  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
-  if (!within(config.block, limits.max_block) || threads > static_cast<std::uint64_t>(limits.max_threads_per_block)) [[unlikely]] {
-    refuse("blocks of " + to_string(config.block) + " threads; the device takes up to " + to_string(limits.max_block) + " and " +
-           std::to_string(limits.max_threads_per_block) + " in all");
-  }
-  if (!within(config.grid, limits.max_grid)) [[unlikely]] {
-    refuse("a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
-  }
-  if (config.shared_memory_bytes != 0) {
-    require(operation, Feature::block_cooperation);
-    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
-      refuse(std::to_string(config.shared_memory_bytes) + " bytes of shared memory; a block has at most " +
-             std::to_string(limits.shared_memory_per_block_optin));
-    }
-  }
-  if (config.cooperative) require(operation, Feature::cooperative_launch);
-  if (const auto& expected = kernel.parameter_sizes()) {
-    if (expected->size() != sizes.size()) {
-      refuse("takes " + std::to_string(expected->size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
-    }
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if ((*expected)[i] != sizes[i]) {
-        refuse("argument " + std::to_string(i) + " takes " + std::to_string((*expected)[i]) + " bytes, and one of " +
-               std::to_string(sizes[i]) + " was given; pass the parameter's own type");
-      }
-    }
-  }
+  enter("Stream::launch");
+  const LaunchFault fault = find_fault(kernel, config, sizes);
+  if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, sizes);
   do_launch(kernel, config, arguments, sizes);
 }
 

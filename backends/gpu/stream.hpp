@@ -46,7 +46,7 @@ class GpuStream final : public Stream {
       kept,  ///< nothing of another thread's comes in between, where that takes a lock
       none,  ///< for calls that submit nothing, and may last
     };
-    explicit Submission(const GpuStream& stream, Order order = Order::kept) {
+    [[gnu::always_inline]] explicit Submission(const GpuStream& stream, Order order = Order::kept) {
       if (stream.plain_) [[likely]] return;
       prepare(stream, order);
     }
@@ -96,10 +96,10 @@ class GpuStream final : public Stream {
   void do_launch_host_function(HostFunction&& function) override;
   void do_add_callback(StreamCallback&& callback) override;
 
-  void do_begin_capture(CaptureMode mode) override;
+  std::uint64_t do_begin_capture(CaptureMode mode) override;
   GraphPtr do_end_capture() override;
   CaptureInfo do_capture_info(bool with_graph) const override;
-  void do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
+  std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
   void do_add_child_graph(const Graph& graph) override;
   void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
 
@@ -142,8 +142,11 @@ class GpuStream final : public Stream {
   HostCalls& host_calls();
   void keep_in_capture(const Capture& capture, const RefCounted& object);
   void keep_module(const ModulePtr& module);
+  [[gnu::noinline]] void keep_new_module(const ModulePtr& module, std::uint64_t epoch);
+  [[gnu::cold, gnu::noinline]] void check_cooperative_in_capture() const;
+  [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
-  void note_begin(const GraphPtr& resumed);
+  std::uint64_t note_begin(const GraphPtr& resumed);
   KeptModules forget_capture() noexcept;
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);

@@ -49,20 +49,21 @@ void GpuStream<Api>::append(typename Api::NodeHandle node) {
 // --- Begin and end ----------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_begin_capture(CaptureMode mode) {
+std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
   const Submission submission(*this);
   check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
-  note_begin(nullptr);
+  return note_begin(nullptr);
 }
 
 template <class Api>
-void GpuStream<Api>::note_begin(const GraphPtr& resumed) {
+std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
   forget_capture();  // one that foreign code ended
   const std::uint64_t id = capture().id;
   keeper_.began(id);
   const std::lock_guard lock(mutex_);
   began_ = id;
   resumed_ = resumed;
+  return id;
 }
 
 template <class Api>
@@ -76,14 +77,14 @@ KeptModules GpuStream<Api>::forget_capture() noexcept {
 }
 
 template <class Api>
-void GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
+std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
   const char* const operation = "Stream::resume_capture";
   auto& continued = static_cast<GpuGraph<Api>&>(*graph);
   const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
   const Submission submission(*this);
   check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
         operation);
-  note_begin(graph);
+  return note_begin(graph);
 }
 
 template <class Api>
@@ -124,12 +125,17 @@ void GpuStream<Api>::keep_in_capture(const Capture& capture, const RefCounted& o
 
 /// For each launch of a kernel on a stream that may be capturing.
 template <class Api>
-void GpuStream<Api>::keep_module(const ModulePtr& module) {
+[[gnu::always_inline]] inline void GpuStream<Api>::keep_module(const ModulePtr& module) {
   // While no capture begins or ends, what was kept is kept: the driver need not be asked which capture this is.
   const std::uint64_t epoch = keeper_.epoch();
   if (kept_epoch_.load(std::memory_order_acquire) == epoch && kept_module_.load(std::memory_order_relaxed) == module.get()) {
     return;
   }
+  keep_new_module(module, epoch);
+}
+
+template <class Api>
+void GpuStream<Api>::keep_new_module(const ModulePtr& module, std::uint64_t epoch) {
   const Capture capture = this->capture();
   if (capture.status != CaptureStatus::active) return;
   keep_module_in_capture(capture, module);

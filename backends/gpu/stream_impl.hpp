@@ -292,11 +292,7 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
   if (captures_matter()) [[unlikely]] {
-    if (config.cooperative && api_.refuses_cooperative_capture() && open_capture()) {
-      throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                  "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-                  "the capture goes on");
-    }
+    if (config.cooperative) check_cooperative_in_capture();
     keep_module(kernel.module());
   }
   // The driver reads the array of addresses and does not change it.
@@ -308,11 +304,23 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
                                                  native(), parameters)
                   : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
                                       parameters, nullptr);
-  if (result != Api::success) [[unlikely]] {
-    fail(api_, result, "Stream::launch", describe(),
-         "kernel '" + kernel.name() + "', grid " + to_string(grid) + ", blocks of " + to_string(block) + " threads and " +
-             std::to_string(shared) + " bytes of shared memory: " + std::string(Api::meaning(result).detail));
-  }
+  if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
+}
+
+template <class Api>
+void GpuStream<Api>::check_cooperative_in_capture() const {
+  if (!api_.refuses_cooperative_capture() || !open_capture()) return;
+  throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
+              "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+              "the capture goes on");
+}
+
+template <class Api>
+void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
+  fail(api_, result, "Stream::launch", describe(),
+       "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+           " threads and " + std::to_string(config.shared_memory_bytes) +
+           " bytes of shared memory: " + std::string(Api::meaning(result).detail));
 }
 
 }  // namespace weir::gpu

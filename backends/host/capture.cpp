@@ -35,7 +35,7 @@ Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(o
 
 // --- Beginning and ending ---------------------------------------------------------------------------------------------
 
-void Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
+std::uint64_t Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   std::lock_guard lock(mutex());
   if (origin.capture_) {
     throw Error(Errc::already_capturing, "Stream::begin_capture", origin.device().describe(), "the stream is capturing already");
@@ -43,6 +43,7 @@ void Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   origin.capture_nodes_ = graph->data()->topology().leaves();
   origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
   origin.capturing_.store(true, std::memory_order_release);
+  return origin.capture_->id_;
 }
 
 std::vector<Ptr<Queue>> Capture::dissolve() noexcept {

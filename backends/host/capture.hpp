@@ -15,8 +15,8 @@ namespace weir::host {
 
 class Capture final : public RefCounted {
  public:
-  /// Begins a capture on `origin`, behind the leaves of `graph`, which is empty or an earlier capture's.
-  static void begin(Queue& origin, Ptr<HostGraph> graph);
+  /// Begins a capture on `origin`, behind the leaves of `graph`, which is empty or an earlier capture's. Returns the id.
+  static std::uint64_t begin(Queue& origin, Ptr<HostGraph> graph);
   /// Ends the capture that `origin` began; all queues leave it. Throws `capture_unmatched`, `capture_unjoined`.
   static Ptr<HostGraph> end(Queue& origin);
   /// Ends and drops the capture that `queue`, which goes away, began.

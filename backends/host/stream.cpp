@@ -113,12 +113,12 @@ void HostStream::do_add_callback(StreamCallback&& callback) {
 
 // --- Capture ----------------------------------------------------------------------------------------------------------
 
-void HostStream::do_begin_capture(CaptureMode) {
-  Capture::begin(*queue_, make<HostGraph>(host_device(*this), make<GraphData>()));
+std::uint64_t HostStream::do_begin_capture(CaptureMode) {
+  return Capture::begin(*queue_, make<HostGraph>(host_device(*this), make<GraphData>()));
 }
 
-void HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) {
-  Capture::begin(*queue_, Ptr<HostGraph>(static_cast<HostGraph*>(graph.get())));
+std::uint64_t HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) {
+  return Capture::begin(*queue_, Ptr<HostGraph>(static_cast<HostGraph*>(graph.get())));
 }
 
 GraphPtr HostStream::do_end_capture() { return Capture::end(*queue_); }

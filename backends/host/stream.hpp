@@ -33,10 +33,10 @@ class HostStream final : public Stream {
   void do_launch_host_function(HostFunction&& function) override;
   void do_add_callback(StreamCallback&& callback) override;
 
-  void do_begin_capture(CaptureMode mode) override;
+  std::uint64_t do_begin_capture(CaptureMode mode) override;
   GraphPtr do_end_capture() override;
   CaptureInfo do_capture_info(bool with_graph) const override;
-  void do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
+  std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
   void do_add_child_graph(const Graph& graph) override;
   void check_conditional_body(const GraphData& body) const;
   void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -41,5 +42,10 @@ struct CaptureInfo {
   /// Null where none is active, and where the driver does not tell.
   GraphPtr graph;
 };
+
+namespace detail {
+/// How many captures that were begun through Weir are open. While it is 0, which is nearly always, no stream pays for guards.
+extern WEIR_API std::atomic<std::uint32_t> open_captures;
+}  // namespace detail
 
 }  // namespace weir

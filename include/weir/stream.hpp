@@ -320,7 +320,10 @@ class WEIR_API Stream : public RefCounted {
 
   void* handle() const noexcept { return handle_; }
   /// Whether the stream can be capturing at all: cheap, and false nearly always. True where foreign code knows the stream.
-  bool captures_matter() const noexcept;
+  bool captures_matter() const noexcept {
+    return detail::open_captures.load(std::memory_order_acquire) != 0 ||
+           (flags_.load(std::memory_order_relaxed) & flag_foreign) != 0;
+  }
 
   // Every check is done when these are called: the stream is open and of this thread, other objects are of a device that
   // fits, the feature is there, lengths and shapes are possible, and no capture is in danger. What they throw is thrown on.
@@ -344,11 +347,13 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_launch_host_function(HostFunction&& function);
   virtual void do_add_callback(StreamCallback&& callback);
 
-  virtual void do_begin_capture(CaptureMode mode);
+  /// Returns the capture's id, as `do_capture_info` gives it.
+  virtual std::uint64_t do_begin_capture(CaptureMode mode);
   virtual GraphPtr do_end_capture();
   /// Status and id; `with_graph` asks for the graph, too. Legal, and without effect, in every state.
   virtual CaptureInfo do_capture_info(bool with_graph) const;
-  virtual void do_resume_capture(const GraphPtr& graph, CaptureMode mode);
+  /// Likewise.
+  virtual std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode);
   virtual void do_add_child_graph(const Graph& graph);
   virtual void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
 
@@ -427,12 +432,16 @@ class WEIR_API Stream : public RefCounted {
   void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
   void join(const CaptureInfo& mine, std::uint64_t theirs) const;
   void check_closable(const char* operation) const;
+  enum class LaunchFault : std::uint8_t;
+  LaunchFault find_fault(const Kernel& kernel, const LaunchConfig& config, std::span<const std::size_t> sizes) const noexcept;
+  [[noreturn, gnu::cold]] void refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
+                                             std::span<const std::size_t> sizes) const;
   [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
   void memory_operation(const MemoryOperation& operation);
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);
   void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
-  void capture_began(const char* operation, CaptureMode mode);
+  void capture_began(const char* operation, CaptureMode mode, std::uint64_t id);
   void check_can_begin(const char* operation) const;
   GraphPtr end_begun_capture();
   void drop_capture() noexcept;
