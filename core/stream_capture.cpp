@@ -86,7 +86,7 @@ GraphPtr Stream::end_capture() {
   const bool mine = capture && (capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread());
   CaptureStatus status = CaptureStatus::active;
   std::uint64_t id = 0;
-  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) {  // else nobody can have ended it: no need to ask the driver
+  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) {  // else only Weir's own calls can have ended it: no need to ask first
     const CaptureInfo info = do_capture_info(false);
     status = info.status;
     id = info.id;

@@ -196,10 +196,8 @@ bool within(const Dim3& d, const Dim3& max) noexcept {
   return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
 }
 
-}  // namespace
-
 /// What is wrong with a launch. Looking is kept apart from telling, which takes much code, for the sake of each launch's time.
-enum class Stream::LaunchFault : std::uint8_t {
+enum class LaunchFault : std::uint8_t {
   none,
   wrong_device,
   block,
@@ -211,20 +209,20 @@ enum class Stream::LaunchFault : std::uint8_t {
   argument_size,
 };
 
-inline Stream::LaunchFault Stream::find_fault(const Kernel& kernel, const LaunchConfig& config,
-                                              std::span<const std::size_t> sizes) const noexcept {
-  if (&kernel.device() != device_) return LaunchFault::wrong_device;
-  const DeviceProperties& limits = device_->properties();
+inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const LaunchConfig& config,
+                              std::span<const std::size_t> sizes) noexcept {
+  if (&kernel.device() != &device) return LaunchFault::wrong_device;
+  const DeviceProperties& limits = device.properties();
   const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
   if (!within(config.block, limits.max_block) || threads > static_cast<std::uint64_t>(limits.max_threads_per_block)) {
     return LaunchFault::block;
   }
   if (!within(config.grid, limits.max_grid)) return LaunchFault::grid;
   if (config.shared_memory_bytes != 0) {
-    if (!device_->supports(Feature::block_cooperation)) return LaunchFault::no_shared_memory;
+    if (!device.supports(Feature::block_cooperation)) return LaunchFault::no_shared_memory;
     if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) return LaunchFault::shared_memory;
   }
-  if (config.cooperative && !device_->supports(Feature::cooperative_launch)) return LaunchFault::not_cooperative;
+  if (config.cooperative && !device.supports(Feature::cooperative_launch)) return LaunchFault::not_cooperative;
   if (const auto& expected = kernel.parameter_sizes()) {
     if (expected->size() != sizes.size()) return LaunchFault::argument_count;
     if (!std::equal(sizes.begin(), sizes.end(), expected->begin())) return LaunchFault::argument_size;
@@ -232,13 +230,14 @@ inline Stream::LaunchFault Stream::find_fault(const Kernel& kernel, const Launch
   return LaunchFault::none;
 }
 
-void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
-                           std::span<const std::size_t> sizes) const {
+}  // namespace
+
+void Stream::refuse_launch(const Kernel& kernel, const LaunchConfig& config, std::span<const std::size_t> sizes) const {
   const char* const operation = "Stream::launch";
   const DeviceProperties& limits = device_->properties();
   Errc code = Errc::invalid_argument;
   std::string cause;
-  switch (fault) {
+  switch (find_fault(*device_, kernel, config, sizes)) {
     case LaunchFault::none: break;
     case LaunchFault::wrong_device:
       code = Errc::wrong_device;
@@ -274,8 +273,7 @@ void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const Launch
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
   enter("Stream::launch");
-  const LaunchFault fault = find_fault(kernel, config, sizes);
-  if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, sizes);
+  if (find_fault(*device_, kernel, config, sizes) != LaunchFault::none) [[unlikely]] refuse_launch(kernel, config, sizes);
   do_launch(kernel, config, arguments, sizes);
 }
 

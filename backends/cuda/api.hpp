@@ -80,6 +80,7 @@ class Api : public Symbols {
   static constexpr Result success = CUDA_SUCCESS;
   static constexpr Result not_ready = CUDA_ERROR_NOT_READY;
   static constexpr Result not_found = CUDA_ERROR_NOT_FOUND;
+  static constexpr Result illegal_state = CUDA_ERROR_ILLEGAL_STATE;
   static constexpr unsigned stream_blocking = CU_STREAM_DEFAULT;
   static constexpr unsigned stream_non_blocking = CU_STREAM_NON_BLOCKING;
   static constexpr CaptureModeValue capture_relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;

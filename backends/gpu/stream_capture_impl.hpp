@@ -52,7 +52,7 @@ template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
   const Submission submission(*this);
   check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
-  return note_begin(nullptr);
+  return note_or_end(nullptr);
 }
 
 template <class Api>
@@ -64,6 +64,19 @@ std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
   began_ = id;
   resumed_ = resumed;
   return id;
+}
+
+/// `note_begin`, or nothing was begun.
+template <class Api>
+std::uint64_t GpuStream<Api>::note_or_end(const GraphPtr& resumed) {
+  try {
+    return note_begin(resumed);
+  } catch (...) {
+    typename Api::GraphHandle graph = nullptr;
+    const auto result = api_.StreamEndCapture(native(), &graph);
+    if (result == Api::success && !resumed) (void)api_.GraphDestroy(graph);
+    throw;
+  }
 }
 
 template <class Api>
@@ -84,7 +97,7 @@ std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMo
   const Submission submission(*this);
   check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
         operation);
-  return note_begin(graph);
+  return note_or_end(graph);
 }
 
 template <class Api>
@@ -94,15 +107,18 @@ GraphPtr GpuStream<Api>::do_end_capture() {
     throw Error(Errc::capture_unmatched, operation, describe(),
                 "this stream captures the body of a conditional node, which ends when the function that captures it returns");
   }
+  typename Api::GraphHandle graph = nullptr;
+  const Submission submission(*this);
+  const auto result = api_.StreamEndCapture(native(), &graph);
+  if (result == Api::illegal_state) {  // what the capture kept is for whoever ended it
+    throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code", native_error(api_, result));
+  }
   GraphPtr resumed;
   {
     const std::lock_guard lock(mutex_);
     resumed = std::move(resumed_);
   }
   KeptModules modules = forget_capture();
-  typename Api::GraphHandle graph = nullptr;
-  const Submission submission(*this);
-  const auto result = api_.StreamEndCapture(native(), &graph);
   if (result != Api::success) {
     // A graph that is being continued is the capture's, and the driver destroys it with a capture that fails.
     if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();

@@ -82,6 +82,7 @@ class Api : public Symbols {
   static constexpr Result success = hipSuccess;
   static constexpr Result not_ready = hipErrorNotReady;
   static constexpr Result not_found = hipErrorNotFound;
+  static constexpr Result illegal_state = hipErrorIllegalState;
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;

@@ -30,7 +30,8 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// Memory that was allocated at once is freed at once, save inside a host function or while a capture is open, where the
 /// free is put off. The free waits for the work of the memory's own device; of other devices' work drivers know nothing, so
 /// let that end first. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
-/// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. Memory that was
+/// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. (Where a driver does not
+/// let another thread end a capture, one that drops a capturing stream there may see that.) Memory that was
 /// allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
 class WEIR_API Allocation final : public RefCounted {
  public:

@@ -432,9 +432,7 @@ class WEIR_API Stream : public RefCounted {
   void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
   void join(const CaptureInfo& mine, std::uint64_t theirs) const;
   void check_closable(const char* operation) const;
-  enum class LaunchFault : std::uint8_t;
-  LaunchFault find_fault(const Kernel& kernel, const LaunchConfig& config, std::span<const std::size_t> sizes) const noexcept;
-  [[noreturn, gnu::cold]] void refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
+  [[noreturn, gnu::cold]] void refuse_launch(const Kernel& kernel, const LaunchConfig& config,
                                              std::span<const std::size_t> sizes) const;
   [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
   void memory_operation(const MemoryOperation& operation);
