@@ -147,7 +147,6 @@ class GpuStream final : public Stream {
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
   std::uint64_t note_begin(const GraphPtr& resumed);
-  std::uint64_t note_or_end(const GraphPtr& resumed);
   KeptModules forget_capture() noexcept;
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);

@@ -52,25 +52,20 @@ template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
   const Submission submission(*this);
   check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
-  return note_or_end(nullptr);
+  return note_begin(nullptr);
 }
 
+/// Notes the capture that was begun; what cannot be noted is ended.
 template <class Api>
 std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
-  forget_capture();  // one that foreign code ended
-  const std::uint64_t id = capture().id;
-  keeper_.began(id);
-  const std::lock_guard lock(mutex_);
-  began_ = id;
-  resumed_ = resumed;
-  return id;
-}
-
-/// `note_begin`, or nothing was begun.
-template <class Api>
-std::uint64_t GpuStream<Api>::note_or_end(const GraphPtr& resumed) {
   try {
-    return note_begin(resumed);
+    forget_capture();  // one that foreign code ended
+    const std::uint64_t id = capture().id;
+    keeper_.began(id);
+    const std::lock_guard lock(mutex_);
+    began_ = id;
+    resumed_ = resumed;
+    return id;
   } catch (...) {
     typename Api::GraphHandle graph = nullptr;
     const auto result = api_.StreamEndCapture(native(), &graph);
@@ -97,7 +92,7 @@ std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMo
   const Submission submission(*this);
   check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
         operation);
-  return note_or_end(graph);
+  return note_begin(graph);
 }
 
 template <class Api>

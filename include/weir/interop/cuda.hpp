@@ -3,12 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
-#include "weir/error.hpp"
+#include "weir/interop/of_backend.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
@@ -33,10 +32,7 @@ namespace weir::cuda {
 
 namespace detail {
 inline const Device& cuda_only(const Device& device, const char* operation) {
-  if (device.backend().name() != "cuda") {
-    throw Error(Errc::wrong_device, operation, device.describe(), "the object is of another backend and has no CUDA handle");
-  }
-  return device;
+  return weir::detail::of_backend(device, "cuda", "CUDA", operation);
 }
 }  // namespace detail
 

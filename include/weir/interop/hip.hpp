@@ -2,12 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
-#include "weir/error.hpp"
+#include "weir/interop/of_backend.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
@@ -31,10 +30,7 @@ namespace weir::hip {
 
 namespace detail {
 inline const Device& hip_only(const Device& device, const char* operation) {
-  if (device.backend().name() != "hip") {
-    throw Error(Errc::wrong_device, operation, device.describe(), "the object is of another backend and has no HIP handle");
-  }
-  return device;
+  return weir::detail::of_backend(device, "hip", "HIP", operation);
 }
 }  // namespace detail
 
