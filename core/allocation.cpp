@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/capture_hold.hpp"
 #include "core/captures.hpp"
 #include "core/disposal.hpp"
 #include "core/thread_state.hpp"
@@ -61,8 +62,7 @@ class AllocationPool {
     bool returned_at_end = false;
     bool gone = false;
   };
-  // In the initial-exec model, like ThreadState.
-  static thread_local Own own __attribute__((tls_model("initial-exec")));
+  static constinit thread_local Own own __attribute__((tls_model("initial-exec")));  // like ThreadState
 
   static void return_at_end() noexcept {
     struct AtEnd {
@@ -85,7 +85,7 @@ class AllocationPool {
   Allocation* free_ = nullptr;
 };
 
-thread_local AllocationPool::Own AllocationPool::own;
+constinit thread_local AllocationPool::Own AllocationPool::own __attribute__((tls_model("initial-exec")));
 
 // --- Freeing ----------------------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ void Allocation::dispose() noexcept {
         stream->lives_.fetch_add(1, std::memory_order_relaxed);
       }
       DisposalQueue::instance().after_captures(this);  // may have ended this by now
-      if (!was_put_off) stream->lost_live_allocation();
+      if (!was_put_off) stream->release_as_dependent();
       return;
     }
   } else if (data_ != nullptr) {
@@ -142,12 +142,8 @@ void Allocation::dispose() noexcept {
   if (was_put_off) {
     stream->end_life();
   } else {
-    stream->lost_live_allocation();
+    stream->release_as_dependent();
   }
-}
-
-void Stream::lost_live_allocation() noexcept {
-  if (live_allocations_.fetch_sub(1, std::memory_order_acq_rel) == 1) release();
 }
 
 void Stream::deallocate_async(const Allocation& allocation) noexcept {
@@ -190,7 +186,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
   allocation->stream_ = this;
-  if (live_allocations_.fetch_add(1, std::memory_order_relaxed) == 0) retain();
+  retain_as_dependent();
   return allocation;
 }
 

@@ -2,8 +2,8 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
-#include <thread>
 
+#include "core/capture_hold.hpp"
 #include "core/disposal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
@@ -33,23 +33,6 @@ namespace detail {
 
 std::atomic<std::uint32_t> open_captures{0};
 
-namespace {
-
-std::atomic<std::uint32_t> holds{0};
-
-void wait_for_holds() noexcept {
-  while (holds.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
-}
-
-}  // namespace
-
-// Either the call sees the capture, or the capture sees the call: both announce themselves before they look.
-CaptureHold::CaptureHold() noexcept {
-  holds.fetch_add(1, std::memory_order_seq_cst);
-  none_open_ = open_captures.load(std::memory_order_seq_cst) == 0;
-}
-CaptureHold::~CaptureHold() { holds.fetch_sub(1, std::memory_order_release); }
-
 CaptureOpening::CaptureOpening(const Device& device) : device_(device) {
   Captures& captures = Captures::instance();
   {
@@ -58,7 +41,7 @@ CaptureOpening::CaptureOpening(const Device& device) : device_(device) {
     captures.count_open();
     captures.wait_for_device_wide_call(lock, device);
   }
-  wait_for_holds();
+  CaptureHold::wait_for_all();
 }
 
 CaptureOpening::~CaptureOpening() {
@@ -137,7 +120,7 @@ void Captures::joined(const Backend& backend, std::uint64_t id, const Device& de
     members_.push_back({&backend, id, &device, blocking});
     wait_for_device_wide_call(lock, device);
   }
-  wait_for_holds();
+  CaptureHold::wait_for_all();
 }
 
 void Captures::wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, const Device& device) {

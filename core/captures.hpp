@@ -83,20 +83,6 @@ class CaptureOpening {
   const Device& device_;
 };
 
-/// Held around a short call that must not meet a capture: a stream-ordered free would become a node, or the capture break.
-/// Captures that are about to begin wait for its end. Where `none_open` is false, one was open or opening already.
-class CaptureHold {
- public:
-  CaptureHold() noexcept;
-  ~CaptureHold();
-  CaptureHold(const CaptureHold&) = delete;
-  CaptureHold& operator=(const CaptureHold&) = delete;
-  bool none_open() const noexcept { return none_open_; }
-
- private:
-  bool none_open_;
-};
-
 [[noreturn]] void throw_device_captures(const char* operation, const Device& device);
 [[noreturn]] void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture);
 

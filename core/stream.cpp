@@ -62,7 +62,7 @@ void Stream::end_life() noexcept {
 }
 
 bool Stream::has_memory() const noexcept {
-  return live_allocations_.load(std::memory_order_acquire) != 0 || lives_.load(std::memory_order_acquire) != 1;
+  return dependents() != 0 || lives_.load(std::memory_order_acquire) != 1;
 }
 
 bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
@@ -230,10 +230,7 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 void Stream::begin_closing() noexcept {
   flags_.fetch_or(flag_closed, std::memory_order_release);
-  if (const auto capture = detail::open_captures.load(std::memory_order_acquire) != 0
-                               ? detail::Captures::instance().find_origin(*device_, handle_, thread_)
-                               : std::nullopt;
-      capture && (kind_ != StreamKind::borrowed || began_capture_)) {
+  if (detail::open_captures.load(std::memory_order_acquire) != 0 && (kind_ != StreamKind::borrowed || began_capture_)) {
     drop_capture();
   }
 }
@@ -272,7 +269,7 @@ void* Stream::release_handle() {
   }
   if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
-                live_allocations_.load(std::memory_order_acquire) != 0
+                dependents() != 0
                     ? "memory allocated on the stream is to be freed on it; drop the memory first"
                     : "memory allocated on the stream is to be freed on it once the captures that are open have ended; end "
                       "them first");

@@ -43,11 +43,21 @@ class WEIR_API RefCounted {
     }
   }
   /// The number of owners at some moment during the call: for tests and for asking "is it mine alone?".
-  std::uint32_t use_count() const noexcept { return references_.load(std::memory_order_acquire); }
+  std::uint32_t use_count() const noexcept { return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire)); }
 
  protected:
   RefCounted() = default;
   virtual ~RefCounted() = default;
+
+  /// The same as `retain` and `release`, for owners that are counted on their own as well.
+  void retain_as_dependent() const noexcept { references_.fetch_add(dependent, std::memory_order_relaxed); }
+  void release_as_dependent() const noexcept {
+    if (references_.fetch_sub(dependent, std::memory_order_acq_rel) == dependent) last_release();
+  }
+  /// How many of the owners are of that kind.
+  std::uint32_t dependents() const noexcept {
+    return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire) >> 32U);
+  }
 
   /// Ends the object once it has no owner: `delete this`, or its return to a pool. Never throws.
   virtual void dispose() noexcept { delete this; }
@@ -58,7 +68,9 @@ class WEIR_API RefCounted {
   friend class DisposalQueue;
   void last_release() const noexcept;
 
-  mutable std::atomic<std::uint32_t> references_{0};
+  // All owners in the lower half, those that are dependents in the upper one: both change in one step.
+  static constexpr std::uint64_t dependent = (std::uint64_t{1} << 32U) + 1;
+  mutable std::atomic<std::uint64_t> references_{0};
   RefCounted* next_deferred_ = nullptr;
 };
 

@@ -446,7 +446,6 @@ class WEIR_API Stream : public RefCounted {
   void begin_closing() noexcept;
   void end_life() noexcept;
   bool has_memory() const noexcept;
-  void lost_live_allocation() noexcept;
   void finish_closing(bool destroy);
   void deallocate_async(const Allocation& allocation) noexcept;
 
@@ -455,8 +454,7 @@ class WEIR_API Stream : public RefCounted {
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
-  // Stream-ordered memory that will be freed here. While there is any, it owns the stream, all of it together.
-  std::atomic<std::uint32_t> live_allocations_{0};
+  // Stream-ordered memory that will be freed here owns the stream, as a dependent. What is freed no longer, but put off, does not.
   // 1 for all owners together, and 1 for each allocation whose free is put off: the stream's handle goes with the last.
   std::atomic<std::uint32_t> lives_{1};
   StreamKind kind_;

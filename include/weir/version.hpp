@@ -16,6 +16,6 @@ namespace weir {
 WEIR_API const char* version() noexcept;
 
 /// Counts changes of what plugins and the core agree on. A plugin of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 4;
+inline constexpr std::uint32_t interface_revision = 5;
 
 }  // namespace weir
