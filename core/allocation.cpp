@@ -95,27 +95,23 @@ Disposal Allocation::disposal() const noexcept {
   return stream_ != nullptr ? Disposal::driver : Disposal::driver_unsafe;
 }
 
-/// False while a capture is open that the free would break, or become a node of.
-bool Allocation::freed_on_stream() noexcept {
-  const detail::CaptureHold hold;
-  // Memory allocated in a capture becomes a node, or nothing: neither endangers the capture.
-  if (capture_id_ == 0 && !hold.none_open()) return false;
-  stream_->deallocate_async(*this);
-  return true;
-}
-
 void Allocation::dispose() noexcept {
   Stream* const stream = stream_;
   const bool was_put_off = put_off_;
   if (stream != nullptr) {
-    if (!freed_on_stream()) {
+    const Stream::Freeing freeing = stream->deallocate_async(*this);
+    if (freeing != Stream::Freeing::done) {
       // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end
       // ends.
       if (!was_put_off) {
         put_off_ = true;
         stream->lives_.fetch_add(1, std::memory_order_relaxed);
       }
-      DisposalQueue::instance().after_captures(this);  // may have ended this by now
+      if (freeing == Stream::Freeing::after_captures) {
+        DisposalQueue::instance().after_captures(this);  // may have ended this by now
+      } else {
+        DisposalQueue::instance().after_foreign_capture(this);
+      }
       if (!was_put_off) stream->release_as_dependent();
       return;
     }
@@ -146,18 +142,29 @@ void Allocation::dispose() noexcept {
   }
 }
 
-void Stream::deallocate_async(const Allocation& allocation) noexcept {
+/// Frees the memory, or says what it has to wait for: a free would break a capture that is open, or become a node of it.
+Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept {
+  const detail::CaptureHold hold;
   try {
-    bool free = true;
     if (allocation.capture_id_ != 0) {
       // Within its capture the free is a node. After it the memory is the graph's, and goes with it.
       const CaptureInfo info = do_capture_info(false);
-      free = info.status == CaptureStatus::active && info.id == allocation.capture_id_;
+      if (info.status != CaptureStatus::active || info.id != allocation.capture_id_) return Freeing::done;
+    } else {
+      if (!hold.none_open()) return Freeing::after_captures;
+      // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
+      const bool may_capture = (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed)) != 0;
+      if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
+        if (!is_closed() || !destroys_handle()) return Freeing::after_foreign_capture;
+        throw Error(Errc::capture_unsupported, "Stream::allocate_async (free)", describe(),
+                    "the stream was closed while it captured, and only its end ends the capture; the free would become a node");
+      }
     }
-    if (free) do_deallocate_async(allocation.data_);
+    do_deallocate_async(allocation.data_);
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }
+  return Freeing::done;
 }
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
@@ -166,6 +173,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   const char* const operation = "Stream::allocate_async";
   enter(operation);
   require(operation, Feature::async_allocation);
+  DisposalQueue::instance().look_again();
   if (pool != nullptr && &pool->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
   }

@@ -2,6 +2,7 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/capture_hold.hpp"
 #include "core/disposal.hpp"
@@ -32,6 +33,14 @@ std::string_view to_string(CaptureStatus status) noexcept {
 namespace detail {
 
 std::atomic<std::uint32_t> open_captures{0};
+
+namespace {
+
+bool is_origin(const OpenCapture& capture, const Device& device, void* handle, std::uint64_t thread_stream) noexcept {
+  return capture.device == &device && capture.origin == handle && capture.origin_thread_stream == thread_stream;
+}
+
+}  // namespace
 
 CaptureOpening::CaptureOpening(const Device& device) : device_(device) {
   Captures& captures = Captures::instance();
@@ -65,33 +74,61 @@ Captures& Captures::instance() noexcept {
   return *captures;
 }
 
-void Captures::opened(const OpenCapture& capture, bool blocking) {
+std::vector<OpenCapture>::iterator Captures::find(const Device& device, std::uint64_t id) noexcept {
+  return std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.device == &device && c.id == id; });
+}
+
+void Captures::forget(std::vector<OpenCapture>::iterator capture) noexcept {
+  std::erase_if(members_, [&](const Member& m) {
+    return m.backend == &capture->device->backend() && m.capture == capture->id;
+  });
+  open_.erase(capture);
+}
+
+std::optional<std::uint64_t> Captures::opened(const OpenCapture& capture, bool blocking) {
   std::lock_guard lock(mutex_);
+  // A stream is in one capture at a time.
+  std::optional<std::uint64_t> forgotten;
+  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) {
+    return !c.ending && is_origin(c, *capture.device, capture.origin, capture.origin_thread_stream);
+  });
+  if (earlier != open_.end()) {
+    forgotten = earlier->id;
+    forget(earlier);
+  }
+  open_.reserve(open_.size() + 1);
   members_.push_back({&capture.device->backend(), capture.id, capture.device, blocking});
   open_.push_back(capture);
   count_open();
-}
-
-void Captures::closed(const OpenCapture& capture) noexcept {
-  {
-    std::lock_guard lock(mutex_);
-    std::erase_if(open_, [&](const OpenCapture& c) {
-      return c.device == capture.device && c.origin == capture.origin && c.origin_thread_stream == capture.origin_thread_stream;
-    });
-    std::erase_if(members_, [&](const Member& m) { return m.backend == &capture.device->backend() && m.capture == capture.id; });
-    count_open();
-    if (open_captures.load(std::memory_order_relaxed) != 0) return;
-  }
-  DisposalQueue::instance().captures_ended();
+  return forgotten;
 }
 
 std::optional<OpenCapture> Captures::find_origin(const Device& device, void* origin,
                                                  std::uint64_t origin_thread_stream) const {
   std::lock_guard lock(mutex_);
+  const OpenCapture* ending = nullptr;
   for (const OpenCapture& c : open_) {
-    if (c.device == &device && c.origin == origin && c.origin_thread_stream == origin_thread_stream) return c;
+    if (!is_origin(c, device, origin, origin_thread_stream)) continue;
+    if (!c.ending) return c;
+    ending = &c;
   }
-  return std::nullopt;
+  return ending != nullptr ? std::optional(*ending) : std::nullopt;
+}
+
+bool Captures::claim(const OpenCapture& capture) noexcept {
+  std::lock_guard lock(mutex_);
+  const auto found = find(*capture.device, capture.id);
+  return found != open_.end() && !std::exchange(found->ending, true);
+}
+
+void Captures::closed(const Device& device, std::uint64_t id) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto capture = find(device, id); capture != open_.end()) forget(capture);
+    count_open();
+    if (open_captures.load(std::memory_order_relaxed) != 0) return;
+  }
+  DisposalQueue::instance().captures_ended();
 }
 
 bool Captures::is_open(const Backend& backend, std::uint64_t id) const {

@@ -21,17 +21,22 @@ struct OpenCapture {
   std::uint64_t id = 0;
   std::uint64_t thread = 0;    ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
+  bool ending = false;         ///< somebody ends it, and nobody else may
 };
 
 class Captures {
  public:
   static Captures& instance() noexcept;
 
-  /// Notes the capture that a `CaptureOpening` announced. `blocking`: as of `joined`.
-  void opened(const OpenCapture& capture, bool blocking);
-  /// Ends what was put off while captures were open, if this was the last.
-  void closed(const OpenCapture& capture) noexcept;
+  /// Notes the capture that a `CaptureOpening` announced. `blocking`: as of `joined`. Returns the id of the capture that the
+  /// stream began before where nobody has ended it by Weir: foreign code has, then, and it is forgotten.
+  std::optional<std::uint64_t> opened(const OpenCapture& capture, bool blocking);
+  /// The capture that a stream began; one that is ending only where there is no other.
   std::optional<OpenCapture> find_origin(const Device& device, void* origin, std::uint64_t origin_thread_stream) const;
+  /// Marks a capture as ending. True for one of the threads that want to end it; that one ends it, and calls `closed` then.
+  bool claim(const OpenCapture& capture) noexcept;
+  /// Ends what was put off while captures were open, if this was the last.
+  void closed(const Device& device, std::uint64_t id) noexcept;
   bool is_open(const Backend& backend, std::uint64_t id) const;
   /// A capture that forbids the calling thread to make unsafe calls of that backend.
   std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const;
@@ -49,6 +54,8 @@ class Captures {
   friend class CaptureOpening;
   Captures() = default;
   void count_open() noexcept;
+  std::vector<OpenCapture>::iterator find(const Device& device, std::uint64_t id) noexcept;
+  void forget(std::vector<OpenCapture>::iterator capture) noexcept;
   template <class Wanted>
   bool any_member(Wanted&& wanted) const;
   template <class Wanted>

@@ -94,6 +94,19 @@ void DisposalQueue::after_captures(RefCounted* object) noexcept {
   object->dispose();
 }
 
+void DisposalQueue::after_foreign_capture(RefCounted* object) noexcept {
+  std::lock_guard lock(mutex_);
+  any_from_captures_.store(true, std::memory_order_relaxed);
+  object->next_deferred_ = from_captures_;
+  from_captures_ = object;
+}
+
+void DisposalQueue::look_again() noexcept {
+  if (any_from_captures_.load(std::memory_order_relaxed) && detail::open_captures.load(std::memory_order_acquire) == 0) {
+    captures_ended();
+  }
+}
+
 void DisposalQueue::captures_ended() noexcept {
   if (!any_from_captures_.load(std::memory_order_seq_cst)) return;
   RefCounted* list = nullptr;

@@ -11,14 +11,19 @@
 namespace weir {
 
 /// Objects whose last owner went where they could not be ended: inside a host function, or while a capture was open. A
-/// thread of its own, started when it is first needed, ends the former; the end of the last capture ends the latter.
+/// thread of its own, started when it is first needed, ends the former; the end of the last capture ends the latter. An
+/// object may come back, where it still cannot be ended.
 class DisposalQueue {
  public:
   static DisposalQueue& instance() noexcept;
 
   void after_host_function(RefCounted* object) noexcept;
   void after_captures(RefCounted* object) noexcept;
+  /// For what must wait for a capture of foreign code's, of whose end nobody tells.
+  void after_foreign_capture(RefCounted* object) noexcept;
   void captures_ended() noexcept;
+  /// Tries what waits for foreign code's captures; for moments when their end can matter.
+  void look_again() noexcept;
 
  private:
   DisposalQueue() = default;

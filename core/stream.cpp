@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/captures.hpp"
+#include "core/disposal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
@@ -230,14 +231,19 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 void Stream::begin_closing() noexcept {
   flags_.fetch_or(flag_closed, std::memory_order_release);
-  if (detail::open_captures.load(std::memory_order_acquire) != 0 && (kind_ != StreamKind::borrowed || began_capture_)) {
-    drop_capture();
-  }
+  if (detail::open_captures.load(std::memory_order_acquire) != 0) drop_capture(destroys_handle());
+  DisposalQueue::instance().look_again();
 }
 
 void Stream::finish_closing(bool destroy) {
   // What a wrapped stream needs is let go of only when the driver has let go of the stream, whether or not that failed.
   const std::shared_ptr<const void> keep_alive = std::move(keep_alive_);
+  struct Unended {
+    Stream& stream;
+    ~Unended() {
+      if (const std::uint64_t id = stream.unended_.exchange(0)) detail::Captures::instance().closed(*stream.device_, id);
+    }
+  } const unended{*this};
   do_close(destroy);
 }
 
@@ -267,6 +273,7 @@ void* Stream::release_handle() {
   if (!destroys_handle()) {
     throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
   }
+  DisposalQueue::instance().look_again();
   if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 dependents() != 0

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "core/captures.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
@@ -23,20 +25,21 @@ void Stream::check_can_begin(const char* operation) const {
   if (status == CaptureStatus::invalidated) (void)usable_capture(operation);
 }
 
-void Stream::capture_began(const char* operation, CaptureMode mode, std::uint64_t id) {
+void Stream::capture_began(const char* operation, CaptureMode mode, std::uint64_t id, bool blocking) {
   try {
-    detail::Captures::instance().opened({.device = device_,
-                                         .origin = handle_,
-                                         .origin_thread_stream = thread_,
-                                         .id = id,
-                                         .thread = detail::this_thread(),
-                                         .mode = mode},
-                                        !do_is_non_blocking());
-    began_capture_ = true;
+    const auto forgotten = detail::Captures::instance().opened({.device = device_,
+                                                                .origin = handle_,
+                                                                .origin_thread_stream = thread_,
+                                                                .id = id,
+                                                                .thread = detail::this_thread(),
+                                                                .mode = mode},
+                                                               blocking);
+    began_.store(id, std::memory_order_relaxed);
+    if (forgotten) do_forget_capture(*forgotten);
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string(operation) + ": the capture is dropped: " + e.what());
     try {
-      (void)do_end_capture();
+      (void)do_end_capture(id);
     } catch (const std::exception&) {
       // The error that matters is the one that is being thrown.
     }
@@ -56,8 +59,9 @@ void Stream::begin_capture(const CaptureOptions& options) {
   }
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+  const bool blocking = !do_is_non_blocking();  // which the driver does not tell of a stream that captures
   const detail::CaptureOpening opening(*device_);
-  capture_began(operation, options.mode, do_begin_capture(options.mode));
+  capture_began(operation, options.mode, do_begin_capture(options.mode), blocking);
 }
 
 void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
@@ -70,9 +74,23 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   }
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+  const bool blocking = !do_is_non_blocking();
   const detail::CaptureOpening opening(*device_);
-  capture_began(operation, mode, do_resume_capture(graph, mode));
+  capture_began(operation, mode, do_resume_capture(graph, mode), blocking);
 }
+
+namespace {
+
+/// A claimed capture, which counts as open until this has gone.
+struct Ending {
+  const Device& device;
+  std::uint64_t id;
+  ~Ending() {
+    if (id != 0) detail::Captures::instance().closed(device, id);
+  }
+};
+
+}  // namespace
 
 GraphPtr Stream::end_capture() {
   const char* const operation = "Stream::end_capture";
@@ -81,41 +99,41 @@ GraphPtr Stream::end_capture() {
     flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
     return nullptr;
   }
-  const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_);
+  auto& captures = detail::Captures::instance();
+  const auto capture = captures.find_origin(*device_, handle_, thread_);
   const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
   const bool mine = capture && (capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread());
-  CaptureStatus status = CaptureStatus::active;
-  std::uint64_t id = 0;
-  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) {  // else only Weir's own calls can have ended it: no need to ask first
-    const CaptureInfo info = do_capture_info(false);
-    status = info.status;
-    id = info.id;
-  }
+  CaptureInfo info{.status = CaptureStatus::active, .id = capture ? capture->id : 0, .graph = nullptr};
+  // Else only Weir's own calls can have ended it: no need to ask first.
+  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) info = do_capture_info(false);
   if (!capture) {
-    if (status == CaptureStatus::none) {
+    if (info.status == CaptureStatus::none) {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
-    if ((flags & flag_foreign) == 0 || detail::Captures::instance().is_open(device_->backend(), id)) {
+    if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
       throw Error(Errc::capture_unmatched, operation, describe(),
                   "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
                   "for this one; the capture goes on");
     }
-    return do_end_capture();
+    return do_end_capture(info.id);
   }
-  if (status != CaptureStatus::none && !mine) {
+  // An invalidated capture has no id.
+  const bool is_there =
+      info.status == CaptureStatus::invalidated || (info.status == CaptureStatus::active && info.id == capture->id);
+  if (is_there && !mine && !capture->ending) {
     throw Error(Errc::capture_wrong_thread, operation, describe(),
                 "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
                     "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
   }
-  struct Close {
-    const detail::OpenCapture& capture;
-    ~Close() { detail::Captures::instance().closed(capture); }
-  } close{*capture};
-  began_capture_ = false;
-  if (status == CaptureStatus::none) {
+  if (!captures.claim(*capture)) {
+    throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture, or is about to");
+  }
+  const Ending ending{*device_, capture->id};
+  if (!is_there) {
+    do_forget_capture(capture->id);
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code");
   }
-  return do_end_capture();
+  return do_end_capture(capture->id);
 }
 
 GraphPtr Stream::end_begun_capture() {
@@ -123,19 +141,30 @@ GraphPtr Stream::end_begun_capture() {
   return end_capture();
 }
 
-void Stream::drop_capture() noexcept {
+/// Ends the capture that this object began, or, where the handle ends with the object, whoever began it.
+void Stream::drop_capture(bool handle_ends) noexcept {
   try {
-    if (const auto capture = detail::Captures::instance().find_origin(*device_, handle_, thread_)) {
-      struct Close {
-        const detail::OpenCapture& capture;
-        ~Close() { detail::Captures::instance().closed(capture); }
-      } close{*capture};
-      // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
-      const bool reachable = thread_ == 0 || thread_ == detail::this_thread();
-      if (reachable && do_capture_info(false).status != CaptureStatus::none) (void)do_end_capture();
-    }
-    began_capture_ = false;
     flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
+    auto& captures = detail::Captures::instance();
+    const auto capture = captures.find_origin(*device_, handle_, thread_);
+    if (!capture || (!handle_ends && capture->id != began_.load(std::memory_order_relaxed)) || !captures.claim(*capture)) {
+      return;
+    }
+    Ending ending{*device_, capture->id};
+    // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
+    if (is_of_another_thread() || do_capture_info(false).status == CaptureStatus::none) {
+      do_forget_capture(capture->id);
+      return;
+    }
+    try {
+      (void)do_end_capture(capture->id);
+    } catch (const std::exception& e) {
+      support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
+      // What counts captures that are open waits for the handle's end then; memory that in turn waits for them needs the handle.
+      if (handle_ends && !has_memory() && do_capture_info(false).status != CaptureStatus::none) {
+        unended_.store(std::exchange(ending.id, 0), std::memory_order_release);
+      }
+    }
   } catch (const std::exception& e) {
     support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
   }

@@ -20,7 +20,8 @@ void Stream::do_add_callback(StreamCallback&&) {
 std::uint64_t Stream::do_begin_capture(CaptureMode) {
   not_overridden("Stream::begin_capture", describe(), Feature::graph_capture);
 }
-GraphPtr Stream::do_end_capture() { not_overridden("Stream::end_capture", describe(), Feature::graph_capture); }
+GraphPtr Stream::do_end_capture(std::uint64_t) { not_overridden("Stream::end_capture", describe(), Feature::graph_capture); }
+void Stream::do_forget_capture(std::uint64_t) noexcept {}
 CaptureInfo Stream::do_capture_info(bool) const { return {}; }
 std::uint64_t Stream::do_resume_capture(const GraphPtr&, CaptureMode) {
   not_overridden("Stream::resume_capture", describe(), Feature::capture_into_graph);

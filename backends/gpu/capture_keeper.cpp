@@ -6,11 +6,13 @@
 
 namespace weir::gpu {
 
-void CaptureKeeper::began(std::uint64_t capture) { began_body(capture, 0); }
+void CaptureKeeper::began(std::uint64_t capture, const GraphPtr& resumed) { add({capture, 0, {{}, resumed}}); }
 
-void CaptureKeeper::began_body(std::uint64_t body, std::uint64_t capture) {
+void CaptureKeeper::began_body(std::uint64_t body, std::uint64_t capture) { add({body, capture, {}}); }
+
+void CaptureKeeper::add(Entry&& entry) {
   const std::lock_guard lock(mutex_);
-  open_.push_back({body, capture, {}});
+  open_.push_back(std::move(entry));
   epoch_.fetch_add(1, std::memory_order_acq_rel);
 }
 
@@ -28,19 +30,19 @@ bool CaptureKeeper::keep(std::uint64_t capture, const ModulePtr& module) {
   auto entry = find(capture);
   while (entry != open_.end() && entry->outer != 0) entry = find(entry->outer);
   if (entry == open_.end()) return false;
-  KeptModules& modules = entry->modules;
+  KeptModules& modules = entry->kept.modules;
   if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
   return true;
 }
 
-KeptModules CaptureKeeper::ended(std::uint64_t capture) noexcept {
+CaptureKeeper::Kept CaptureKeeper::ended(std::uint64_t capture) noexcept {
   const std::lock_guard lock(mutex_);
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   const auto entry = find(capture);
   if (entry == open_.end()) return {};
-  KeptModules modules = std::move(entry->modules);
+  Kept kept = std::move(entry->kept);
   open_.erase(entry);
-  return modules;
+  return kept;
 }
 
 }  // namespace weir::gpu

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "weir/graph.hpp"
 #include "weir/module.hpp"
 
 namespace weir::gpu {
@@ -20,27 +21,38 @@ using KeptModules = std::vector<ModulePtr>;
 /// What open captures keep, for all devices of a backend, since a capture may span several.
 class CaptureKeeper {
  public:
+  /// Held around calls that begin a capture, end it or ask after it: CUDA's driver crashes where one thread asks after a
+  /// stream, or after a fork of it, while another begins or ends its capture (seen with 580). Nothing else is locked within.
+  std::mutex& driver_calls() noexcept { return driver_calls_; }
+
   /// Changes with each begin and end of a capture: while it stays the same, so does the capture that a capturing stream is in.
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
 
-  void began(std::uint64_t capture);
+  /// `resumed`: the graph that the capture continues, or null.
+  void began(std::uint64_t capture, const GraphPtr& resumed);
   /// The body of a conditional node keeps what it needs with the capture that it is in.
   void began_body(std::uint64_t body, std::uint64_t capture);
   /// Whether Weir began it.
   bool knows(std::uint64_t capture);
   /// False for a capture that foreign code began: nobody would let go of what it keeps.
   bool keep(std::uint64_t capture, const ModulePtr& module);
-  /// What the capture kept.
-  KeptModules ended(std::uint64_t capture) noexcept;
+  struct Kept {
+    KeptModules modules;
+    GraphPtr resumed;
+  };
+  /// What the capture kept, which is nothing for one that foreign code began. From here on `keep` keeps nothing for it.
+  Kept ended(std::uint64_t capture) noexcept;
 
  private:
   struct Entry {
     std::uint64_t capture;
     std::uint64_t outer;  // the capture whose conditional body this is, or 0
-    KeptModules modules;
+    Kept kept;
   };
+  void add(Entry&& entry);
   std::vector<Entry>::iterator find(std::uint64_t capture) noexcept;
 
+  std::mutex driver_calls_;
   std::atomic<std::uint64_t> epoch_{1};
   std::mutex mutex_;
   std::vector<Entry> open_;

@@ -97,7 +97,8 @@ class GpuStream final : public Stream {
   void do_add_callback(StreamCallback&& callback) override;
 
   std::uint64_t do_begin_capture(CaptureMode mode) override;
-  GraphPtr do_end_capture() override;
+  GraphPtr do_end_capture(std::uint64_t id) override;
+  void do_forget_capture(std::uint64_t id) noexcept override { (void)keeper_.ended(id); }
   CaptureInfo do_capture_info(bool with_graph) const override;
   std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
   void do_add_child_graph(const Graph& graph) override;
@@ -146,8 +147,14 @@ class GpuStream final : public Stream {
   [[gnu::cold, gnu::noinline]] void check_cooperative_in_capture() const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
+  /// Calls the driver alone: see CaptureKeeper::driver_calls.
+  template <class F>
+  Result alone(F&& call) const {
+    const std::lock_guard lock(keeper_.driver_calls());
+    return call();
+  }
+  void check_begun(Result result, const char* operation) const;
   std::uint64_t note_begin(const GraphPtr& resumed);
-  KeptModules forget_capture() noexcept;
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void check_memory_operation(Result result, const char* operation) const;
@@ -177,9 +184,7 @@ class GpuStream final : public Stream {
   std::atomic<std::uint64_t> kept_epoch_{0};
   std::atomic<const Module*> kept_module_{nullptr};
 
-  std::mutex mutex_;              // guards what follows
-  GraphPtr resumed_;              // the graph that a capture continues
-  std::uint64_t began_ = 0;       // the capture that this stream began, or 0
+  std::mutex mutex_;  // held while what a stream has once is made
 };
 
 }  // namespace weir::gpu

@@ -21,11 +21,15 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
   const Submission submission(*this);
   const typename Api::NodeHandle* dependencies = nullptr;
   std::size_t count = 0;
-  check(api_.capture_info(native(), capture.status, capture.id, capture.graph, with_dependencies ? &dependencies : nullptr,
-                          with_dependencies ? &count : nullptr),
+  check(alone([&] {
+          const auto result = api_.capture_info(native(), capture.status, capture.id, capture.graph,
+                                                with_dependencies ? &dependencies : nullptr,
+                                                with_dependencies ? &count : nullptr);
+          if (dependencies != nullptr) capture.dependencies.assign(dependencies, dependencies + count);
+          return result;
+        }),
         "Stream::capture_info");
   if (capture.status == CaptureStatus::none) return Capture{};
-  if (dependencies != nullptr) capture.dependencies.assign(dependencies, dependencies + count);
   return capture;
 }
 
@@ -50,38 +54,10 @@ void GpuStream<Api>::append(typename Api::NodeHandle node) {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
+  const char* const operation = "Stream::begin_capture";
   const Submission submission(*this);
-  check(api_.StreamBeginCapture(native(), Api::capture_mode(mode)), "Stream::begin_capture");
+  check_begun(alone([&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); }), operation);
   return note_begin(nullptr);
-}
-
-/// Notes the capture that was begun; what cannot be noted is ended.
-template <class Api>
-std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
-  try {
-    forget_capture();  // one that foreign code ended
-    const std::uint64_t id = capture().id;
-    keeper_.began(id);
-    const std::lock_guard lock(mutex_);
-    began_ = id;
-    resumed_ = resumed;
-    return id;
-  } catch (...) {
-    typename Api::GraphHandle graph = nullptr;
-    const auto result = api_.StreamEndCapture(native(), &graph);
-    if (result == Api::success && !resumed) (void)api_.GraphDestroy(graph);
-    throw;
-  }
-}
-
-template <class Api>
-KeptModules GpuStream<Api>::forget_capture() noexcept {
-  std::uint64_t began = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    began = std::exchange(began_, 0);
-  }
-  return began != 0 ? keeper_.ended(began) : KeptModules{};
 }
 
 template <class Api>
@@ -90,30 +66,56 @@ std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMo
   auto& continued = static_cast<GpuGraph<Api>&>(*graph);
   const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
   const Submission submission(*this);
-  check(api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode)),
-        operation);
+  check_begun(alone([&] {
+                return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(),
+                                                   Api::capture_mode(mode));
+              }),
+              operation);
   return note_begin(graph);
 }
 
 template <class Api>
-GraphPtr GpuStream<Api>::do_end_capture() {
+void GpuStream<Api>::check_begun(Result result, const char* operation) const {
+  if (result == Api::illegal_state) {  // another thread was faster
+    throw Error(Errc::already_capturing, operation, describe(), "the stream is capturing already; that capture goes on",
+                native_error(api_, result));
+  }
+  check(result, operation);
+}
+
+/// Notes the capture that was begun; what cannot be noted is ended.
+template <class Api>
+std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
+  try {
+    const std::uint64_t id = capture().id;
+    keeper_.began(id, resumed);
+    return id;
+  } catch (...) {
+    typename Api::GraphHandle graph = nullptr;
+    if (alone([&] { return api_.StreamEndCapture(native(), &graph); }) != Api::success) {
+      if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();
+    } else if (!resumed) {
+      (void)api_.GraphDestroy(graph);
+    }
+    throw;
+  }
+}
+
+template <class Api>
+GraphPtr GpuStream<Api>::do_end_capture(std::uint64_t id) {
   const char* const operation = "Stream::end_capture";
   if (role_ == StreamRole::conditional_body) {
     throw Error(Errc::capture_unmatched, operation, describe(),
                 "this stream captures the body of a conditional node, which ends when the function that captures it returns");
   }
-  typename Api::GraphHandle graph = nullptr;
   const Submission submission(*this);
-  const auto result = api_.StreamEndCapture(native(), &graph);
-  if (result == Api::illegal_state) {  // what the capture kept is for whoever ended it
+  // Before the driver ends it: from then on another thread may begin the next.
+  auto [modules, resumed] = keeper_.ended(id);
+  typename Api::GraphHandle graph = nullptr;
+  const auto result = alone([&] { return api_.StreamEndCapture(native(), &graph); });
+  if (result == Api::illegal_state) {
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code", native_error(api_, result));
   }
-  GraphPtr resumed;
-  {
-    const std::lock_guard lock(mutex_);
-    resumed = std::move(resumed_);
-  }
-  KeptModules modules = forget_capture();
   if (result != Api::success) {
     // A graph that is being continued is the capture's, and the driver destroys it with a capture that fails.
     if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();
@@ -208,7 +210,10 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
   // The body is captured on a stream of its own, which nobody else knows.
   const StreamPtr stream = device_.create_body_stream();
   auto& body_stream = static_cast<GpuStream&>(*stream);
-  check(api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0, Api::capture_mode(CaptureMode::thread_local_)),
+  check(alone([&] {
+          return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
+                                             Api::capture_mode(CaptureMode::thread_local_));
+        }),
         operation);
   struct End {
     GpuStream& stream;
@@ -219,7 +224,7 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
       stream.device_.remove_conditional_body(id);
       (void)stream.keeper_.ended(id);
       typename Api::GraphHandle graph = nullptr;
-      return stream.api_.StreamEndCapture(stream.native(), &graph);
+      return stream.alone([&] { return stream.api_.StreamEndCapture(stream.native(), &graph); });
     }
     ~End() {
       if (!ended) (void)end();

@@ -29,7 +29,6 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
 
 template <class Api>
 GpuStream<Api>::~GpuStream() {
-  forget_capture();
   if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) calls->close();
 }
 

@@ -74,11 +74,6 @@ void GpuStream<Api>::do_deallocate_async(void* memory) {
     check(api_.free_async(memory, api_.legacy_stream()), operation);
     return;
   }
-  if (is_closed() && capture().status != CaptureStatus::none) {
-    throw Error(Errc::capture_wrong_thread, operation, describe(),
-                "the stream went on another thread than the one that began its capture, which the driver therefore did not "
-                "end, and the free would become a node of it");
-  }
   check(api_.free_async(memory, native()), operation);
 }
 

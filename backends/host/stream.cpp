@@ -121,7 +121,7 @@ std::uint64_t HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) 
   return Capture::begin(*queue_, Ptr<HostGraph>(static_cast<HostGraph*>(graph.get())));
 }
 
-GraphPtr HostStream::do_end_capture() { return Capture::end(*queue_); }
+GraphPtr HostStream::do_end_capture(std::uint64_t) { return Capture::end(*queue_); }
 
 CaptureInfo HostStream::do_capture_info(bool with_graph) const { return Capture::info_of(*queue_, with_graph); }
 

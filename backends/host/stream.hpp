@@ -34,7 +34,7 @@ class HostStream final : public Stream {
   void do_add_callback(StreamCallback&& callback) override;
 
   std::uint64_t do_begin_capture(CaptureMode mode) override;
-  GraphPtr do_end_capture() override;
+  GraphPtr do_end_capture(std::uint64_t id) override;
   CaptureInfo do_capture_info(bool with_graph) const override;
   std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
   void do_add_child_graph(const Graph& graph) override;

@@ -69,6 +69,9 @@ using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 /// point to must live until then.
 ///
 /// Any number of threads may use a stream at once; the order between their calls is then open. Closing needs exclusive use.
+/// So do the begin and the end of a capture, as far as work is concerned: whether what another thread submits to the stream, or
+/// to one that is forked from it, just then is captured would be open, and CUDA's driver crashes. Beginning, ending and asking
+/// after captures is safe from any thread at any time.
 ///
 /// Errors common to all functions, thrown before the driver is asked: `stream_closed`; `called_from_host_function`;
 /// `forked_process`; `wrong_thread` for a per-thread default stream of another thread; `unsupported` with the reason where a
@@ -154,13 +157,15 @@ class WEIR_API Stream : public RefCounted {
   // --- Capture ----------------------------------------------------------------------------------------------------
 
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
-  /// told after they waited for an event, or a stream, of the capture. Throws `already_capturing`; `capture_unsupported` on
-  /// the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other
+  /// told after they waited for an event, or a stream, of the capture. It is over with its end, with the last owner of a stream
+  /// that owns the handle, or with that of the borrowed one that it was begun through. Throws `already_capturing`;
+  /// `capture_unsupported` on the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other
   /// code began: `not_capturing` if there is none.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
-  /// joined to this one (`capture_unjoined`). Throws `not_capturing`, `capture_unmatched` (this stream did not begin it),
+  /// joined to this one (`capture_unjoined`). It may have been begun through another `Stream` over the same handle. Throws
+  /// `not_capturing`, to all but one of several threads that end it, too; `capture_unmatched` (this stream did not begin it),
   /// `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
   GraphPtr end_capture();
   /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the end.
@@ -349,7 +354,11 @@ class WEIR_API Stream : public RefCounted {
 
   /// Returns the capture's id, as `do_capture_info` gives it.
   virtual std::uint64_t do_begin_capture(CaptureMode mode);
-  virtual GraphPtr do_end_capture();
+  /// `id`: of the capture, which this or another `Stream` over the same handle began, or foreign code. However this ends, the
+  /// capture is over, unless the driver insists on another thread.
+  virtual GraphPtr do_end_capture(std::uint64_t id);
+  /// Foreign code has ended the capture that this or another `Stream` over the same handle began.
+  virtual void do_forget_capture(std::uint64_t id) noexcept;
   /// Status and id; `with_graph` asks for the graph, too. Legal, and without effect, in every state.
   virtual CaptureInfo do_capture_info(bool with_graph) const;
   /// Likewise.
@@ -396,9 +405,11 @@ class WEIR_API Stream : public RefCounted {
       return stream.end_begun_capture();
     }
     ~CaptureGuard() {
-      if (!ended) stream.drop_capture();
+      if (!ended) stream.drop_capture(false);
     }
   };
+
+  enum class Freeing : std::uint8_t { done, after_captures, after_foreign_capture };
 
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4, flag_foreign = 8, flag_joined = 16;
 
@@ -439,27 +450,28 @@ class WEIR_API Stream : public RefCounted {
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);
   void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
-  void capture_began(const char* operation, CaptureMode mode, std::uint64_t id);
+  void capture_began(const char* operation, CaptureMode mode, std::uint64_t id, bool blocking);
   void check_can_begin(const char* operation) const;
   GraphPtr end_begun_capture();
-  void drop_capture() noexcept;
+  void drop_capture(bool handle_ends) noexcept;
   void begin_closing() noexcept;
   void end_life() noexcept;
   bool has_memory() const noexcept;
   void finish_closing(bool destroy);
-  void deallocate_async(const Allocation& allocation) noexcept;
+  Freeing deallocate_async(const Allocation& allocation) noexcept;
 
   Device* device_;
   void* handle_;
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
-  // Stream-ordered memory that will be freed here owns the stream, as a dependent. What is freed no longer, but put off, does not.
+  // Stream-ordered memory owns the stream that it will be freed on, as a dependent; no longer while its free is put off.
   // 1 for all owners together, and 1 for each allocation whose free is put off: the stream's handle goes with the last.
   std::atomic<std::uint32_t> lives_{1};
   StreamKind kind_;
   bool closing_postponed_ = false;
-  bool began_capture_ = false;
+  std::atomic<std::uint64_t> began_{0};    // the capture that was last begun by this object, whoever ends it
+  std::atomic<std::uint64_t> unended_{0};  // the capture that only the end of the stream's handle ends, where there is one
 };
 
 }  // namespace weir

@@ -292,20 +292,6 @@ TEST_CASE("S35 external: an error where there is no capture to join") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S6 S31 capture: begun through one wrapper of a handle, ended through another") {
-  const StreamPtr original = device().create_stream();
-  if (!needs_capture(*original)) return;
-  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
-  Board board;
-  wrapper->begin_capture();
-  board.put(*original, 0, 4);
-  const GraphPtr graph = original->end_capture();
-  REQUIRE(graph);
-  CHECK(graph->node_count() == 2);
-  CHECK_FALSE(wrapper->is_capturing());
-  CHECK_WORKS(*wrapper);
-}
-
 TEST_SUITE_END();
 
 }  // namespace

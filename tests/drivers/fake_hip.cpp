@@ -33,6 +33,7 @@ std::atomic<int> questions{0};
 int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
 bool capturing = false;
+Word capture_id = 7;
 
 template <class Handle>
 int make(Handle* handle) {
@@ -129,12 +130,12 @@ constexpr Function functions[] = {
        return static_cast<unsigned>(c.b) == (release() < 600 ? 0U : 1U) ? 0 : static_cast<int>(hipErrorInvalidValue);
      }},
     {"hipIpcCloseMemHandle", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
-    {"hipStreamBeginCapture", [](const Call&) -> Word { capturing = true; return 0; }},
+    {"hipStreamBeginCapture", [](const Call&) -> Word { capturing = true; ++capture_id; return 0; }},
     {"hipStreamEndCapture", [](const Call& c) -> Word { capturing = false; return make(out<hipGraph_t>(c.b)); }},
     // What a stream that does not capture is not told stays as it was.
     {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
        *out<int>(c.b) = capturing ? 1 : 0;
-       if (capturing && c.c != 0) *out<Word>(c.c) = 7;
+       if (capturing && c.c != 0) *out<Word>(c.c) = capture_id;
        if (capturing && c.d != 0) make(out<hipGraph_t>(c.d));
        static void* nodes[64];
        for (int i = 0; i < 64; ++i) nodes[i] = &dummy[i];

@@ -320,6 +320,21 @@ TEST_CASE("hip calls: stream-ordered memory is not freed into a capture that the
   CHECK(refused.complains("stream-ordered memory is leaked: "));
 }
 
+TEST_CASE("hip calls: a capture that the driver would not end is open until its stream is destroyed, and frees wait for that") {
+  const std::vector<std::string> steps = {"stream", "allocate", "begin-capture", "drop-memory", "drop-stream"};
+  const Outcome refused = tell("6.2", "trace=1 fail=hipStreamEndCapture:0:908", steps);
+  INFO(refused.errors);
+  CHECK(in_order(refused, {"hipStreamEndCapture", "hipStreamDestroy", "hipFree"}));
+  CHECK(calls(refused, "hipFree") == 1);
+}
+
+TEST_CASE("hip calls: whoever comes second to begin or to end a capture is told so") {
+  CHECK_SAYS(tell("6.2", "fail=hipStreamBeginCapture:0:401", {"stream", "begin-capture"}), "begin-capture: already_capturing | ");
+  const Outcome o = tell("6.2", "fail=hipStreamEndCapture:1:401", {"stream", "begin-capture", "end-capture", "end-capture"});
+  CHECK_SAYS(o, "end-capture: not_capturing | ");
+  CHECK_SAYS(o, "the capture was ended by other code");
+}
+
 TEST_CASE("hip calls T17: memory of the default stream is allocated on a stream that is none") {
   const Outcome o = tell("6.2", "trace=1", {"default-async"});
   CHECK_SAYS(o, "default-async: ok");

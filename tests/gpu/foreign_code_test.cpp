@@ -93,6 +93,48 @@ TEST_CASE("foreign capture: a stream that is wrapped while it captures tells its
   CHECK(stream->id() != 0);
 }
 
+TEST_CASE("foreign capture: a stream that was wrapped while it captured captures by Weir once that has ended") {
+  const Current current(*device().create_stream());
+  CUstream native = nullptr;
+  REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  const auto memory = device().allocate<std::uint32_t>(1);
+  CHECK(stream->capture([&](weir::Stream& s) { s.fill(memory, 1U); })->node_count() == 1);
+}
+
+TEST_CASE("foreign capture: stream-ordered memory that is dropped in one is freed once it has ended, and the capture goes on") {
+  const weir::MemoryPoolPtr pool = device().create_memory_pool();
+  const weir::StreamPtr stream = device().create_stream();
+  CUstream const native = weir::cuda::stream(*stream);
+  auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+  stream->fill(memory, 1U);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  memory.reset();
+  CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  std::size_t nodes = 99;
+  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
+  CHECK(nodes == 0);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(pool->used_bytes() >= 4000);
+  SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool.get()).reset(); }
+  SUBCASE("when the stream is released") {
+    const weir::StreamPtr adopted = weir::cuda::wrap(device(), static_cast<CUstream>(stream->release_handle()), weir::Ownership::adopt);
+    adopted->synchronize();
+  }
+  SUBCASE("when the stream ends") {
+    stream->synchronize();
+    stream->close();
+  }
+  device().synchronize();
+  CHECK(pool->used_bytes() == 0);
+}
+
 TEST_CASE("foreign record: an event that the driver recorded by its handle is waited for, also one with a former life") {
   const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
   const auto word = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);

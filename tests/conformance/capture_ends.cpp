@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "capture.hpp"
+
+/// Whose a capture is: begun by one object and ended by another, begun by one thread as another ends; what the end of a wrapper
+/// leaves alone.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("capture ends");
+
+// --- Through several objects ------------------------------------------------------------------------------------------
+
+TEST_CASE("S6 S31 capture: begun through one wrapper of a handle, ended through another") {
+  const StreamPtr original = device().create_stream();
+  if (!needs_capture(*original)) return;
+  const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+  Board board;
+  wrapper->begin_capture();
+  board.put(*original, 0, 4);
+  const GraphPtr graph = original->end_capture();
+  REQUIRE(graph);
+  CHECK(graph->node_count() == 2);
+  CHECK_FALSE(wrapper->is_capturing());
+  CHECK_WORKS(*wrapper);
+}
+
+TEST_CASE("S6 S31 S37 capture: ended through another wrapper, the graph keeps the modules of its kernels all the same") {
+  const StreamPtr original = device().create_stream();
+  if (!needs_capture(*original)) return;
+  if (!needs(device(), {Feature::runtime_compilation}, [] { (void)device().compile("extern \"C\" __global__ void k() {}"); })) {
+    return;
+  }
+  Board board;
+  GraphPtr graph;
+  {
+    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    const auto kernel = device().compile("extern \"C\" __global__ void put(unsigned* p) { *p = 41; }")->kernel("put");
+    wrapper->begin_capture();
+    wrapper->launch(kernel, {}, board.cell(0));
+    graph = original->end_capture();
+  }
+  board.show(*original, 0);
+  original->synchronize();
+  run(graph, *original);
+  board.show(*original, 0);
+  original->synchronize();
+  CHECK(board[0] == 41);
+}
+
+TEST_CASE("S6 S42 resume: ended through another wrapper, it is the graph that was resumed") {
+  const StreamPtr original = device().create_stream();
+  const GraphPtr probe = device().supports(Feature::graph_capture) ? original->capture([](Stream&) {}) : nullptr;
+  if (!needs(device(), {Feature::capture_into_graph}, [&] { original->resume_capture(probe); })) return;
+  Board board;
+  const GraphPtr graph = original->capture([&](Stream& c) { board.set(c, 0, 5); });
+  {
+    const StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow);
+    original->resume_capture(graph);
+    board.show(*wrapper, 0);
+    CHECK(wrapper->end_capture() == graph);
+  }
+  CHECK(graph->node_count() == 2);
+  run(graph, *original);
+  CHECK(board[0] == 5);
+}
+
+// --- What the end of a wrapper leaves alone ---------------------------------------------------------------------------
+
+void check_goes_on(Stream& s) {
+  REQUIRE(s.capture_status() == CaptureStatus::active);
+  const GraphPtr graph = s.end_capture();
+  REQUIRE(graph);
+  CHECK(graph->node_count() == 0);
+  CHECK_WORKS(s);
+}
+
+TEST_CASE("S6 S31 capture: a wrapper that goes ends what was begun through it, and nothing else") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  const auto wrap = [&] { return device().wrap_stream(s->native_handle(), Ownership::borrow); };
+  SUBCASE("begun through the original") {
+    s->begin_capture();
+    (void)wrap();
+    wrap()->close();
+    check_goes_on(*s);
+  }
+  SUBCASE("an earlier one was begun through it, and ended through the original") {
+    StreamPtr wrapper = wrap();
+    wrapper->begin_capture();
+    (void)s->end_capture();
+    s->begin_capture();
+    wrapper.reset();
+    check_goes_on(*s);
+  }
+  SUBCASE("an earlier one was begun and ended through it") {
+    StreamPtr wrapper = wrap();
+    (void)wrapper->capture([](Stream&) {});
+    const StreamPtr second = wrap();
+    second->begin_capture();
+    wrapper->close();
+    check_goes_on(*second);
+  }
+  SUBCASE("begun through it") {
+    wrap()->begin_capture();
+    CHECK_FALSE(s->is_capturing());
+    CHECK_WORKS(*s);
+  }
+}
+
+TEST_CASE("S6 S8 S31 capture: a wrapper of the thread's default stream leaves alone what was begun through the stream itself") {
+  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  const StreamPtr s = device().per_thread_stream();
+  if (!needs_capture(*s)) return;
+  s->begin_capture();
+  (void)device().wrap_stream(s->native_handle(), Ownership::borrow);
+  check_goes_on(*s);
+}
+
+TEST_CASE("S31 S40 S48 allocate: freed on a stream that was closed within the capture, the free is a node of it") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    forked->wait(c);
+    auto memory = forked->allocate_async<std::uint32_t>(16);
+    forked->fill(memory, 3U);
+    const EventPtr done = forked->record();
+    c.wait(*forked);
+    memory.reset();
+    c.wait(*forked);
+  });
+  const StreamPtr origin = device().create_stream();
+  StreamPtr closed = device().create_stream();
+  const GraphPtr likewise = origin->capture([&](Stream& c) {
+    const StreamPtr joined = device().wrap_stream(closed->native_handle(), Ownership::borrow);
+    joined->wait(c);
+    auto memory = joined->allocate_async<std::uint32_t>(16);
+    joined->fill(memory, 3U);
+    joined->close();
+    memory.reset();
+    c.wait(*closed);
+  });
+  INFO(to_text(graph->topology()), to_text(likewise->topology()));
+  CHECK(likewise->topology().count(NodeKind::free) == graph->topology().count(NodeKind::free));
+  CHECK_WORKS(*origin);
+}
+
+// --- Threads ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("S27 S31 capture: as soon as one thread has ended a stream's capture another begins the next; each gets its own graph") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  constexpr std::size_t thread_count = 4;
+  constexpr int each = 150;
+  std::atomic<int> wrong{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < thread_count; ++t) {
+    threads.emplace_back([&, t] {
+      Board board;
+      for (int i = 0; i < each;) {
+        try {
+          s->begin_capture(t % 2 == 0 ? CaptureMode::relaxed : CaptureMode::thread_local_);
+        } catch (const weir::Error& error) {
+          if (error.errc() != Errc::already_capturing) ++wrong;
+          ++refused;
+          std::this_thread::yield();
+          continue;
+        }
+        try {
+          for (std::size_t n = 0; n <= t; ++n) board.set(*s, n, 1);
+          if (s->end_capture()->node_count() != t + 1) ++wrong;
+        } catch (const weir::Error&) {
+          ++wrong;
+        }
+        ++i;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  device().synchronize();
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S27 S31 end: of many threads that end one relaxed capture one gets the graph, the others the error of a second end") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  for (int i = 0; i < 50; ++i) {
+    s->begin_capture(CaptureMode::relaxed);
+    std::atomic<int> graphs{0}, told{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        try {
+          if (s->end_capture()) ++graphs;
+        } catch (const weir::Error& error) {
+          if (error.errc() == Errc::not_capturing) ++told;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    REQUIRE(graphs == 1);
+    REQUIRE(told == 3);
+  }
+  device().synchronize();
+  CHECK_WORKS(*s);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance
