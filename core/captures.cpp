@@ -34,21 +34,13 @@ namespace detail {
 
 std::atomic<std::uint32_t> open_captures{0};
 
-namespace {
-
-bool is_origin(const OpenCapture& capture, const Device& device, void* handle, std::uint64_t thread_stream) noexcept {
-  return capture.device == &device && capture.origin == handle && capture.origin_thread_stream == thread_stream;
-}
-
-}  // namespace
-
-CaptureOpening::CaptureOpening(const Device& device) : device_(device) {
+CaptureOpening::CaptureOpening(const Origin& origin) : origin_(origin) {
   Captures& captures = Captures::instance();
   {
     std::unique_lock lock(captures.mutex_);
-    captures.opening_.push_back(&device);
+    captures.opening_.push_back(origin);
     captures.count_open();
-    captures.wait_for_device_wide_call(lock, device);
+    captures.wait_for_device_wide_call(lock, *origin.device);
   }
   CaptureHold::wait_for_all();
 }
@@ -57,7 +49,7 @@ CaptureOpening::~CaptureOpening() {
   Captures& captures = Captures::instance();
   {
     std::lock_guard lock(captures.mutex_);
-    captures.opening_.erase(std::find(captures.opening_.begin(), captures.opening_.end(), &device_));
+    captures.opening_.erase(std::find(captures.opening_.begin(), captures.opening_.end(), origin_));
     captures.count_open();
     captures.changed_.notify_all();
     if (open_captures.load(std::memory_order_relaxed) != 0) return;
@@ -75,12 +67,12 @@ Captures& Captures::instance() noexcept {
 }
 
 std::vector<OpenCapture>::iterator Captures::find(const Device& device, std::uint64_t id) noexcept {
-  return std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.device == &device && c.id == id; });
+  return std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.origin.device == &device && c.id == id; });
 }
 
 void Captures::forget(std::vector<OpenCapture>::iterator capture) noexcept {
   std::erase_if(members_, [&](const Member& m) {
-    return m.backend == &capture->device->backend() && m.capture == capture->id;
+    return m.backend == &capture->origin.device->backend() && m.capture == capture->id;
   });
   open_.erase(capture);
 }
@@ -90,25 +82,35 @@ std::optional<std::uint64_t> Captures::opened(const OpenCapture& capture, bool b
   // A stream is in one capture at a time.
   std::optional<std::uint64_t> forgotten;
   const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) {
-    return !c.ending && is_origin(c, *capture.device, capture.origin, capture.origin_thread_stream);
+    return !c.ending && c.origin == capture.origin;
   });
   if (earlier != open_.end()) {
     forgotten = earlier->id;
     forget(earlier);
   }
   open_.reserve(open_.size() + 1);
-  members_.push_back({&capture.device->backend(), capture.id, capture.device, blocking});
+  const Device* const device = capture.origin.device;
+  members_.push_back({&device->backend(), capture.id, device, blocking});
   open_.push_back(capture);
   count_open();
   return forgotten;
 }
 
-std::optional<OpenCapture> Captures::find_origin(const Device& device, void* origin,
-                                                 std::uint64_t origin_thread_stream) const {
-  std::lock_guard lock(mutex_);
+std::optional<OpenCapture> Captures::find_origin(const Origin& origin) const {
+  const std::lock_guard lock(mutex_);
+  return find_origin_locked(origin);
+}
+
+std::optional<OpenCapture> Captures::wait_for_origin(const Origin& origin) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return std::find(opening_.begin(), opening_.end(), origin) == opening_.end(); });
+  return find_origin_locked(origin);
+}
+
+std::optional<OpenCapture> Captures::find_origin_locked(const Origin& origin) const {
   const OpenCapture* ending = nullptr;
   for (const OpenCapture& c : open_) {
-    if (!is_origin(c, device, origin, origin_thread_stream)) continue;
+    if (c.origin != origin) continue;
     if (!c.ending) return c;
     ending = &c;
   }
@@ -117,7 +119,7 @@ std::optional<OpenCapture> Captures::find_origin(const Device& device, void* ori
 
 bool Captures::claim(const OpenCapture& capture) noexcept {
   std::lock_guard lock(mutex_);
-  const auto found = find(*capture.device, capture.id);
+  const auto found = find(*capture.origin.device, capture.id);
   return found != open_.end() && !std::exchange(found->ending, true);
 }
 
@@ -134,14 +136,14 @@ void Captures::closed(const Device& device, std::uint64_t id) noexcept {
 bool Captures::is_open(const Backend& backend, std::uint64_t id) const {
   std::lock_guard lock(mutex_);
   return std::any_of(open_.begin(), open_.end(),
-                     [&](const OpenCapture& c) { return &c.device->backend() == &backend && c.id == id; });
+                     [&](const OpenCapture& c) { return &c.origin.device->backend() == &backend && c.id == id; });
 }
 
 std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const {
   const std::uint64_t me = this_thread();
   std::lock_guard lock(mutex_);
   for (const OpenCapture& c : open_) {
-    if (&c.device->backend() != &backend) continue;
+    if (&c.origin.device->backend() != &backend) continue;
     if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
   }
   return std::nullopt;
@@ -151,7 +153,7 @@ void Captures::joined(const Backend& backend, std::uint64_t id, const Device& de
   {
     std::unique_lock lock(mutex_);
     const bool open = std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
-      return &c.device->backend() == &backend && c.id == id;
+      return &c.origin.device->backend() == &backend && c.id == id;
     });
     if (!open) return;
     members_.push_back({&backend, id, &device, blocking});
@@ -169,7 +171,9 @@ void Captures::wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, con
 void Captures::begin_device_wide_call(const char* operation, const Device& device) {
   std::unique_lock lock(mutex_);
   // What is being begun on the device has come first: it ends as a capture that is open, or as none.
-  changed_.wait(lock, [&] { return std::find(opening_.begin(), opening_.end(), &device) == opening_.end(); });
+  changed_.wait(lock, [&] {
+    return std::none_of(opening_.begin(), opening_.end(), [&](const Origin& o) { return o.device == &device; });
+  });
   if (any_member_locked([&](const Member& m) { return m.device == &device; })) throw_device_captures(operation, device);
   device_wide_calls_.push_back(&device);
 }
@@ -206,7 +210,7 @@ void throw_device_captures(const char* operation, const Device& device) {
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
   throw Error(Errc::capture_unsupported, operation, object,
-              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " + capture.device->describe() +
+              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " + capture.origin.device->describe() +
                   ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }

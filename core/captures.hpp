@@ -14,10 +14,16 @@
 /// The captures that were begun through Weir and are open, so that what would kill one can be refused before the driver.
 namespace weir::detail {
 
-struct OpenCapture {
+/// The stream that begins a capture, whatever object stands for it.
+struct Origin {
   const Device* device = nullptr;
-  void* origin = nullptr;      ///< native handle of the stream that began it
-  std::uint64_t origin_thread_stream = 0;  ///< its thread, for a per-thread default stream
+  void* handle = nullptr;             ///< native
+  std::uint64_t thread_stream = 0;    ///< its thread, for a per-thread default stream
+  bool operator==(const Origin&) const = default;
+};
+
+struct OpenCapture {
+  Origin origin;
   std::uint64_t id = 0;
   std::uint64_t thread = 0;    ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
@@ -32,7 +38,9 @@ class Captures {
   /// stream began before where nobody has ended it by Weir: foreign code has, then, and it is forgotten.
   std::optional<std::uint64_t> opened(const OpenCapture& capture, bool blocking);
   /// The capture that a stream began; one that is ending only where there is no other.
-  std::optional<OpenCapture> find_origin(const Device& device, void* origin, std::uint64_t origin_thread_stream) const;
+  std::optional<OpenCapture> find_origin(const Origin& origin) const;
+  /// Likewise for a stream of which the driver says that it captures: one that it begins just now is waited for.
+  std::optional<OpenCapture> wait_for_origin(const Origin& origin);
   /// Marks a capture as ending. True for one of the threads that want to end it; that one ends it, and calls `closed` then.
   bool claim(const OpenCapture& capture) noexcept;
   /// Ends what was put off while captures were open, if this was the last.
@@ -55,6 +63,7 @@ class Captures {
   Captures() = default;
   void count_open() noexcept;
   std::vector<OpenCapture>::iterator find(const Device& device, std::uint64_t id) noexcept;
+  std::optional<OpenCapture> find_origin_locked(const Origin& origin) const;
   void forget(std::vector<OpenCapture>::iterator capture) noexcept;
   template <class Wanted>
   bool any_member(Wanted&& wanted) const;
@@ -72,7 +81,7 @@ class Captures {
   mutable std::mutex mutex_;
   std::vector<OpenCapture> open_;
   std::vector<Member> members_;
-  std::vector<const Device*> opening_;
+  std::vector<Origin> opening_;
   std::vector<const Device*> device_wide_calls_;
   std::condition_variable changed_;  // a capture has been begun, or a call is over
 };
@@ -81,13 +90,13 @@ class Captures {
 /// that did not see it coming.
 class CaptureOpening {
  public:
-  explicit CaptureOpening(const Device& device);
+  explicit CaptureOpening(const Origin& origin);
   ~CaptureOpening();
   CaptureOpening(const CaptureOpening&) = delete;
   CaptureOpening& operator=(const CaptureOpening&) = delete;
 
  private:
-  const Device& device_;
+  const Origin origin_;
 };
 
 [[noreturn]] void throw_device_captures(const char* operation, const Device& device);

@@ -96,14 +96,30 @@ void DisposalQueue::after_captures(RefCounted* object) noexcept {
 
 void DisposalQueue::after_foreign_capture(RefCounted* object) noexcept {
   std::lock_guard lock(mutex_);
-  any_from_captures_.store(true, std::memory_order_relaxed);
-  object->next_deferred_ = from_captures_;
-  from_captures_ = object;
+  any_from_foreign_captures_.store(true, std::memory_order_relaxed);
+  object->next_deferred_ = from_foreign_captures_;
+  from_foreign_captures_ = object;
 }
 
 void DisposalQueue::look_again() noexcept {
-  if (any_from_captures_.load(std::memory_order_relaxed) && detail::open_captures.load(std::memory_order_acquire) == 0) {
-    captures_ended();
+  if (!any_from_foreign_captures_.load(std::memory_order_relaxed)) return;
+  RefCounted* oldest = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    oldest = reversed(std::exchange(from_foreign_captures_, nullptr));
+    any_from_foreign_captures_.store(false, std::memory_order_relaxed);
+  }
+  while (oldest != nullptr) {
+    RefCounted* const object = oldest;
+    oldest = object->next_deferred_;
+    dispose_of(object);
+    std::lock_guard lock(mutex_);
+    if (from_foreign_captures_ == nullptr) continue;
+    // It has come back. What is left is tried before it the next time: its own capture may be over.
+    RefCounted** end = &from_foreign_captures_;
+    while (*end != nullptr) end = &(*end)->next_deferred_;
+    *end = reversed(oldest);
+    return;
   }
 }
 
@@ -118,21 +134,28 @@ void DisposalQueue::captures_ended() noexcept {
   dispose_all(list);
 }
 
-void DisposalQueue::dispose_all(RefCounted* newest) noexcept {
-  RefCounted* oldest = nullptr;
-  while (newest) {
-    RefCounted* const next = newest->next_deferred_;
-    newest->next_deferred_ = oldest;
-    oldest = newest;
-    newest = next;
+RefCounted* DisposalQueue::reversed(RefCounted* list) noexcept {
+  RefCounted* result = nullptr;
+  while (list != nullptr) {
+    RefCounted* const next = std::exchange(list->next_deferred_, result);
+    result = std::exchange(list, next);
   }
-  while (oldest) {
+  return result;
+}
+
+void DisposalQueue::dispose_of(RefCounted* object) noexcept {
+  object->next_deferred_ = nullptr;
+  // Looked at anew: a capture may be open by now.
+  object->retain();
+  object->release();
+}
+
+void DisposalQueue::dispose_all(RefCounted* newest) noexcept {
+  RefCounted* oldest = reversed(newest);
+  while (oldest != nullptr) {
     RefCounted* const object = oldest;
     oldest = object->next_deferred_;
-    object->next_deferred_ = nullptr;
-    // Looked at anew: a capture may be open by now.
-    object->retain();
-    object->release();
+    dispose_of(object);
   }
 }
 

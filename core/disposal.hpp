@@ -22,7 +22,7 @@ class DisposalQueue {
   /// For what must wait for a capture of foreign code's, of whose end nobody tells.
   void after_foreign_capture(RefCounted* object) noexcept;
   void captures_ended() noexcept;
-  /// Tries what waits for foreign code's captures; for moments when their end can matter.
+  /// Tries what waits for foreign code's captures, up to the first that goes on waiting; the next time starts behind that one.
   void look_again() noexcept;
 
  private:
@@ -30,12 +30,17 @@ class DisposalQueue {
   void run() noexcept;
   /// Ends a list of objects, newest first, in the order in which they were put off.
   static void dispose_all(RefCounted* newest) noexcept;
+  /// Turns a list round: newest first, or oldest first.
+  static RefCounted* reversed(RefCounted* list) noexcept;
+  static void dispose_of(RefCounted* object) noexcept;
 
   std::mutex mutex_;
   std::condition_variable wake_;
   RefCounted* from_host_functions_ = nullptr;
   RefCounted* from_captures_ = nullptr;
+  RefCounted* from_foreign_captures_ = nullptr;
   std::atomic<bool> any_from_captures_{false};
+  std::atomic<bool> any_from_foreign_captures_{false};
   bool running_ = false;
 };
 

@@ -394,6 +394,8 @@ void Stream::wait(const Event& event) {
       check_join(operation, mine, capture, foreign || detail::Captures::instance().is_open(device_->backend(), capture));
       if (&event.device() != device_) require(operation, Feature::cross_device_capture);
       join(mine, capture);
+      // Into foreign code's capture, of whose end nobody tells.
+      if (foreign) flags_.fetch_or(flag_foreign, std::memory_order_relaxed);
     } else if (state == Event::recorded) {
       check_join(operation, mine, 0, false);
     }

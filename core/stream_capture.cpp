@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
-
 #include "core/captures.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
@@ -25,15 +23,12 @@ void Stream::check_can_begin(const char* operation) const {
   if (status == CaptureStatus::invalidated) (void)usable_capture(operation);
 }
 
+detail::Origin Stream::origin() const noexcept { return {.device = device_, .handle = handle_, .thread_stream = thread_}; }
+
 void Stream::capture_began(const char* operation, CaptureMode mode, std::uint64_t id, bool blocking) {
   try {
-    const auto forgotten = detail::Captures::instance().opened({.device = device_,
-                                                                .origin = handle_,
-                                                                .origin_thread_stream = thread_,
-                                                                .id = id,
-                                                                .thread = detail::this_thread(),
-                                                                .mode = mode},
-                                                               blocking);
+    const auto forgotten = detail::Captures::instance().opened(
+        {.origin = origin(), .id = id, .thread = detail::this_thread(), .mode = mode}, blocking);
     began_.store(id, std::memory_order_relaxed);
     if (forgotten) do_forget_capture(*forgotten);
   } catch (const std::exception& e) {
@@ -60,7 +55,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const bool blocking = !do_is_non_blocking();  // which the driver does not tell of a stream that captures
-  const detail::CaptureOpening opening(*device_);
+  const detail::CaptureOpening opening(origin());
   capture_began(operation, options.mode, do_begin_capture(options.mode), blocking);
 }
 
@@ -75,18 +70,19 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   check_can_begin(operation);
   flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
   const bool blocking = !do_is_non_blocking();
-  const detail::CaptureOpening opening(*device_);
+  const detail::CaptureOpening opening(origin());
   capture_began(operation, mode, do_resume_capture(graph, mode), blocking);
 }
 
 namespace {
 
-/// A claimed capture, which counts as open until this has gone.
+/// A claimed capture, which counts as open until this has gone, unless that is put off.
 struct Ending {
   const Device& device;
   std::uint64_t id;
+  bool put_off = false;
   ~Ending() {
-    if (id != 0) detail::Captures::instance().closed(device, id);
+    if (!put_off) detail::Captures::instance().closed(device, id);
   }
 };
 
@@ -100,16 +96,17 @@ GraphPtr Stream::end_capture() {
     return nullptr;
   }
   auto& captures = detail::Captures::instance();
-  const auto capture = captures.find_origin(*device_, handle_, thread_);
   const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
-  const bool mine = capture && (capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread());
-  CaptureInfo info{.status = CaptureStatus::active, .id = capture ? capture->id : 0, .graph = nullptr};
-  // Else only Weir's own calls can have ended it: no need to ask first.
-  if (!mine || (flags & (flag_foreign | flag_per_thread)) != 0) info = do_capture_info(false);
+  auto capture = captures.find_origin(origin());
+  CaptureInfo info;
   if (!capture) {
+    info = do_capture_info(false);
     if (info.status == CaptureStatus::none) {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
+    capture = captures.wait_for_origin(origin());
+  }
+  if (!capture) {
     if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
       throw Error(Errc::capture_unmatched, operation, describe(),
                   "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
@@ -117,9 +114,9 @@ GraphPtr Stream::end_capture() {
     }
     return do_end_capture(info.id);
   }
-  // An invalidated capture has no id.
-  const bool is_there =
-      info.status == CaptureStatus::invalidated || (info.status == CaptureStatus::active && info.id == capture->id);
+  const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
+  // Where foreign code does not know the stream, only Weir's own calls can have ended the capture: no need to ask.
+  const bool is_there = (mine && (flags & (flag_foreign | flag_per_thread)) == 0) || is_in(*capture);
   if (is_there && !mine && !capture->ending) {
     throw Error(Errc::capture_wrong_thread, operation, describe(),
                 "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
@@ -128,12 +125,19 @@ GraphPtr Stream::end_capture() {
   if (!captures.claim(*capture)) {
     throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture, or is about to");
   }
-  const Ending ending{*device_, capture->id};
+  const Ending ending{.device = *device_, .id = capture->id};
   if (!is_there) {
     do_forget_capture(capture->id);
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code");
   }
   return do_end_capture(capture->id);
+}
+
+/// Whether the stream is still in the capture that it began.
+bool Stream::is_in(const detail::OpenCapture& capture) const {
+  const CaptureInfo info = do_capture_info(false);
+  // An invalidated capture has no id.
+  return info.status == CaptureStatus::invalidated || (info.status == CaptureStatus::active && info.id == capture.id);
 }
 
 GraphPtr Stream::end_begun_capture() {
@@ -146,13 +150,14 @@ void Stream::drop_capture(bool handle_ends) noexcept {
   try {
     flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
     auto& captures = detail::Captures::instance();
-    const auto capture = captures.find_origin(*device_, handle_, thread_);
+    const auto capture = captures.find_origin(origin());
     if (!capture || (!handle_ends && capture->id != began_.load(std::memory_order_relaxed)) || !captures.claim(*capture)) {
       return;
     }
-    Ending ending{*device_, capture->id};
-    // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
-    if (is_of_another_thread() || do_capture_info(false).status == CaptureStatus::none) {
+    Ending ending{.device = *device_, .id = capture->id};
+    // Another thread's per-thread default stream has no name here: the driver would take it for this thread's. What foreign
+    // code began after it ended the capture goes on, unless the handle does not.
+    if (is_of_another_thread() || !(handle_ends ? do_capture_info(false).status != CaptureStatus::none : is_in(*capture))) {
       do_forget_capture(capture->id);
       return;
     }
@@ -162,7 +167,8 @@ void Stream::drop_capture(bool handle_ends) noexcept {
       support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
       // What counts captures that are open waits for the handle's end then; memory that in turn waits for them needs the handle.
       if (handle_ends && !has_memory() && do_capture_info(false).status != CaptureStatus::none) {
-        unended_.store(std::exchange(ending.id, 0), std::memory_order_release);
+        ending.put_off = true;
+        unended_.store(capture->id, std::memory_order_release);
       }
     }
   } catch (const std::exception& e) {

@@ -367,6 +367,11 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
   return result;
 }
 
+Api::Result Api::ask_legacy_stream() const {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return StreamGetCaptureInfo(legacy_stream(), &status, nullptr, nullptr, nullptr, nullptr);
+}
+
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
 Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {

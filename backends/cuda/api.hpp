@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cuda/symbols.hpp"
+#include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
@@ -77,6 +78,7 @@ class Api : public Symbols {
 
   // --- Constants ------------------------------------------------------------------------------------------------------
 
+  using CaptureLock = gpu::CaptureLock;  // seen with driver 580: see docs/cuda-backend.md
   static constexpr Result success = CUDA_SUCCESS;
   static constexpr Result not_ready = CUDA_ERROR_NOT_READY;
   static constexpr Result not_found = CUDA_ERROR_NOT_FOUND;
@@ -245,6 +247,9 @@ class Api : public Symbols {
   /// The pointers for dependencies are null where they are not asked for; what they point to is the driver's.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
+  /// The error of `capture_implicit` where foreign code captures a blocking stream of the current device, which a use of the legacy
+  /// stream would end.
+  Result ask_legacy_stream() const;
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
   }

@@ -18,6 +18,7 @@ namespace weir::gpu {
 ///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch): a
 ///               table of pointers; and, in lower case, one for each thing that differs (copy_async, capture_info, …)
 ///   Current     makes a device current for a scope, and restores what was
+///   CaptureLock what questions after captures share, and their begins and ends do not: CaptureLock or NoCaptureLock
 ///
 /// backends/cuda/api.hpp is such a policy.
 template <class Api>

@@ -21,10 +21,6 @@ using KeptModules = std::vector<ModulePtr>;
 /// What open captures keep, for all devices of a backend, since a capture may span several.
 class CaptureKeeper {
  public:
-  /// Held around calls that begin a capture, end it or ask after it: CUDA's driver crashes where one thread asks after a
-  /// stream, or after a fork of it, while another begins or ends its capture (seen with 580). Nothing else is locked within.
-  std::mutex& driver_calls() noexcept { return driver_calls_; }
-
   /// Changes with each begin and end of a capture: while it stays the same, so does the capture that a capturing stream is in.
   std::uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
 
@@ -52,7 +48,6 @@ class CaptureKeeper {
   void add(Entry&& entry);
   std::vector<Entry>::iterator find(std::uint64_t capture) noexcept;
 
-  std::mutex driver_calls_;
   std::atomic<std::uint64_t> epoch_{1};
   std::mutex mutex_;
   std::vector<Entry> open_;

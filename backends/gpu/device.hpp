@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "backends/gpu/capture_keeper.hpp"
@@ -64,6 +65,11 @@ class GpuDevice final : public Device {
     static auto* const keeper = new CaptureKeeper;
     return *keeper;
   }
+  /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
+  static typename Api::CaptureLock& capture_lock() noexcept {
+    static auto* const lock = new typename Api::CaptureLock;
+    return *lock;
+  }
   /// Captures of the bodies of conditional nodes, where some operations are not allowed.
   bool is_conditional_body(std::uint64_t capture_id) const;
   void add_conditional_body(std::uint64_t capture_id);
@@ -108,6 +114,7 @@ class GpuDevice final : public Device {
  private:
   void open() const;
   StreamHandle copy_stream();
+  int device_of(StreamHandle stream) const noexcept;
   /// Lets another device address what this one's pools hold, or no longer.
   void admit(const GpuDevice& reader, bool allowed);
 

@@ -77,6 +77,12 @@ StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
 }
 
 template <class Api>
+int GpuDevice<Api>::device_of(StreamHandle stream) const noexcept {
+  const std::shared_lock lock(capture_lock());
+  return api_.device_of(stream);
+}
+
+template <class Api>
 StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   const char* const operation = "Device::wrap_stream";
   auto native = static_cast<StreamHandle>(handle);
@@ -92,7 +98,7 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
       throw Error(Errc::invalid_argument, operation, describe(), "the handle stands for a default stream, which cannot be owned; "
                                                                  "borrow it");
     }
-  } else if (const int found = api_.device_of(native); found >= 0 && found != ordinal()) {
+  } else if (const int found = device_of(native); found >= 0 && found != ordinal()) {
     throw Error(Errc::wrong_device, operation, describe(),
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
   }

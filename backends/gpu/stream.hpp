@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <vector>
 
 #include "backends/gpu/device.hpp"
@@ -135,9 +136,11 @@ class GpuStream final : public Stream {
   void check(Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
   }
-  void refuse_while_capturing(const char* operation) const;
-  void learn_id() const;
-  void learn_non_blocking() const;
+  template <class F>
+  bool ask_identity(const char* operation, F&& ask_driver) const;
+  [[noreturn]] void refuse_while_capturing(const char* operation) const;
+  bool learn_id() const;
+  bool learn_non_blocking() const;
   typename Api::EventHandle waited_for();
   void notice_foreign_capture();
   HostCalls& host_calls();
@@ -147,14 +150,11 @@ class GpuStream final : public Stream {
   [[gnu::cold, gnu::noinline]] void check_cooperative_in_capture() const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
-  /// Calls the driver alone: see CaptureKeeper::driver_calls.
+  /// The capture lock is the caller's.
+  Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
-  Result alone(F&& call) const {
-    const std::lock_guard lock(keeper_.driver_calls());
-    return call();
-  }
-  void check_begun(Result result, const char* operation) const;
-  std::uint64_t note_begin(const GraphPtr& resumed);
+  std::uint64_t begin_noted(const char* operation, const GraphPtr& resumed, F&& begin_capture);
+  Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void check_memory_operation(Result result, const char* operation) const;

@@ -14,22 +14,31 @@ namespace weir::gpu {
 // --- State ------------------------------------------------------------------------------------------------------------
 
 template <class Api>
+typename GpuStream<Api>::Result GpuStream<Api>::ask(Capture& capture, bool with_dependencies) const {
+  const typename Api::NodeHandle* dependencies = nullptr;
+  std::size_t count = 0;
+  const auto result = api_.capture_info(native(), capture.status, capture.id, capture.graph,
+                                        with_dependencies ? &dependencies : nullptr, with_dependencies ? &count : nullptr);
+  if (result != Api::success || capture.status == CaptureStatus::none) {
+    capture = Capture{};
+  } else if (dependencies != nullptr) {
+    capture.dependencies.assign(dependencies, dependencies + count);
+  }
+  return result;
+}
+
+template <class Api>
 typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies) const {
   Capture capture;
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
   if (kind() == StreamKind::legacy_default) return capture;
   const Submission submission(*this);
-  const typename Api::NodeHandle* dependencies = nullptr;
-  std::size_t count = 0;
-  check(alone([&] {
-          const auto result = api_.capture_info(native(), capture.status, capture.id, capture.graph,
-                                                with_dependencies ? &dependencies : nullptr,
-                                                with_dependencies ? &count : nullptr);
-          if (dependencies != nullptr) capture.dependencies.assign(dependencies, dependencies + count);
-          return result;
-        }),
-        "Stream::capture_info");
-  if (capture.status == CaptureStatus::none) return Capture{};
+  Result result{};
+  {
+    const std::shared_lock lock(Device_::capture_lock());
+    result = ask(capture, with_dependencies);
+  }
+  check(result, "Stream::capture_info");
   return capture;
 }
 
@@ -54,51 +63,55 @@ void GpuStream<Api>::append(typename Api::NodeHandle node) {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
-  const char* const operation = "Stream::begin_capture";
-  const Submission submission(*this);
-  check_begun(alone([&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); }), operation);
-  return note_begin(nullptr);
+  return begin_noted("Stream::begin_capture", nullptr, [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
 }
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
-  const char* const operation = "Stream::resume_capture";
   auto& continued = static_cast<GpuGraph<Api>&>(*graph);
   const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
-  const Submission submission(*this);
-  check_begun(alone([&] {
-                return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(),
-                                                   Api::capture_mode(mode));
-              }),
-              operation);
-  return note_begin(graph);
+  return begin_noted("Stream::resume_capture", graph, [&] {
+    return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode));
+  });
 }
 
+/// Begins a capture and notes it; what cannot be noted is ended.
 template <class Api>
-void GpuStream<Api>::check_begun(Result result, const char* operation) const {
+template <class F>
+std::uint64_t GpuStream<Api>::begin_noted(const char* operation, const GraphPtr& resumed, F&& begin_capture) {
+  const Submission submission(*this);
+  Capture begun;
+  Result result{}, asked{};
+  {
+    // In one go: once it is over, another thread may see the capture and end it.
+    const std::lock_guard lock(Device_::capture_lock());
+    result = begin_capture();
+    if (result == Api::success) asked = ask(begun, false);
+  }
   if (result == Api::illegal_state) {  // another thread was faster
     throw Error(Errc::already_capturing, operation, describe(), "the stream is capturing already; that capture goes on",
                 native_error(api_, result));
   }
   check(result, operation);
-}
-
-/// Notes the capture that was begun; what cannot be noted is ended.
-template <class Api>
-std::uint64_t GpuStream<Api>::note_begin(const GraphPtr& resumed) {
   try {
-    const std::uint64_t id = capture().id;
-    keeper_.began(id, resumed);
-    return id;
+    check(asked, operation);
+    keeper_.began(begun.id, resumed);
+    return begun.id;
   } catch (...) {
     typename Api::GraphHandle graph = nullptr;
-    if (alone([&] { return api_.StreamEndCapture(native(), &graph); }) != Api::success) {
+    if (end_native(graph) != Api::success) {
       if (resumed) static_cast<GpuGraph<Api>&>(*resumed).lose();
     } else if (!resumed) {
       (void)api_.GraphDestroy(graph);
     }
     throw;
   }
+}
+
+template <class Api>
+typename GpuStream<Api>::Result GpuStream<Api>::end_native(typename Api::GraphHandle& graph) {
+  const std::lock_guard lock(Device_::capture_lock());
+  return api_.StreamEndCapture(native(), &graph);
 }
 
 template <class Api>
@@ -112,7 +125,7 @@ GraphPtr GpuStream<Api>::do_end_capture(std::uint64_t id) {
   // Before the driver ends it: from then on another thread may begin the next.
   auto [modules, resumed] = keeper_.ended(id);
   typename Api::GraphHandle graph = nullptr;
-  const auto result = alone([&] { return api_.StreamEndCapture(native(), &graph); });
+  const auto result = end_native(graph);
   if (result == Api::illegal_state) {
     throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code", native_error(api_, result));
   }
@@ -210,11 +223,13 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
   // The body is captured on a stream of its own, which nobody else knows.
   const StreamPtr stream = device_.create_body_stream();
   auto& body_stream = static_cast<GpuStream&>(*stream);
-  check(alone([&] {
-          return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
-                                             Api::capture_mode(CaptureMode::thread_local_));
-        }),
-        operation);
+  Result begun{};
+  {
+    const std::lock_guard lock(Device_::capture_lock());
+    begun = api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
+                                        Api::capture_mode(CaptureMode::thread_local_));
+  }
+  check(begun, operation);
   struct End {
     GpuStream& stream;
     std::uint64_t id;
@@ -224,7 +239,7 @@ void GpuStream<Api>::do_capture_conditional(const std::uint32_t* condition, bool
       stream.device_.remove_conditional_body(id);
       (void)stream.keeper_.ended(id);
       typename Api::GraphHandle graph = nullptr;
-      return stream.alone([&] { return stream.api_.StreamEndCapture(stream.native(), &graph); });
+      return stream.end_native(graph);
     }
     ~End() {
       if (!ended) (void)end();

@@ -21,10 +21,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
       role_(role),
       errors_(make<HostErrors>()) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
-  // What is wrapped may be capturing, and then the driver would end the capture rather than tell.
-  if (kind != StreamKind::owned && capture().status != CaptureStatus::none) return;
-  learn_id();
-  if (!non_blocking) learn_non_blocking();
+  if (learn_id() && !non_blocking) learn_non_blocking();
 }
 
 template <class Api>
@@ -54,50 +51,63 @@ void* GpuStream<Api>::do_native_context() const {
   return Api::native_context(device_.context());
 }
 
+/// Asks the driver what it does not tell of a stream that captures, but ends its capture: false where the stream does.
+template <class Api>
+template <class F>
+bool GpuStream<Api>::ask_identity(const char* operation, F&& ask_driver) const {
+  const Submission submission(*this);
+  Capture capture;
+  Result result = Api::success;
+  {
+    const std::shared_lock lock(Device_::capture_lock());
+    // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
+    const bool may_capture = kind() != StreamKind::owned && kind() != StreamKind::legacy_default;
+    if (may_capture) result = ask(capture, false);
+    if (result == Api::success && capture.status == CaptureStatus::none) result = ask_driver();
+  }
+  check(result, operation);
+  return capture.status == CaptureStatus::none;
+}
+
 template <class Api>
 void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
-  if (capture().status == CaptureStatus::none) return;
   throw Error(Errc::capture_unsupported, operation, describe(),
               "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask once "
               "the capture has ended; the capture goes on");
 }
 
 template <class Api>
-void GpuStream<Api>::learn_id() const {
+bool GpuStream<Api>::learn_id() const {
   std::uint64_t id = 0;
-  if (device_.supports(Feature::stream_id)) {
-    const Submission submission(*this);
-    check(api_.stream_id(native(), id), "Stream::id");
-  } else {
+  if (!device_.supports(Feature::stream_id)) {
     // Far from any number that a driver could give.
     static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
     id = ++last;
+  } else if (!ask_identity("Stream::id", [&] { return api_.stream_id(native(), id); })) {
+    return false;
   }
   id_.store(id, std::memory_order_relaxed);
+  return true;
 }
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_id() const {
-  if (id_.load(std::memory_order_relaxed) == 0) {
-    refuse_while_capturing("Stream::id");
-    learn_id();
-  }
+  if (id_.load(std::memory_order_relaxed) == 0 && !learn_id()) refuse_while_capturing("Stream::id");
   return id_.load(std::memory_order_relaxed);
 }
 
 template <class Api>
-void GpuStream<Api>::learn_non_blocking() const {
-  const Submission submission(*this);
+bool GpuStream<Api>::learn_non_blocking() const {
   unsigned flags = 0;
-  check(api_.stream_flags(native(), flags), "Stream::is_non_blocking");
+  if (!ask_identity("Stream::is_non_blocking", [&] { return api_.stream_flags(native(), flags); })) return false;
   non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
+  return true;
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_non_blocking() const {
-  if (non_blocking_.load(std::memory_order_relaxed) < 0) {
+  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_non_blocking()) {
     refuse_while_capturing("Stream::is_non_blocking");
-    learn_non_blocking();
   }
   return non_blocking_.load(std::memory_order_relaxed) != 0;
 }

@@ -71,6 +71,12 @@ void GpuStream<Api>::do_deallocate_async(void* memory) {
   const Submission submission(*this);
   // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
   if (is_of_another_thread()) {
+    Result usable{};
+    {
+      const std::shared_lock lock(Device_::capture_lock());
+      usable = api_.ask_legacy_stream();
+    }
+    check(usable, operation);
     check(api_.free_async(memory, api_.legacy_stream()), operation);
     return;
   }

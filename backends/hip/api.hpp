@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "backends/hip/quirks.hpp"
@@ -79,6 +80,7 @@ class Api : public Symbols {
 
   // --- Constants ------------------------------------------------------------------------------------------------------
 
+  using CaptureLock = gpu::NoCaptureLock;
   static constexpr Result success = hipSuccess;
   static constexpr Result not_ready = hipErrorNotReady;
   static constexpr Result not_found = hipErrorNotFound;
@@ -248,6 +250,8 @@ class Api : public Symbols {
   }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
+  /// Not asked: hipStreamGetCaptureInfo takes the null stream for an error, and hipStreamIsCapturing does not know before 5.7.
+  Result ask_legacy_stream() const noexcept { return success; }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, 1);  // hipStreamSetCaptureDependencies
   }

@@ -44,6 +44,8 @@ struct CaptureInfo {
 };
 
 namespace detail {
+struct OpenCapture;
+struct Origin;
 /// How many captures that were begun through Weir are open. While it is 0, which is nearly always, no stream pays for guards.
 extern WEIR_API std::atomic<std::uint32_t> open_captures;
 }  // namespace detail

@@ -453,6 +453,8 @@ class WEIR_API Stream : public RefCounted {
   void capture_began(const char* operation, CaptureMode mode, std::uint64_t id, bool blocking);
   void check_can_begin(const char* operation) const;
   GraphPtr end_begun_capture();
+  bool is_in(const detail::OpenCapture& capture) const;
+  detail::Origin origin() const noexcept;
   void drop_capture(bool handle_ends) noexcept;
   void begin_closing() noexcept;
   void end_life() noexcept;

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 
+#include "backends/gpu/capture_lock.hpp"
 #include "driver.hpp"
 #include "newer.hpp"
 
@@ -18,6 +20,11 @@ inline bool before(int other) noexcept { return release < other; }
 
 /// Ends the process: the call is one that AMD's library of this release would crash in.
 [[noreturn]] void undefined(const char* function, const char* why) noexcept;
+
+/// Exclusive where a capture is begun or ended, shared where one is asked after: CUDA's driver crashes on both at once, which AMD's
+/// library is not known to.
+weir::gpu::CaptureLock& capture_lock() noexcept;
+CUresult ask_capturing(CUstream stream, CUstreamCaptureStatus& status) noexcept;
 
 hipError_t from_cuda(CUresult result) noexcept;
 /// What a call returns where there is no device.

@@ -17,6 +17,16 @@ hipError_t check_can_begin(const char* function, hipStream_t stream, hipStreamCa
 
 }  // namespace
 
+weir::gpu::CaptureLock& bridge::capture_lock() noexcept {
+  static auto* const lock = new weir::gpu::CaptureLock;
+  return *lock;
+}
+
+CUresult bridge::ask_capturing(CUstream stream, CUstreamCaptureStatus& status) noexcept {
+  const std::shared_lock lock(capture_lock());
+  return cuda()->StreamIsCapturing(stream, &status);
+}
+
 extern "C" {
 
 hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) {
@@ -24,6 +34,7 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
     const Scope scope(on.device);
+    const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamBeginCapture(on.cuda, static_cast<CUstreamCaptureMode>(mode));
     if (result == CUDA_SUCCESS && on.own != nullptr) on.own->stuck = Stuck::no;
     return from_cuda(result);
@@ -38,6 +49,7 @@ hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, co
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCaptureToGraph", stream, mode, on)) return error;
     const Scope scope(on.device);
+    const std::lock_guard lock(capture_lock());
     return from_cuda(driver.StreamBeginCaptureToGraph(on.cuda, handle<CUgraph>(graph),
                                                       reinterpret_cast<const CUgraphNode*>(dependencies), nullptr, count,
                                                       static_cast<CUstreamCaptureMode>(mode)));
@@ -54,6 +66,7 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
     if (on.own != nullptr && on.own->stuck != Stuck::no) return hipErrorStreamCaptureWrongThread;
     const Scope scope(on.device);
     CUgraph made = nullptr;
+    const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamEndCapture(on.cuda, &made);
     *graph = handle<hipGraph_t>(made);
     if (on.own != nullptr) {
@@ -82,6 +95,7 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus
     CUgraph native_graph = nullptr;
     const CUgraphNode* native_dependencies = nullptr;
     std::size_t native_count = 0;
+    const std::shared_lock lock(capture_lock());
     const CUresult result =
         driver.StreamGetCaptureInfo(on.cuda, &native, &native_id, &native_graph, &native_dependencies, &native_count);
     if (result != CUDA_SUCCESS) return from_cuda(result);
@@ -100,7 +114,7 @@ hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* s
 }
 
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
-  return call([&](const Cuda& driver) -> hipError_t {
+  return call([&](const Cuda&) -> hipError_t {
     if (status == nullptr) return hipErrorInvalidValue;
     Target on;
     if (const hipError_t error = resolve("hipStreamIsCapturing", stream, on)) return error;
@@ -114,7 +128,7 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
     }
     const Scope scope(on.device);
     CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult result = driver.StreamIsCapturing(on.cuda, &native);
+    const CUresult result = ask_capturing(on.cuda, native);
     *status = static_cast<hipStreamCaptureStatus>(native);
     return from_cuda(result);
   });

@@ -80,7 +80,7 @@ hipError_t resolve(const char* function, hipStream_t stream, Target& target) noe
 bool is_capturing(const Target& target) noexcept {
   if (target.cuda == CU_STREAM_LEGACY) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return cuda()->StreamIsCapturing(target.cuda, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  return ask_capturing(target.cuda, status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 CUstream eager(Target& target) noexcept {
@@ -115,7 +115,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
     }
     const Scope scope(target.device);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    driver.StreamIsCapturing(stream->cuda, &status);
+    ask_capturing(stream->cuda, status);
     if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
       CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
       driver.ThreadExchangeStreamCaptureMode(&mode);

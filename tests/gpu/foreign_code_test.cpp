@@ -135,6 +135,66 @@ TEST_CASE("foreign capture: stream-ordered memory that is dropped in one is free
   CHECK(pool->used_bytes() == 0);
 }
 
+TEST_CASE("foreign capture: of a thread's default stream, it goes on when another thread drops memory of that stream, or allocates") {
+  const weir::MemoryPoolPtr pool = device().create_memory_pool();
+  const weir::StreamPtr stream = device().per_thread_stream();
+  auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+  const Current current(*stream);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  SUBCASE("dropped here") { memory.reset(); }
+  SUBCASE("dropped there") {
+    std::thread([&] { memory.reset(); }).join();
+  }
+  std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
+  CHECK(driver::capture_status(CU_STREAM_PER_THREAD) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(CU_STREAM_PER_THREAD, &graph) == CUDA_SUCCESS);
+  std::size_t nodes = 99;
+  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
+  CHECK(nodes == 0);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
+  device().synchronize();
+  CHECK(pool->used_bytes() == 0);
+}
+
+TEST_CASE("foreign capture: begun on a stream whose capture by Weir foreign code has ended, it outlives the wrapper of that one") {
+  const weir::StreamPtr owner = device().create_stream();
+  CUstream const native = weir::cuda::stream(*owner);
+  weir::StreamPtr wrapper = weir::cuda::wrap(device(), native);
+  CUgraph graph = nullptr;
+  wrapper->begin_capture(weir::CaptureMode::relaxed);
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  wrapper.reset();
+  CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  owner->synchronize();
+}
+
+TEST_CASE("foreign capture: memory of a stream that was drawn into one by an event of Weir's is not freed into it") {
+  const weir::MemoryPoolPtr pool = device().create_memory_pool();
+  const weir::StreamPtr origin = device().create_stream();
+  const weir::StreamPtr drawn = device().create_stream();
+  auto memory = drawn->allocate_async<std::uint32_t>(1000, pool.get());
+  drawn->synchronize();
+  CUstream const native = weir::cuda::stream(*origin);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  drawn->wait(*origin->record());
+  memory.reset();
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
+  std::size_t nodes = 99;
+  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
+  CHECK(nodes == 0);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  drawn->allocate_async<int>(16).reset();
+  device().synchronize();
+  CHECK(pool->used_bytes() == 0);
+}
+
 TEST_CASE("foreign record: an event that the driver recorded by its handle is waited for, also one with a former life") {
   const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
   const auto word = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);

@@ -44,7 +44,7 @@ class Writer {
       if (what < 4) {
         items_.push_back({.kind = Item::Kind::synchronize, .slot = slot});
       } else if (what < 7) {
-        items_.push_back({.kind = Item::Kind::replace, .slot = slot});
+        items_.push_back({.kind = Item::Kind::replace, .slot = slot, .number = static_cast<std::uint32_t>(random_way())});
       } else if (what < 12 && shape_.graphs) {
         add_graph(slot);
       } else {
@@ -65,6 +65,12 @@ class Writer {
   };
 
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
+
+  Way random_way() {
+    const auto way = static_cast<Way>(below(3));
+    if (!shape_.graphs || (way == Way::capturing_with_memory && !shape_.allocations)) return Way::closed;
+    return way;
+  }
 
   Step random_step() {
     for (;;) {

@@ -37,6 +37,9 @@ struct Step {
 /// How one stream is made to come after another.
 enum class Order : std::uint8_t { event, wait_stream, flag, host };
 
+/// How a stream goes that has work on it.
+enum class Way : std::uint32_t { closed, capturing, capturing_with_memory };
+
 /// One thing that a thread does with one of its streams, named by its slot.
 struct Item {
   enum class Kind : std::uint8_t {
@@ -45,7 +48,7 @@ struct Item {
     await_flag,  ///< wait for number `number` on the flag of slot `other`
     follow,      ///< come after all of slot `other`, of the same thread, by `order`
     synchronize, ///< the host waits
-    replace,     ///< close the stream with work on it, and go on with a new one behind it
+    replace,     ///< let go of the stream with work on it, by way `number`, and go on with a new one behind it
     graph,       ///< capture `body`, forking to slots of the same thread, and launch it `number` times
   };
   Kind kind;

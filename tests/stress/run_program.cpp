@@ -80,7 +80,7 @@ class Run {
         break;
       case Item::Kind::follow: follow(*stream, *streams_[item.other], item.order); break;
       case Item::Kind::synchronize: stream->synchronize(); break;
-      case Item::Kind::replace: replace(stream); break;
+      case Item::Kind::replace: replace(stream, static_cast<Way>(item.number)); break;
       case Item::Kind::graph: perform_graph(item, *stream); break;
     }
   }
@@ -119,11 +119,20 @@ class Run {
     }
   }
 
-  void replace(StreamPtr& stream) {
+  void replace(StreamPtr& stream, Way way) {
     const weir::EventPtr event = stream->record();
     StreamPtr fresh = device_.create_stream({.blocking = !stream->is_non_blocking()});
     fresh->wait(*event);
-    stream->close();
+    weir::Buffer<std::uint32_t> memory;  // goes after the stream's capture, of which it is no part
+    if (way == Way::capturing_with_memory) {
+      memory = stream->allocate_async<std::uint32_t>(16);
+      stream->fill(memory, 1U);
+    }
+    if (way == Way::closed) {
+      stream->close();
+    } else {
+      stream->begin_capture();
+    }
     stream = std::move(fresh);
   }
 
