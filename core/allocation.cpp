@@ -153,19 +153,17 @@ Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept 
     } else {
       if (!hold.none_open()) return Freeing::after_captures;
       // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
-      const bool may_capture = (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
+      const bool may_capture =
+          (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
       if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
-        // Once it is closed, the handle is sure to be there for as long as the capture only if something keeps it alive.
-        if (!is_closed() || (!destroys_handle() && keep_alive_ != nullptr)) return Freeing::after_foreign_capture;
+        // A closed stream's handle is sure to be there for as long as the capture only if something keeps it alive.
+        const bool handle_stays = kind_ == StreamKind::per_thread_default || (!destroys_handle() && keep_alive_ != nullptr);
+        if (!is_closed() || handle_stays) return Freeing::after_foreign_capture;
         throw Error(Errc::capture_unsupported, "Stream::allocate_async (free)", describe(),
                     "the stream was closed while it was in a capture that goes on, and the free would become a node of it");
       }
     }
-    do_deallocate_async(allocation.data_);
-  } catch (const Error& e) {
-    // On another thread's default stream only by the legacy one, which a capture that the driver alone knows of forbids to use.
-    if (e.errc() == Errc::capture_implicit) return Freeing::after_foreign_capture;
-    support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
+    if (!do_deallocate_async(allocation.data_)) return Freeing::after_foreign_capture;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }
@@ -178,7 +176,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   const char* const operation = "Stream::allocate_async";
   enter(operation);
   require(operation, Feature::async_allocation);
-  DisposalQueue::instance().look_again();
+  DisposalQueue::instance().look_again(DisposalQueue::Look::at_next);
   if (pool != nullptr && &pool->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
   }

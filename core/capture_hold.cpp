@@ -31,7 +31,8 @@ constinit thread_local Own own __attribute__((tls_model("initial-exec")));
 
 ThreadHolds* take_or_make() noexcept {
   for (ThreadHolds* holds = all_threads.load(std::memory_order_acquire); holds != nullptr; holds = holds->next) {
-    if (!holds->taken.load(std::memory_order_relaxed) && !holds->taken.exchange(true, std::memory_order_acquire)) return holds;
+    const bool is_free = !holds->taken.load(std::memory_order_relaxed);
+    if (is_free && !holds->taken.exchange(true, std::memory_order_acquire)) return holds;
   }
   auto* const holds = new (std::nothrow) ThreadHolds;
   if (holds == nullptr) return nullptr;

@@ -67,7 +67,8 @@ Captures& Captures::instance() noexcept {
 }
 
 std::vector<OpenCapture>::iterator Captures::find(const Device& device, std::uint64_t id) noexcept {
-  return std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) { return c.origin.device == &device && c.id == id; });
+  return std::find_if(open_.begin(), open_.end(),
+                      [&](const OpenCapture& c) { return c.origin.device == &device && c.id == id; });
 }
 
 void Captures::forget(std::vector<OpenCapture>::iterator capture) noexcept {
@@ -81,9 +82,8 @@ std::optional<std::uint64_t> Captures::opened(const OpenCapture& capture, bool b
   std::lock_guard lock(mutex_);
   // A stream is in one capture at a time.
   std::optional<std::uint64_t> forgotten;
-  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const OpenCapture& c) {
-    return !c.ending && c.origin == capture.origin;
-  });
+  const auto earlier = std::find_if(open_.begin(), open_.end(),
+                                    [&](const OpenCapture& c) { return !c.ending && c.origin == capture.origin; });
   if (earlier != open_.end()) {
     forgotten = earlier->id;
     forget(earlier);
@@ -210,7 +210,8 @@ void throw_device_captures(const char* operation, const Device& device) {
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
   throw Error(Errc::capture_unsupported, operation, object,
-              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " + capture.origin.device->describe() +
+              "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
+                  capture.origin.device->describe() +
                   ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }

@@ -17,8 +17,8 @@ namespace weir::detail {
 /// The stream that begins a capture, whatever object stands for it.
 struct Origin {
   const Device* device = nullptr;
-  void* handle = nullptr;             ///< native
-  std::uint64_t thread_stream = 0;    ///< its thread, for a per-thread default stream
+  void* handle = nullptr;           ///< native
+  std::uint64_t thread_stream = 0;  ///< its thread, for a per-thread default stream
   bool operator==(const Origin&) const = default;
 };
 
@@ -27,7 +27,7 @@ struct OpenCapture {
   std::uint64_t id = 0;
   std::uint64_t thread = 0;    ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
-  bool ending = false;         ///< somebody ends it, and nobody else may
+  bool ending = false;  ///< somebody ends it, and nobody else may
 };
 
 class Captures {

@@ -101,7 +101,7 @@ void DisposalQueue::after_foreign_capture(RefCounted* object) noexcept {
   from_foreign_captures_ = object;
 }
 
-void DisposalQueue::look_again() noexcept {
+void DisposalQueue::look_again(Look look) noexcept {
   if (!any_from_foreign_captures_.load(std::memory_order_relaxed)) return;
   RefCounted* oldest = nullptr;
   {
@@ -113,6 +113,7 @@ void DisposalQueue::look_again() noexcept {
     RefCounted* const object = oldest;
     oldest = object->next_deferred_;
     dispose_of(object);
+    if (look == Look::at_all) continue;
     std::lock_guard lock(mutex_);
     if (from_foreign_captures_ == nullptr) continue;
     // It has come back. What is left is tried before it the next time: its own capture may be over.

@@ -22,8 +22,9 @@ class DisposalQueue {
   /// For what must wait for a capture of foreign code's, of whose end nobody tells.
   void after_foreign_capture(RefCounted* object) noexcept;
   void captures_ended() noexcept;
-  /// Tries what waits for foreign code's captures, up to the first that goes on waiting; the next time starts behind that one.
-  void look_again() noexcept;
+  /// Tries what waits for foreign code's captures: all of it, or one by one, call by call, for as long as it goes on waiting.
+  enum class Look : std::uint8_t { at_all, at_next };
+  void look_again(Look look) noexcept;
 
  private:
   DisposalQueue() = default;

@@ -47,7 +47,7 @@ Stream::~Stream() = default;
 void Stream::dispose() noexcept {
   if (!is_closed()) {
     closing_postponed_ = true;
-    begin_closing();
+    begin_closing(destroys_handle());
   }
   end_life();
 }
@@ -62,9 +62,7 @@ void Stream::end_life() noexcept {
   delete this;
 }
 
-bool Stream::has_memory() const noexcept {
-  return dependents() != 0 || lives_.load(std::memory_order_acquire) != 1;
-}
+bool Stream::has_memory() const noexcept { return dependents() != 0 || lives_.load(std::memory_order_acquire) != 1; }
 
 bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
 
@@ -229,10 +227,12 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 // --- Ending -----------------------------------------------------------------------------------------------------------
 
-void Stream::begin_closing() noexcept {
+void Stream::begin_closing(bool handle_ends) noexcept {
   flags_.fetch_or(flag_closed, std::memory_order_release);
-  if (detail::open_captures.load(std::memory_order_acquire) != 0) drop_capture(destroys_handle());
-  DisposalQueue::instance().look_again();
+  if (detail::open_captures.load(std::memory_order_acquire) != 0) {
+    drop_capture(handle_ends || destroys_handle(), handle_ends);
+  }
+  DisposalQueue::instance().look_again(DisposalQueue::Look::at_all);
 }
 
 void Stream::finish_closing(bool destroy) {
@@ -257,7 +257,7 @@ void Stream::check_closable(const char* operation) const {
 void Stream::close() {
   if (is_closed()) return;
   check_closable("Stream::close");
-  begin_closing();
+  begin_closing(destroys_handle());
   // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
   if (has_memory()) {
     closing_postponed_ = true;
@@ -273,7 +273,7 @@ void* Stream::release_handle() {
   if (!destroys_handle()) {
     throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
   }
-  DisposalQueue::instance().look_again();
+  DisposalQueue::instance().look_again(DisposalQueue::Look::at_all);
   if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 dependents() != 0
@@ -282,7 +282,7 @@ void* Stream::release_handle() {
                       "them first");
   }
   void* const handle = handle_;
-  begin_closing();
+  begin_closing(false);
   finish_closing(false);
   return handle;
 }

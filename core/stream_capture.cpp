@@ -105,6 +105,11 @@ GraphPtr Stream::end_capture() {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
     capture = captures.wait_for_origin(origin());
+    // It may have been begun, ended and noted as both since.
+    const std::uint64_t id = std::exchange(info, do_capture_info(false)).id;
+    if (!capture && (info.status == CaptureStatus::none || info.id != id)) {
+      throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture");
+    }
   }
   if (!capture) {
     if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
@@ -145,13 +150,13 @@ GraphPtr Stream::end_begun_capture() {
   return end_capture();
 }
 
-/// Ends the capture that this object began, or, where the handle ends with the object, whoever began it.
-void Stream::drop_capture(bool handle_ends) noexcept {
+/// Ends the capture that this object began, or whoever began it by Weir. `handle_ends`: the driver destroys the stream then.
+void Stream::drop_capture(bool whoever_began, bool handle_ends) noexcept {
   try {
     flags_.fetch_and(~flag_joined, std::memory_order_relaxed);
     auto& captures = detail::Captures::instance();
     const auto capture = captures.find_origin(origin());
-    if (!capture || (!handle_ends && capture->id != began_.load(std::memory_order_relaxed)) || !captures.claim(*capture)) {
+    if (!capture || (!whoever_began && capture->id != began_.load(std::memory_order_relaxed)) || !captures.claim(*capture)) {
       return;
     }
     Ending ending{.device = *device_, .id = capture->id};
@@ -165,7 +170,8 @@ void Stream::drop_capture(bool handle_ends) noexcept {
       (void)do_end_capture(capture->id);
     } catch (const std::exception& e) {
       support::log(support::LogLevel::debug, std::string("while a capture was dropped: ") + e.what());
-      // What counts captures that are open waits for the handle's end then; memory that in turn waits for them needs the handle.
+      // What counts captures that are open waits for the handle's end then; memory that in turn waits for them needs the
+      // handle.
       if (handle_ends && !has_memory() && do_capture_info(false).status != CaptureStatus::none) {
         ending.put_off = true;
         unended_.store(capture->id, std::memory_order_release);

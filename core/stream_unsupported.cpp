@@ -38,7 +38,7 @@ void Stream::do_copy_peer(void* destination, const Device&, const void* source, 
 void* Stream::do_allocate_async(std::size_t, MemoryPool*) {
   not_overridden("Stream::allocate_async", describe(), Feature::async_allocation);
 }
-void Stream::do_deallocate_async(void*) {
+bool Stream::do_deallocate_async(void*) {
   not_overridden("Stream::allocate_async", describe(), Feature::async_allocation);
 }
 void Stream::do_attach(const Allocation&, AttachMode) {

@@ -247,8 +247,8 @@ class Api : public Symbols {
   /// The pointers for dependencies are null where they are not asked for; what they point to is the driver's.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// The error of `capture_implicit` where foreign code captures a blocking stream of the current device, which a use of the legacy
-  /// stream would end.
+  /// The error of `capture_implicit` where foreign code captures a blocking stream of the current device, which a use of the
+  /// legacy stream would end.
   Result ask_legacy_stream() const;
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, CU_STREAM_SET_CAPTURE_DEPENDENCIES);

@@ -6,10 +6,10 @@
 /// What keeps questions after captures apart from their begins and ends, where a driver does not.
 namespace weir::gpu {
 
-/// For drivers that crash where one thread asks after a stream, or after a fork of it, while another begins or ends its capture.
-/// Exclusive for begins and ends, which are rare; shared for questions, of which threads may ask any number: std::shared_mutex
-/// could keep a begin waiting for ever behind them. Not recursive: nothing but the driver is called while it is held, and no
-/// error is made, since telling which stream it is about asks whether that captures.
+/// For drivers that crash where one thread asks after a stream, or after a fork of it, while another begins or ends its
+/// capture. Exclusive for begins and ends, which are rare; shared for questions, of which threads may ask any number:
+/// std::shared_mutex could keep a begin waiting for ever behind them. Not recursive: nothing but the driver is called while
+/// it is held, and no error is made, since telling which stream it is about asks whether that captures.
 class CaptureLock {
  public:
   CaptureLock() noexcept {
@@ -32,7 +32,8 @@ class CaptureLock {
   pthread_rwlock_t lock_;
 };
 
-/// For drivers that need none. An end may run destructors of the program's there, which no lock of Weir's should be held around.
+/// For drivers that need none. An end may run destructors of the program's there, which no lock of Weir's should be held
+/// around.
 struct NoCaptureLock {
   void lock() noexcept {}
   void unlock() noexcept {}

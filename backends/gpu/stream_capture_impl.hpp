@@ -63,7 +63,8 @@ void GpuStream<Api>::append(typename Api::NodeHandle node) {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
-  return begin_noted("Stream::begin_capture", nullptr, [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
+  return begin_noted("Stream::begin_capture", nullptr,
+                     [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
 }
 
 template <class Api>

@@ -66,21 +66,22 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
 }
 
 template <class Api>
-void GpuStream<Api>::do_deallocate_async(void* memory) {
+bool GpuStream<Api>::do_deallocate_async(void* memory) {
   const char* const operation = "Stream::allocate_async (free)";
   const Submission submission(*this);
   // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
-  if (is_of_another_thread()) {
+  const bool by_legacy_stream = is_of_another_thread();
+  if (by_legacy_stream || kind() == StreamKind::legacy_default) {
     Result usable{};
     {
       const std::shared_lock lock(Device_::capture_lock());
       usable = api_.ask_legacy_stream();
     }
+    if (usable != Api::success && Api::meaning(usable).errc == Errc::capture_implicit) return false;
     check(usable, operation);
-    check(api_.free_async(memory, api_.legacy_stream()), operation);
-    return;
   }
-  check(api_.free_async(memory, native()), operation);
+  check(api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native()), operation);
+  return true;
 }
 
 template <class Api>

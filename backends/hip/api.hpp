@@ -250,7 +250,8 @@ class Api : public Symbols {
   }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Not asked: hipStreamGetCaptureInfo takes the null stream for an error, and hipStreamIsCapturing does not know before 5.7.
+  /// Not asked: hipStreamGetCaptureInfo takes the null stream for an error, and hipStreamIsCapturing does not know
+  /// before 5.7.
   Result ask_legacy_stream() const noexcept { return success; }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, 1);  // hipStreamSetCaptureDependencies

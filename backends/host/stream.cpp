@@ -192,14 +192,15 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
   return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes);
 }
 
-void HostStream::do_deallocate_async(void* memory) {
-  if (queue_->is_capturing() && Capture::add(*queue_, NodeKind::free, Nothing{})) return;
+bool HostStream::do_deallocate_async(void* memory) {
+  if (queue_->is_capturing() && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
   // A queue that the default stream is ordered against may be idle while work that uses the memory is not done.
   if (queue_->is_non_blocking() && queue_->is_idle()) {
     HostMemoryPool::give_back(memory);
   } else {
     queue_->enqueue(PoolFree{memory});
   }
+  return true;
 }
 
 void HostStream::do_attach(const Allocation&, AttachMode) {

@@ -49,7 +49,7 @@ class HostStream final : public Stream {
                   std::size_t height) override;
 
   void* do_allocate_async(std::size_t bytes, MemoryPool* pool) override;
-  void do_deallocate_async(void* memory) override;
+  bool do_deallocate_async(void* memory) override;
   void do_attach(const Allocation& managed, AttachMode mode) override;
   void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
   void do_memory_operation(const MemoryOperation& operation) override;

@@ -88,9 +88,10 @@ class WEIR_API Device {
   StreamPtr default_stream();
   /// The calling thread's default stream on this device. Feature `per_thread_default_stream`.
   StreamPtr per_thread_stream();
-  /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle, and
-  /// the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives exactly as
-  /// long as the wrapper is open. The handle must be a stream of this device.
+  /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle,
+  /// and the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives
+  /// exactly as long as the wrapper is open, and as stream-ordered memory of it is not freed yet; without one, a borrowed
+  /// handle must live as long as both. The handle must be a stream of this device.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
   PriorityRange priority_range() const;
   /// The number that a level stands for on this device.

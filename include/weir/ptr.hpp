@@ -43,7 +43,9 @@ class WEIR_API RefCounted {
     }
   }
   /// The number of owners at some moment during the call: for tests and for asking "is it mine alone?".
-  std::uint32_t use_count() const noexcept { return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire)); }
+  std::uint32_t use_count() const noexcept {
+    return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire));
+  }
 
  protected:
   RefCounted() = default;

@@ -69,9 +69,9 @@ using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 /// point to must live until then.
 ///
 /// Any number of threads may use a stream at once; the order between their calls is then open. Closing needs exclusive use.
-/// So do the begin and the end of a capture, as far as work is concerned: whether what another thread submits to the stream, or
-/// to one that is forked from it, just then is captured would be open, and CUDA's driver crashes. Beginning, ending and asking
-/// after captures is safe from any thread at any time.
+/// So do the begin and the end of a capture, as far as work is concerned: whether what another thread submits to the stream,
+/// or to one that is forked from it, just then is captured would be open, and CUDA's driver crashes. Beginning, ending and
+/// asking after captures is safe from any thread at any time.
 ///
 /// Errors common to all functions, thrown before the driver is asked: `stream_closed`; `called_from_host_function`;
 /// `forked_process`; `wrong_thread` for a per-thread default stream of another thread; `unsupported` with the reason where a
@@ -157,16 +157,16 @@ class WEIR_API Stream : public RefCounted {
   // --- Capture ----------------------------------------------------------------------------------------------------
 
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
-  /// told after they waited for an event, or a stream, of the capture. It is over with its end, with the last owner of a stream
-  /// that owns the handle, or with that of the borrowed one that it was begun through. Throws `already_capturing`;
-  /// `capture_unsupported` on the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other
-  /// code began: `not_capturing` if there is none.
+  /// told after they waited for an event, or a stream, of the capture. It is over with its end, with the last owner of a
+  /// stream that owns the handle, or with that of the borrowed one that it was begun through. Throws `already_capturing`;
+  /// `capture_unsupported` on the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`,
+  /// joins a capture that other code began: `not_capturing` if there is none.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
   /// joined to this one (`capture_unjoined`). It may have been begun through another `Stream` over the same handle. Throws
-  /// `not_capturing`, to all but one of several threads that end it, too; `capture_unmatched` (this stream did not begin it),
-  /// `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
+  /// `not_capturing`, to all but one of several threads that end it, too; `capture_unmatched` (this stream did not begin
+  /// it), `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
   GraphPtr end_capture();
   /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the end.
   template <class F>
@@ -354,8 +354,8 @@ class WEIR_API Stream : public RefCounted {
 
   /// Returns the capture's id, as `do_capture_info` gives it.
   virtual std::uint64_t do_begin_capture(CaptureMode mode);
-  /// `id`: of the capture, which this or another `Stream` over the same handle began, or foreign code. However this ends, the
-  /// capture is over, unless the driver insists on another thread.
+  /// `id`: of the capture, which this or another `Stream` over the same handle began, or foreign code. However this ends,
+  /// the capture is over, unless the driver insists on another thread.
   virtual GraphPtr do_end_capture(std::uint64_t id);
   /// Foreign code has ended the capture that this or another `Stream` over the same handle began.
   virtual void do_forget_capture(std::uint64_t id) noexcept;
@@ -376,7 +376,8 @@ class WEIR_API Stream : public RefCounted {
                           std::size_t width, std::size_t height) = 0;
 
   virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool);
-  virtual void do_deallocate_async(void* memory);
+  /// False, and nothing done, where it would break a capture that foreign code has open on another stream.
+  virtual bool do_deallocate_async(void* memory);
   virtual void do_attach(const Allocation& managed, AttachMode mode);
   virtual void do_prefetch(const void* managed, std::size_t bytes, bool to_host);
   virtual void do_memory_operation(const MemoryOperation& operation);
@@ -405,7 +406,7 @@ class WEIR_API Stream : public RefCounted {
       return stream.end_begun_capture();
     }
     ~CaptureGuard() {
-      if (!ended) stream.drop_capture(false);
+      if (!ended) stream.drop_capture(false, false);
     }
   };
 
@@ -455,8 +456,8 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr end_begun_capture();
   bool is_in(const detail::OpenCapture& capture) const;
   detail::Origin origin() const noexcept;
-  void drop_capture(bool handle_ends) noexcept;
-  void begin_closing() noexcept;
+  void drop_capture(bool whoever_began, bool handle_ends) noexcept;
+  void begin_closing(bool handle_ends) noexcept;
   void end_life() noexcept;
   bool has_memory() const noexcept;
   void finish_closing(bool destroy);

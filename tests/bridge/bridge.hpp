@@ -21,8 +21,8 @@ inline bool before(int other) noexcept { return release < other; }
 /// Ends the process: the call is one that AMD's library of this release would crash in.
 [[noreturn]] void undefined(const char* function, const char* why) noexcept;
 
-/// Exclusive where a capture is begun or ended, shared where one is asked after: CUDA's driver crashes on both at once, which AMD's
-/// library is not known to.
+/// Exclusive where a capture is begun or ended, shared where one is asked after: CUDA's driver crashes on both at once,
+/// which AMD's library is not known to.
 weir::gpu::CaptureLock& capture_lock() noexcept;
 CUresult ask_capturing(CUstream stream, CUstreamCaptureStatus& status) noexcept;
 

@@ -320,7 +320,8 @@ TEST_CASE("hip calls: stream-ordered memory is not freed into a capture that the
   CHECK(refused.complains("stream-ordered memory is leaked: "));
 }
 
-TEST_CASE("hip calls: a capture that the driver would not end is open until its stream is destroyed, and frees wait for that") {
+TEST_CASE(
+    "hip calls: a capture that the driver would not end is open until its stream is destroyed, and frees wait for that") {
   const std::vector<std::string> steps = {"stream", "allocate", "begin-capture", "drop-memory", "drop-stream"};
   const Outcome refused = tell("6.2", "trace=1 fail=hipStreamEndCapture:0:908", steps);
   INFO(refused.errors);
@@ -329,7 +330,8 @@ TEST_CASE("hip calls: a capture that the driver would not end is open until its 
 }
 
 TEST_CASE("hip calls: whoever comes second to begin or to end a capture is told so") {
-  CHECK_SAYS(tell("6.2", "fail=hipStreamBeginCapture:0:401", {"stream", "begin-capture"}), "begin-capture: already_capturing | ");
+  CHECK_SAYS(tell("6.2", "fail=hipStreamBeginCapture:0:401", {"stream", "begin-capture"}),
+             "begin-capture: already_capturing | ");
   const Outcome o = tell("6.2", "fail=hipStreamEndCapture:1:401", {"stream", "begin-capture", "end-capture", "end-capture"});
   CHECK_SAYS(o, "end-capture: not_capturing | ");
   CHECK_SAYS(o, "the capture was ended by other code");

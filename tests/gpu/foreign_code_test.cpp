@@ -106,7 +106,8 @@ TEST_CASE("foreign capture: a stream that was wrapped while it captured captures
   CHECK(stream->capture([&](weir::Stream& s) { s.fill(memory, 1U); })->node_count() == 1);
 }
 
-TEST_CASE("foreign capture: stream-ordered memory that is dropped in one is freed once it has ended, and the capture goes on") {
+TEST_CASE(
+    "foreign capture: stream-ordered memory that is dropped in one is freed once it has ended, and the capture goes on") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);
@@ -124,7 +125,8 @@ TEST_CASE("foreign capture: stream-ordered memory that is dropped in one is free
   CHECK(pool->used_bytes() >= 4000);
   SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool.get()).reset(); }
   SUBCASE("when the stream is released") {
-    const weir::StreamPtr adopted = weir::cuda::wrap(device(), static_cast<CUstream>(stream->release_handle()), weir::Ownership::adopt);
+    const weir::StreamPtr adopted =
+        weir::cuda::wrap(device(), static_cast<CUstream>(stream->release_handle()), weir::Ownership::adopt);
     adopted->synchronize();
   }
   SUBCASE("when the stream ends") {
@@ -135,12 +137,15 @@ TEST_CASE("foreign capture: stream-ordered memory that is dropped in one is free
   CHECK(pool->used_bytes() == 0);
 }
 
-TEST_CASE("foreign capture: of a thread's default stream, it goes on when another thread drops memory of that stream, or allocates") {
+TEST_CASE(
+    "foreign capture: of a thread's default stream, it goes on when another thread drops memory of that stream, or "
+    "allocates") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().per_thread_stream();
   auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
   const Current current(*stream);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED) ==
+          CUDA_SUCCESS);
   SUBCASE("dropped here") { memory.reset(); }
   SUBCASE("dropped there") {
     std::thread([&] { memory.reset(); }).join();
@@ -158,7 +163,8 @@ TEST_CASE("foreign capture: of a thread's default stream, it goes on when anothe
   CHECK(pool->used_bytes() == 0);
 }
 
-TEST_CASE("foreign capture: begun on a stream whose capture by Weir foreign code has ended, it outlives the wrapper of that one") {
+TEST_CASE(
+    "foreign capture: begun on a stream whose capture by Weir foreign code has ended, it outlives the wrapper of that one") {
   const weir::StreamPtr owner = device().create_stream();
   CUstream const native = weir::cuda::stream(*owner);
   weir::StreamPtr wrapper = weir::cuda::wrap(device(), native);
@@ -172,6 +178,30 @@ TEST_CASE("foreign capture: begun on a stream whose capture by Weir foreign code
   REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
   DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
   owner->synchronize();
+}
+
+TEST_CASE("foreign capture: what waits for one does not hold up what waits for another") {
+  const weir::MemoryPoolPtr pool = device().create_memory_pool();
+  const weir::StreamPtr streams[] = {device().create_stream(), device().create_stream()};
+  for (const weir::StreamPtr& stream : streams) {
+    auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
+    REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(weir::cuda::stream(*stream),
+                                                                  CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  }
+  CUgraph graph = nullptr;
+  const auto end = [&](const weir::StreamPtr& stream) {
+    REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(weir::cuda::stream(*stream), &graph) == CUDA_SUCCESS);
+    DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  };
+  end(streams[1]);
+  const weir::StreamPtr adopted =
+      weir::cuda::wrap(device(), static_cast<CUstream>(streams[1]->release_handle()), weir::Ownership::adopt);
+  adopted->synchronize();
+  CHECK(driver::capture_status(weir::cuda::stream(*streams[0])) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  end(streams[0]);
+  streams[0]->close();
+  device().synchronize();
+  CHECK(pool->used_bytes() == 0);
 }
 
 TEST_CASE("foreign capture: memory of a stream that was drawn into one by an event of Weir's is not freed into it") {
