@@ -36,6 +36,21 @@ class Current {
   }
 };
 
+/// A capture that Weir is not told of.
+void begin_foreign_capture(CUstream stream) {
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+}
+
+/// Ends one, and tells how many nodes it has.
+std::size_t end_foreign_capture(CUstream stream) {
+  CUgraph graph = nullptr;
+  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(stream, &graph) == CUDA_SUCCESS);
+  std::size_t nodes = 0;
+  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
+  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  return nodes;
+}
+
 /// Holds a stream until it is opened.
 class Gate {
  public:
@@ -80,15 +95,13 @@ TEST_CASE("foreign capture: a stream that is wrapped while it captures tells its
   const Current current(*device().create_stream());
   CUstream native = nullptr;
   REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  begin_foreign_capture(native);
   const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
   CHECK(error_of([&] { (void)stream->is_non_blocking(); }) == Errc::capture_unsupported);
   CHECK(error_of([&] { (void)stream->id(); }) == Errc::capture_unsupported);
   CHECK(stream->priority() == 0);
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CUgraph graph = nullptr;
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(native) == 0);
   CHECK(stream->is_non_blocking());
   CHECK(stream->id() != 0);
 }
@@ -97,11 +110,9 @@ TEST_CASE("foreign capture: a stream that was wrapped while it captured captures
   const Current current(*device().create_stream());
   CUstream native = nullptr;
   REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  begin_foreign_capture(native);
   const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
-  CUgraph graph = nullptr;
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(native) == 0);
   const auto memory = device().allocate<std::uint32_t>(1);
   CHECK(stream->capture([&](weir::Stream& s) { s.fill(memory, 1U); })->node_count() == 1);
 }
@@ -113,15 +124,10 @@ TEST_CASE(
   CUstream const native = weir::cuda::stream(*stream);
   auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
   stream->fill(memory, 1U);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  begin_foreign_capture(native);
   memory.reset();
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CUgraph graph = nullptr;
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  std::size_t nodes = 99;
-  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
-  CHECK(nodes == 0);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(native) == 0);
   CHECK(pool->used_bytes() >= 4000);
   SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool.get()).reset(); }
   SUBCASE("when the stream is released") {
@@ -144,20 +150,14 @@ TEST_CASE(
   const weir::StreamPtr stream = device().per_thread_stream();
   auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
   const Current current(*stream);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED) ==
-          CUDA_SUCCESS);
+  begin_foreign_capture(CU_STREAM_PER_THREAD);
   SUBCASE("dropped here") { memory.reset(); }
   SUBCASE("dropped there") {
     std::thread([&] { memory.reset(); }).join();
   }
   std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
   CHECK(driver::capture_status(CU_STREAM_PER_THREAD) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CUgraph graph = nullptr;
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(CU_STREAM_PER_THREAD, &graph) == CUDA_SUCCESS);
-  std::size_t nodes = 99;
-  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
-  CHECK(nodes == 0);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(CU_STREAM_PER_THREAD) == 0);
   std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
@@ -168,15 +168,12 @@ TEST_CASE(
   const weir::StreamPtr owner = device().create_stream();
   CUstream const native = weir::cuda::stream(*owner);
   weir::StreamPtr wrapper = weir::cuda::wrap(device(), native);
-  CUgraph graph = nullptr;
   wrapper->begin_capture(weir::CaptureMode::relaxed);
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  CHECK(end_foreign_capture(native) == 0);
+  begin_foreign_capture(native);
   wrapper.reset();
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(native) == 0);
   owner->synchronize();
 }
 
@@ -185,20 +182,14 @@ TEST_CASE("foreign capture: what waits for one does not hold up what waits for a
   const weir::StreamPtr streams[] = {device().create_stream(), device().create_stream()};
   for (const weir::StreamPtr& stream : streams) {
     auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
-    REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(weir::cuda::stream(*stream),
-                                                                  CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+    begin_foreign_capture(weir::cuda::stream(*stream));
   }
-  CUgraph graph = nullptr;
-  const auto end = [&](const weir::StreamPtr& stream) {
-    REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(weir::cuda::stream(*stream), &graph) == CUDA_SUCCESS);
-    DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
-  };
-  end(streams[1]);
+  CHECK(end_foreign_capture(weir::cuda::stream(*streams[1])) == 0);
   const weir::StreamPtr adopted =
       weir::cuda::wrap(device(), static_cast<CUstream>(streams[1]->release_handle()), weir::Ownership::adopt);
   adopted->synchronize();
   CHECK(driver::capture_status(weir::cuda::stream(*streams[0])) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  end(streams[0]);
+  CHECK(end_foreign_capture(weir::cuda::stream(*streams[0])) == 0);
   streams[0]->close();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
@@ -211,15 +202,10 @@ TEST_CASE("foreign capture: memory of a stream that was drawn into one by an eve
   auto memory = drawn->allocate_async<std::uint32_t>(1000, pool.get());
   drawn->synchronize();
   CUstream const native = weir::cuda::stream(*origin);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+  begin_foreign_capture(native);
   drawn->wait(*origin->record());
   memory.reset();
-  CUgraph graph = nullptr;
-  REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(native, &graph) == CUDA_SUCCESS);
-  std::size_t nodes = 99;
-  REQUIRE(DRIVER(cuGraphGetNodes, cuGraphGetNodes)(graph, nullptr, &nodes) == CUDA_SUCCESS);
-  CHECK(nodes == 0);
-  DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+  CHECK(end_foreign_capture(native) == 0);
   drawn->allocate_async<int>(16).reset();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
