@@ -96,31 +96,37 @@ void DisposalQueue::after_captures(RefCounted* object) noexcept {
 
 void DisposalQueue::after_foreign_capture(RefCounted* object) noexcept {
   std::lock_guard lock(mutex_);
-  any_from_foreign_captures_.store(true, std::memory_order_relaxed);
-  object->next_deferred_ = from_foreign_captures_;
-  from_foreign_captures_ = object;
+  object->next_deferred_ = nullptr;
+  *waiting_end_ = object;
+  waiting_end_ = &object->next_deferred_;
+  waiting_count_.store(waiting_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  ++arrivals_;
+}
+
+RefCounted* DisposalQueue::take_waiting(std::uint64_t& arrivals) noexcept {
+  std::lock_guard lock(mutex_);
+  RefCounted* const object = waiting_;
+  arrivals = arrivals_;
+  if (object == nullptr) return nullptr;
+  waiting_ = object->next_deferred_;
+  if (waiting_ == nullptr) waiting_end_ = &waiting_;
+  waiting_count_.store(waiting_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return object;
+}
+
+bool DisposalQueue::have_come_since(std::uint64_t arrivals) noexcept {
+  std::lock_guard lock(mutex_);
+  return arrivals_ != arrivals;
 }
 
 void DisposalQueue::look_again(Look look) noexcept {
-  if (!any_from_foreign_captures_.load(std::memory_order_relaxed)) return;
-  RefCounted* oldest = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    oldest = reversed(std::exchange(from_foreign_captures_, nullptr));
-    any_from_foreign_captures_.store(false, std::memory_order_relaxed);
-  }
-  while (oldest != nullptr) {
-    RefCounted* const object = oldest;
-    oldest = object->next_deferred_;
+  // One by one, so that what is not being tried is there for other threads that look.
+  for (std::size_t tries = waiting_count_.load(std::memory_order_relaxed); tries > 0; --tries) {
+    std::uint64_t arrivals = 0;
+    RefCounted* const object = take_waiting(arrivals);
+    if (object == nullptr) return;
     dispose_of(object);
-    if (look == Look::at_all) continue;
-    std::lock_guard lock(mutex_);
-    if (from_foreign_captures_ == nullptr) continue;
-    // It has come back. What is left is tried before it the next time: its own capture may be over.
-    RefCounted** end = &from_foreign_captures_;
-    while (*end != nullptr) end = &(*end)->next_deferred_;
-    *end = reversed(oldest);
-    return;
+    if (look == Look::at_next && have_come_since(arrivals)) return;  // it came back, behind the others
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 
@@ -34,14 +35,19 @@ class DisposalQueue {
   /// Turns a list round: newest first, or oldest first.
   static RefCounted* reversed(RefCounted* list) noexcept;
   static void dispose_of(RefCounted* object) noexcept;
+  RefCounted* take_waiting(std::uint64_t& arrivals) noexcept;
+  bool have_come_since(std::uint64_t arrivals) noexcept;
 
   std::mutex mutex_;
   std::condition_variable wake_;
   RefCounted* from_host_functions_ = nullptr;
   RefCounted* from_captures_ = nullptr;
-  RefCounted* from_foreign_captures_ = nullptr;
+  // Waiting for foreign code's captures, longest first.
+  RefCounted* waiting_ = nullptr;
+  RefCounted** waiting_end_ = &waiting_;
+  std::uint64_t arrivals_ = 0;  // how many have come, or come back, so far
+  std::atomic<std::size_t> waiting_count_{0};
   std::atomic<bool> any_from_captures_{false};
-  std::atomic<bool> any_from_foreign_captures_{false};
   bool running_ = false;
 };
 

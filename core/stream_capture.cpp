@@ -107,7 +107,8 @@ GraphPtr Stream::end_capture() {
     capture = captures.wait_for_origin(origin());
     // It may have been begun, ended and noted as both since.
     const std::uint64_t id = std::exchange(info, do_capture_info(false)).id;
-    if (!capture && (info.status == CaptureStatus::none || info.id != id)) {
+    const bool is_another = info.status == CaptureStatus::active && info.id != id;  // an invalidated one has no id
+    if (!capture && (info.status == CaptureStatus::none || is_another)) {
       throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture");
     }
   }
@@ -141,7 +142,6 @@ GraphPtr Stream::end_capture() {
 /// Whether the stream is still in the capture that it began.
 bool Stream::is_in(const detail::OpenCapture& capture) const {
   const CaptureInfo info = do_capture_info(false);
-  // An invalidated capture has no id.
   return info.status == CaptureStatus::invalidated || (info.status == CaptureStatus::active && info.id == capture.id);
 }
 

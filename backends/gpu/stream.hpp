@@ -157,6 +157,7 @@ class GpuStream final : public Stream {
   Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
+  static bool is_in_the_way(Result result) noexcept;
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations);
 

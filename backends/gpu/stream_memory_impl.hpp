@@ -65,6 +65,14 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
   return memory;
 }
 
+/// Whether the driver refused because of another stream's capture. (HIP's does for any blocking one of the device.)
+template <class Api>
+bool GpuStream<Api>::is_in_the_way(Result result) noexcept {
+  if (result == Api::success) [[likely]] return false;
+  const Errc cause = Api::meaning(result).errc;
+  return cause == Errc::capture_implicit || cause == Errc::capture_unsupported;
+}
+
 template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory) {
   const char* const operation = "Stream::allocate_async (free)";
@@ -77,10 +85,12 @@ bool GpuStream<Api>::do_deallocate_async(void* memory) {
       const std::shared_lock lock(Device_::capture_lock());
       usable = api_.ask_legacy_stream();
     }
-    if (usable != Api::success && Api::meaning(usable).errc == Errc::capture_implicit) return false;
+    if (is_in_the_way(usable)) return false;
     check(usable, operation);
   }
-  check(api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native()), operation);
+  const Result result = api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native());
+  if (is_in_the_way(result)) return false;
+  check(result, operation);
   return true;
 }
 

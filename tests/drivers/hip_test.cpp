@@ -329,6 +329,22 @@ TEST_CASE(
   CHECK(calls(refused, "hipFree") == 1);
 }
 
+TEST_CASE("hip calls: stream-ordered memory that another stream's capture keeps from being freed is freed later") {
+  for (const char* const code : {"900", "906"}) {
+    CAPTURE(code);
+    const std::string script = std::string("trace=1 fail=hipFreeAsync:1:") + code;
+    const Outcome closed = tell("6.2", script, {"stream", "keep-async", "drop-async", "close"});
+    INFO(closed.errors);
+    CHECK(in_order(closed, {"hipFreeAsync", "hipFreeAsync", "hipStreamDestroy"}));
+    CHECK_FALSE(closed.complains("leaked"));
+    const Outcome again = tell("6.2", script, {"stream", "keep-async", "drop-async", "async"});
+    INFO(again.errors);
+    CHECK(in_order(again, {"hipFreeAsync", "hipFreeAsync", "hipMallocAsync", "hipFreeAsync"}));
+    CHECK(calls(again, "hipFreeAsync") == 3);
+    CHECK_FALSE(again.complains("leaked"));
+  }
+}
+
 TEST_CASE("hip calls: whoever comes second to begin or to end a capture is told so") {
   CHECK_SAYS(tell("6.2", "fail=hipStreamBeginCapture:0:401", {"stream", "begin-capture"}),
              "begin-capture: already_capturing | ");
