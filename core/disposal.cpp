@@ -141,15 +141,6 @@ void DisposalQueue::captures_ended() noexcept {
   dispose_all(list);
 }
 
-RefCounted* DisposalQueue::reversed(RefCounted* list) noexcept {
-  RefCounted* result = nullptr;
-  while (list != nullptr) {
-    RefCounted* const next = std::exchange(list->next_deferred_, result);
-    result = std::exchange(list, next);
-  }
-  return result;
-}
-
 void DisposalQueue::dispose_of(RefCounted* object) noexcept {
   object->next_deferred_ = nullptr;
   // Looked at anew: a capture may be open by now.
@@ -158,7 +149,13 @@ void DisposalQueue::dispose_of(RefCounted* object) noexcept {
 }
 
 void DisposalQueue::dispose_all(RefCounted* newest) noexcept {
-  RefCounted* oldest = reversed(newest);
+  RefCounted* oldest = nullptr;
+  while (newest) {
+    RefCounted* const next = newest->next_deferred_;
+    newest->next_deferred_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
   while (oldest != nullptr) {
     RefCounted* const object = oldest;
     oldest = object->next_deferred_;

@@ -23,7 +23,8 @@ class DisposalQueue {
   /// For what must wait for a capture of foreign code's, of whose end nobody tells.
   void after_foreign_capture(RefCounted* object) noexcept;
   void captures_ended() noexcept;
-  /// Tries what waits for foreign code's captures: all of it, or one by one, call by call, for as long as it goes on waiting.
+  /// Tries what waits for foreign code's captures: each once, or up to the first that goes on waiting, which is the last to be
+  /// tried again.
   enum class Look : std::uint8_t { at_all, at_next };
   void look_again(Look look) noexcept;
 
@@ -32,8 +33,6 @@ class DisposalQueue {
   void run() noexcept;
   /// Ends a list of objects, newest first, in the order in which they were put off.
   static void dispose_all(RefCounted* newest) noexcept;
-  /// Turns a list round: newest first, or oldest first.
-  static RefCounted* reversed(RefCounted* list) noexcept;
   static void dispose_of(RefCounted* object) noexcept;
   RefCounted* take_waiting(std::uint64_t& arrivals) noexcept;
   bool have_come_since(std::uint64_t arrivals) noexcept;

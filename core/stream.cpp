@@ -230,7 +230,7 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 void Stream::begin_closing(bool handle_ends) noexcept {
   flags_.fetch_or(flag_closed, std::memory_order_release);
   if (detail::open_captures.load(std::memory_order_acquire) != 0) {
-    drop_capture(handle_ends || destroys_handle(), handle_ends);
+    drop_capture(destroys_handle(), handle_ends);
   }
   DisposalQueue::instance().look_again(DisposalQueue::Look::at_all);
 }

@@ -98,27 +98,26 @@ GraphPtr Stream::end_capture() {
   auto& captures = detail::Captures::instance();
   const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
   auto capture = captures.find_origin(origin());
-  CaptureInfo info;
   if (!capture) {
-    info = do_capture_info(false);
-    if (info.status == CaptureStatus::none) {
+    const CaptureInfo seen = do_capture_info(false);
+    if (seen.status == CaptureStatus::none) {
       throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
     }
     capture = captures.wait_for_origin(origin());
-    // It may have been begun, ended and noted as both since.
-    const std::uint64_t id = std::exchange(info, do_capture_info(false)).id;
-    const bool is_another = info.status == CaptureStatus::active && info.id != id;  // an invalidated one has no id
-    if (!capture && (info.status == CaptureStatus::none || is_another)) {
-      throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture");
+    if (!capture) {
+      // It may have been begun, ended and noted as both since.
+      const CaptureInfo info = do_capture_info(false);
+      const bool is_another = info.status == CaptureStatus::active && info.id != seen.id;  // an invalidated one has no id
+      if (info.status == CaptureStatus::none || is_another) {
+        throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture");
+      }
+      if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
+        throw Error(Errc::capture_unmatched, operation, describe(),
+                    "the stream was drawn into a capture that another stream began; end it there, after that stream has "
+                    "waited for this one; the capture goes on");
+      }
+      return do_end_capture(info.id);
     }
-  }
-  if (!capture) {
-    if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
-      throw Error(Errc::capture_unmatched, operation, describe(),
-                  "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
-                  "for this one; the capture goes on");
-    }
-    return do_end_capture(info.id);
   }
   const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
   // Where foreign code does not know the stream, only Weir's own calls can have ended the capture: no need to ask.

@@ -78,181 +78,62 @@ struct Function {
 
 constexpr Function functions[] = {
     // Without a device, as 5.2.3: an invalid device each time.
-    {"hipGetErrorName",
-     [](const Call& c) -> Word {
-       return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted");
-     }},
-    {"hipGetErrorString",
-     [](const Call& c) -> Word {
-       return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted");
-     }},
-    {"hipInit",
-     [](const Call&) -> Word { return Script::instance().number("devices", 1) > 0 ? hipSuccess : hipErrorInvalidDevice; }},
-    {"hipRuntimeGetVersion",
-     [](const Call& c) -> Word {
+    {"hipGetErrorName", [](const Call& c) -> Word { return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted"); }},
+    {"hipGetErrorString", [](const Call& c) -> Word { return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted"); }},
+    {"hipInit", [](const Call&) -> Word { return Script::instance().number("devices", 1) > 0 ? hipSuccess : hipErrorInvalidDevice; }},
+    {"hipRuntimeGetVersion", [](const Call& c) -> Word {
        *out<int>(c.a) = Script::instance().number("version", release() / 100 * 10000000 + release() % 100 * 100000 + 21153);
        return 0;
      }},
-    {"hipGetDeviceCount",
-     [](const Call& c) -> Word {
-       return no_device_or(*out<int>(c.a) = Script::instance().number("devices", 1)) == hipErrorNoDevice
-                  ? static_cast<int>(hipErrorNoDevice)
-                  : 0;
-     }},
-    {"hipGetDevice",
-     [](const Call& c) -> Word {
-       *out<int>(c.a) = current_device;
-       return 0;
-     }},
-    {"hipSetDevice",
-     [](const Call& c) -> Word {
-       current_device = static_cast<int>(c.a);
-       return 0;
-     }},
-    {"hipDeviceGetName",
-     [](const Call& c) -> Word {
-       std::strncpy(out<char>(c.a), "Stand-in", c.b);
-       return 0;
-     }},
-    {"hipDeviceGetUuid",
-     [](const Call& c) -> Word {
-       std::memcpy(out<char>(c.a),
-                   Script::instance().number("shared_uuid", 0) != 0 ? "XX\0\0\0\0\0\0\0\0\0\0\0\0\0" : "0123456789abcdef",
-                   16);
-       return 0;
-     }},
-    {"hipDeviceGetPCIBusId",
-     [](const Call& c) -> Word {
-       std::snprintf(out<char>(c.a), c.b, "0000:%02x:00.0", static_cast<int>(c.c));
-       return 0;
-     }},
-    {"hipDeviceTotalMem",
-     [](const Call& c) -> Word {
-       *out<std::size_t>(c.a) = 1 << 30;
-       return 0;
-     }},
+    {"hipGetDeviceCount", [](const Call& c) -> Word { return no_device_or(*out<int>(c.a) = Script::instance().number("devices", 1)) == hipErrorNoDevice ? static_cast<int>(hipErrorNoDevice) : 0; }},
+    {"hipGetDevice", [](const Call& c) -> Word { *out<int>(c.a) = current_device; return 0; }},
+    {"hipSetDevice", [](const Call& c) -> Word { current_device = static_cast<int>(c.a); return 0; }},
+    {"hipDeviceGetName", [](const Call& c) -> Word { std::strncpy(out<char>(c.a), "Stand-in", c.b); return 0; }},
+    {"hipDeviceGetUuid", [](const Call& c) -> Word { std::memcpy(out<char>(c.a), Script::instance().number("shared_uuid", 0) != 0 ? "XX\0\0\0\0\0\0\0\0\0\0\0\0\0" : "0123456789abcdef", 16); return 0; }},
+    {"hipDeviceGetPCIBusId", [](const Call& c) -> Word { std::snprintf(out<char>(c.a), c.b, "0000:%02x:00.0", static_cast<int>(c.c)); return 0; }},
+    {"hipDeviceTotalMem", [](const Call& c) -> Word { *out<std::size_t>(c.a) = 1 << 30; return 0; }},
     {"hipDeviceGetAttribute", [](const Call& c) -> Word { return attribute(static_cast<int>(c.b), out<int>(c.a)); }},
-    {"hipDeviceGetStreamPriorityRange",
-     [](const Call& c) -> Word {
-       *out<int>(c.a) = 1;
-       *out<int>(c.b) = -1;
-       return 0;
-     }},
+    {"hipDeviceGetStreamPriorityRange", [](const Call& c) -> Word { *out<int>(c.a) = 1; *out<int>(c.b) = -1; return 0; }},
     // The plain name is the old layout's, also where there is a newer one.
-    {"hipGetDeviceProperties",
-     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
-    {"hipGetDevicePropertiesR0000",
-     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
-    {"hipGetDevicePropertiesR0600",
-     [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
-    {"hipDeviceCanAccessPeer",
-     [](const Call& c) -> Word {
-       *out<int>(c.a) = 0;
-       return 0;
-     }},
+    {"hipGetDeviceProperties", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
+    {"hipGetDevicePropertiesR0000", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
+    {"hipGetDevicePropertiesR0600", [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
+    {"hipDeviceCanAccessPeer", [](const Call& c) -> Word { *out<int>(c.a) = 0; return 0; }},
     {"hipStreamCreateWithPriority", [](const Call& c) -> Word { return make(out<hipStream_t>(c.a)); }},
     {"hipStreamQuery", [](const Call&) -> Word { return busy(); }},
     {"hipEventCreateWithFlags", [](const Call& c) -> Word { return make(out<hipEvent_t>(c.a)); }},
     {"hipEventQuery", [](const Call&) -> Word { return busy(); }},
-    {"hipMalloc",
-     [](const Call& c) -> Word {
-       *out<void*>(c.a) = std::malloc(c.b);
-       return 0;
-     }},
-    {"hipFree",
-     [](const Call& c) -> Word {
-       std::free(memory(c.a));
-       return 0;
-     }},
+    {"hipMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
+    {"hipFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
     // Portable and mapped; 8 is CUDA's read-only and AMD's coarse-grained memory.
     {"hipHostRegister", [](const Call& c) -> Word { return c.c == 3 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
-    {"hipHostGetDevicePointer",
-     [](const Call& c) -> Word {
-       *out<Word>(c.a) = c.b;
-       return 0;
-     }},
-    {"hipHostMalloc",
-     [](const Call& c) -> Word {
-       *out<void*>(c.a) = std::malloc(c.b);
-       return 0;
-     }},
-    {"hipHostFree",
-     [](const Call& c) -> Word {
-       std::free(memory(c.a));
-       return 0;
-     }},
-    {"hipMallocAsync",
-     [](const Call& c) -> Word {
-       *out<void*>(c.a) = std::malloc(c.b);
-       return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle);
-     }},
-    {"hipFreeAsync",
-     [](const Call& c) -> Word {
-       std::free(memory(c.a));
-       return 0;
-     }},
-    {"hipMemcpyAsync",
-     [](const Call& c) -> Word {
-       std::memmove(memory(c.a), memory(c.b), c.c);
-       return 0;
-     }},
-    {"hipMemsetD16Async",
-     [](const Call& c) -> Word {
-       for (Word i = 0; i < c.c; ++i) out<std::uint16_t>(c.a)[i] = static_cast<std::uint16_t>(c.b);
-       return 0;
-     }},
-    {"hipMemsetD32Async",
-     [](const Call& c) -> Word {
-       for (Word i = 0; i < c.c; ++i) out<std::uint32_t>(c.a)[i] = static_cast<std::uint32_t>(c.b);
-       return 0;
-     }},
-    {"hipStreamWriteValue32",
-     [](const Call& c) -> Word {
-       *out<std::uint32_t>(c.b) = static_cast<std::uint32_t>(c.c);
-       return c.d == 0 ? 0 : static_cast<int>(hipErrorInvalidValue);
-     }},
+    {"hipHostGetDevicePointer", [](const Call& c) -> Word { *out<Word>(c.a) = c.b; return 0; }},
+    {"hipHostMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
+    {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    {"hipMallocAsync", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle); }},
+    {"hipFreeAsync", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    {"hipMemcpyAsync", [](const Call& c) -> Word { std::memmove(memory(c.a), memory(c.b), c.c); return 0; }},
+    {"hipMemsetD16Async", [](const Call& c) -> Word { for (Word i = 0; i < c.c; ++i) out<std::uint16_t>(c.a)[i] = static_cast<std::uint16_t>(c.b); return 0; }},
+    {"hipMemsetD32Async", [](const Call& c) -> Word { for (Word i = 0; i < c.c; ++i) out<std::uint32_t>(c.a)[i] = static_cast<std::uint32_t>(c.b); return 0; }},
+    {"hipStreamWriteValue32", [](const Call& c) -> Word { *out<std::uint32_t>(c.b) = static_cast<std::uint32_t>(c.c); return c.d == 0 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
     // A mask that was not passed is whatever the register holds.
-    {"hipStreamWaitValue32",
-     [](const Call& c) -> Word {
-       return static_cast<std::uint32_t>(c.e) == 0xFFFFFFFFU ? 0 : static_cast<int>(hipErrorInvalidValue);
-     }},
-    {"hipStreamWaitValue64",
-     [](const Call& c) -> Word { return c.e == ~Word{0} ? 0 : static_cast<int>(hipErrorInvalidValue); }},
-    {"hipLaunchHostFunc",
-     [](const Call& c) -> Word {
-       reinterpret_cast<void (*)(void*)>(c.b)(memory(c.c));
-       return 0;
-     }},
-    {"hipStreamAddCallback",
-     [](const Call& c) -> Word {
+    {"hipStreamWaitValue32", [](const Call& c) -> Word { return static_cast<std::uint32_t>(c.e) == 0xFFFFFFFFU ? 0 : static_cast<int>(hipErrorInvalidValue); }},
+    {"hipStreamWaitValue64", [](const Call& c) -> Word { return c.e == ~Word{0} ? 0 : static_cast<int>(hipErrorInvalidValue); }},
+    {"hipLaunchHostFunc", [](const Call& c) -> Word { reinterpret_cast<void (*)(void*)>(c.b)(memory(c.c)); return 0; }},
+    {"hipStreamAddCallback", [](const Call& c) -> Word {
        reinterpret_cast<hipStreamCallback_t>(c.b)(reinterpret_cast<hipStream_t>(c.a), hipSuccess, memory(c.c));
        return 0;
      }},
     // The flag that there is was 0 up to 5.7, and is 1 since. The handle is passed by value, on the stack.
-    {"hipIpcOpenMemHandle",
-     [](const Call& c) -> Word {
+    {"hipIpcOpenMemHandle", [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(64);
        return static_cast<unsigned>(c.b) == (release() < 600 ? 0U : 1U) ? 0 : static_cast<int>(hipErrorInvalidValue);
      }},
-    {"hipIpcCloseMemHandle",
-     [](const Call& c) -> Word {
-       std::free(memory(c.a));
-       return 0;
-     }},
-    {"hipStreamBeginCapture",
-     [](const Call&) -> Word {
-       capturing = true;
-       ++capture_id;
-       return 0;
-     }},
-    {"hipStreamEndCapture",
-     [](const Call& c) -> Word {
-       capturing = false;
-       return make(out<hipGraph_t>(c.b));
-     }},
+    {"hipIpcCloseMemHandle", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    {"hipStreamBeginCapture", [](const Call&) -> Word { capturing = true; ++capture_id; return 0; }},
+    {"hipStreamEndCapture", [](const Call& c) -> Word { capturing = false; return make(out<hipGraph_t>(c.b)); }},
     // What a stream that does not capture is not told stays as it was.
-    {"hipStreamGetCaptureInfo_v2",
-     [](const Call& c) -> Word {
+    {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
        *out<int>(c.b) = capturing ? 1 : 0;
        if (capturing && c.c != 0) *out<Word>(c.c) = capture_id;
        if (capturing && c.d != 0) make(out<hipGraph_t>(c.d));
@@ -263,20 +144,14 @@ constexpr Function functions[] = {
        return 0;
      }},
     // Nodes of the kinds from `first_node` on, in no order.
-    {"hipGraphGetNodes",
-     [](const Call& c) -> Word {
+    {"hipGraphGetNodes", [](const Call& c) -> Word {
        const int nodes = Script::instance().number("nodes", 0);
        *out<std::size_t>(c.c) = static_cast<std::size_t>(nodes);
        for (int i = 0; c.b != 0 && i < nodes; ++i) out<void*>(c.b)[i] = &dummy[i];
        return 0;
      }},
-    {"hipGraphGetEdges",
-     [](const Call& c) -> Word {
-       *out<std::size_t>(c.d) = 0;
-       return 0;
-     }},
-    {"hipGraphNodeGetType",
-     [](const Call& c) -> Word {
+    {"hipGraphGetEdges", [](const Call& c) -> Word { *out<std::size_t>(c.d) = 0; return 0; }},
+    {"hipGraphNodeGetType", [](const Call& c) -> Word {
        *out<int>(c.b) = Script::instance().number("first_node", 0) + static_cast<int>(out<int>(c.a) - dummy);
        return 0;
      }},

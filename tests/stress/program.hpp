@@ -43,13 +43,13 @@ enum class Way : std::uint32_t { closed, capturing, capturing_with_memory };
 /// One thing that a thread does with one of its streams, named by its slot.
 struct Item {
   enum class Kind : std::uint8_t {
-    step,         ///< step
-    raise_flag,   ///< write number `number` to the slot's flag
-    await_flag,   ///< wait for number `number` on the flag of slot `other`
-    follow,       ///< come after all of slot `other`, of the same thread, by `order`
-    synchronize,  ///< the host waits
-    replace,      ///< let go of the stream with work on it, by way `number`, and go on with a new one behind it
-    graph,        ///< capture `body`, forking to slots of the same thread, and launch it `number` times
+    step,        ///< step
+    raise_flag,  ///< write number `number` to the slot's flag
+    await_flag,  ///< wait for number `number` on the flag of slot `other`
+    follow,      ///< come after all of slot `other`, of the same thread, by `order`
+    synchronize, ///< the host waits
+    replace,     ///< let go of the stream with work on it, by way `number`, and go on with a new one behind it
+    graph,       ///< capture `body`, forking to slots of the same thread, and launch it `number` times
   };
   Kind kind;
   std::uint32_t slot;
