@@ -136,11 +136,8 @@ class GpuStream final : public Stream {
   void check(Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
   }
-  template <class F>
-  bool ask_identity(const char* operation, F&& ask_driver) const;
+  bool learn_identity(const char* operation) const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
-  bool learn_id() const;
-  bool learn_non_blocking() const;
   typename Api::EventHandle waited_for();
   void notice_foreign_capture();
   HostCalls& host_calls();

@@ -21,7 +21,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
       role_(role),
       errors_(make<HostErrors>()) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
-  if (learn_id() && !non_blocking) learn_non_blocking();
+  learn_identity("Stream::id");
 }
 
 template <class Api>
@@ -51,11 +51,22 @@ void* GpuStream<Api>::do_native_context() const {
   return Api::native_context(device_.context());
 }
 
-/// Asks the driver what it does not tell of a stream that captures, but ends its capture: false where the stream does.
+/// Learns what is not known yet of what the driver does not tell of a stream that captures, but ends its capture: false where
+/// the stream does.
 template <class Api>
-template <class F>
-bool GpuStream<Api>::ask_identity(const char* operation, F&& ask_driver) const {
+bool GpuStream<Api>::learn_identity(const char* operation) const {
+  if (id_.load(std::memory_order_relaxed) == 0 && !device_.supports(Feature::stream_id)) {
+    // Far from any number that a driver could give.
+    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
+    id_.store(++last, std::memory_order_relaxed);
+  }
+  const bool wants_id = id_.load(std::memory_order_relaxed) == 0;
+  const bool wants_flags = non_blocking_.load(std::memory_order_relaxed) < 0;
+  if (!wants_id && !wants_flags) return true;
+
   const Submission submission(*this);
+  std::uint64_t id = 0;
+  unsigned flags = 0;
   Capture capture;
   Result result = Api::success;
   {
@@ -63,10 +74,16 @@ bool GpuStream<Api>::ask_identity(const char* operation, F&& ask_driver) const {
     // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
     const bool may_capture = kind() != StreamKind::owned && kind() != StreamKind::legacy_default;
     if (may_capture) result = ask(capture, false);
-    if (result == Api::success && capture.status == CaptureStatus::none) result = ask_driver();
+    if (capture.status == CaptureStatus::none) {
+      if (result == Api::success && wants_id) result = api_.stream_id(native(), id);
+      if (result == Api::success && wants_flags) result = api_.stream_flags(native(), flags);
+    }
   }
   check(result, operation);
-  return capture.status == CaptureStatus::none;
+  if (capture.status != CaptureStatus::none) return false;
+  if (wants_id) id_.store(id, std::memory_order_relaxed);
+  if (wants_flags) non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
+  return true;
 }
 
 template <class Api>
@@ -77,38 +94,16 @@ void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
 }
 
 template <class Api>
-bool GpuStream<Api>::learn_id() const {
-  std::uint64_t id = 0;
-  if (!device_.supports(Feature::stream_id)) {
-    // Far from any number that a driver could give.
-    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
-    id = ++last;
-  } else if (!ask_identity("Stream::id", [&] { return api_.stream_id(native(), id); })) {
-    return false;
-  }
-  id_.store(id, std::memory_order_relaxed);
-  return true;
-}
-
-template <class Api>
 std::uint64_t GpuStream<Api>::do_id() const {
-  if (id_.load(std::memory_order_relaxed) == 0 && !learn_id()) refuse_while_capturing("Stream::id");
+  constexpr const char* operation = "Stream::id";
+  if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity(operation)) refuse_while_capturing(operation);
   return id_.load(std::memory_order_relaxed);
 }
 
 template <class Api>
-bool GpuStream<Api>::learn_non_blocking() const {
-  unsigned flags = 0;
-  if (!ask_identity("Stream::is_non_blocking", [&] { return api_.stream_flags(native(), flags); })) return false;
-  non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
-  return true;
-}
-
-template <class Api>
 bool GpuStream<Api>::do_is_non_blocking() const {
-  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_non_blocking()) {
-    refuse_while_capturing("Stream::is_non_blocking");
-  }
+  constexpr const char* operation = "Stream::is_non_blocking";
+  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity(operation)) refuse_while_capturing(operation);
   return non_blocking_.load(std::memory_order_relaxed) != 0;
 }
 
