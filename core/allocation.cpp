@@ -142,6 +142,22 @@ void Allocation::dispose() noexcept {
   }
 }
 
+namespace {
+constexpr const char* free_operation = "Stream::allocate_async (free)";
+}
+
+/// A free that a capture of foreign code's is in the way of waits for it, unless the stream is closed and its handle may be
+/// gone by then.
+Stream::Freeing Stream::free_after_foreign_capture(bool captures) const {
+  const bool handle_stays = kind_ != StreamKind::borrowed || keep_alive_ != nullptr;
+  // A capture of the stream's own may end only with the handle, which would wait for this memory.
+  if (!is_closed() || (handle_stays && !(captures && destroys_handle()))) return Freeing::after_foreign_capture;
+  throw Error(Errc::capture_unsupported, free_operation, describe(),
+              captures ? "the stream was closed while it was in a capture that goes on, and the free would become a node of it"
+                       : "the stream was closed while another stream's capture keeps the driver from freeing memory, and "
+                         "nothing keeps its handle alive until that is over");
+}
+
 /// Frees the memory, or says what it has to wait for: a free would break a capture that is open, or become a node of it.
 Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept {
   const detail::CaptureHold hold;
@@ -150,20 +166,19 @@ Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept 
       // Within its capture the free is a node. After it the memory is the graph's, and goes with it.
       const CaptureInfo info = do_capture_info(false);
       if (info.status != CaptureStatus::active || info.id != allocation.capture_id_) return Freeing::done;
+      if (do_deallocate_async(allocation.data_)) return Freeing::done;
+      throw Error(Errc::capture_unsupported, free_operation, describe(),
+                  "the driver refused to make the free a node of the capture that the memory was allocated in");
     } else {
       if (!hold.none_open()) return Freeing::after_captures;
       // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
       const bool may_capture =
           (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
       if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
-        // A closed stream's handle is sure to be there for as long as the capture only if something keeps it alive.
-        const bool handle_stays = kind_ == StreamKind::per_thread_default || (!destroys_handle() && keep_alive_ != nullptr);
-        if (!is_closed() || handle_stays) return Freeing::after_foreign_capture;
-        throw Error(Errc::capture_unsupported, "Stream::allocate_async (free)", describe(),
-                    "the stream was closed while it was in a capture that goes on, and the free would become a node of it");
+        return free_after_foreign_capture(true);
       }
+      if (!do_deallocate_async(allocation.data_)) return free_after_foreign_capture(false);
     }
-    if (!do_deallocate_async(allocation.data_)) return Freeing::after_foreign_capture;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }

@@ -23,8 +23,8 @@ class DisposalQueue {
   /// For what must wait for a capture of foreign code's, of whose end nobody tells.
   void after_foreign_capture(RefCounted* object) noexcept;
   void captures_ended() noexcept;
-  /// Tries what waits for foreign code's captures: each once, or up to the first that goes on waiting, which is the last to be
-  /// tried again.
+  /// Tries what waits for foreign code's captures: each once, or up to the first that goes on waiting, which is then the last
+  /// in turn. What another thread is trying at that moment is left to it.
   enum class Look : std::uint8_t { at_all, at_next };
   void look_again(Look look) noexcept;
 
@@ -41,7 +41,7 @@ class DisposalQueue {
   std::condition_variable wake_;
   RefCounted* from_host_functions_ = nullptr;
   RefCounted* from_captures_ = nullptr;
-  // Waiting for foreign code's captures, longest first.
+  // Waiting for foreign code's captures, longest first. Written under the mutex; the count is looked at without it.
   RefCounted* waiting_ = nullptr;
   RefCounted** waiting_end_ = &waiting_;
   std::uint64_t arrivals_ = 0;  // how many have come, or come back, so far

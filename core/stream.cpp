@@ -278,8 +278,8 @@ void* Stream::release_handle() {
     throw Error(Errc::invalid_argument, operation, describe(),
                 dependents() != 0
                     ? "memory allocated on the stream is to be freed on it; drop the memory first"
-                    : "memory allocated on the stream is to be freed on it once the captures that are open have ended; end "
-                      "them first");
+                    : "memory allocated on the stream is yet to be freed on it, put off by a capture; end the captures that "
+                      "are open, and try again");
   }
   void* const handle = handle_;
   begin_closing(false);

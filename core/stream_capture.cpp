@@ -113,8 +113,11 @@ GraphPtr Stream::end_capture() {
       }
       if ((flags & flag_foreign) == 0 || captures.is_open(device_->backend(), info.id)) {
         throw Error(Errc::capture_unmatched, operation, describe(),
-                    "the stream was drawn into a capture that another stream began; end it there, after that stream has "
-                    "waited for this one; the capture goes on");
+                    info.status == CaptureStatus::active
+                        ? "the stream was drawn into a capture that another stream began; end it there, after that stream has "
+                          "waited for this one; the capture goes on"
+                        : "the stream was drawn into a capture that another stream began, and that was invalidated; end it "
+                          "there");
       }
       return do_end_capture(info.id);
     }

@@ -32,9 +32,9 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// let that end first. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
 /// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. (Where a driver does not
 /// let another thread end a capture, one that drops a capturing stream there may see that.) Dropped while foreign code
-/// captures on that stream, it is freed once that is over: when stream-ordered memory is next allocated, or a stream ends.
-/// (Where that stream itself is closed before, without anything that keeps its handle alive, the memory is leaked and
-/// logged.) Memory that was allocated in a capture belongs to the graph; dropping it in the same capture adds the free to
+/// captures on that stream, or on another so that the driver refuses the free, it is freed once that is over: in its turn as
+/// stream-ordered memory is allocated, or when a stream ends. (Where that stream itself is closed before, without anything
+/// that keeps its handle alive, the memory is leaked and logged.) Memory that was allocated in a capture belongs to the graph; dropping it in the same capture adds the free to
 /// the graph.
 class WEIR_API Allocation final : public RefCounted {
  public:

@@ -376,7 +376,8 @@ class WEIR_API Stream : public RefCounted {
                           std::size_t width, std::size_t height) = 0;
 
   virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool);
-  /// False, and nothing done, where it would break a capture that foreign code has open on another stream.
+  /// False, and nothing freed, where a capture that foreign code has open on another stream is in the way. (That capture may
+  /// be broken where the driver says so only when it is asked to free.)
   virtual bool do_deallocate_async(void* memory);
   virtual void do_attach(const Allocation& managed, AttachMode mode);
   virtual void do_prefetch(const void* managed, std::size_t bytes, bool to_host);
@@ -462,6 +463,7 @@ class WEIR_API Stream : public RefCounted {
   bool has_memory() const noexcept;
   void finish_closing(bool destroy);
   Freeing deallocate_async(const Allocation& allocation) noexcept;
+  [[gnu::cold, gnu::noinline]] Freeing free_after_foreign_capture(bool captures) const;
 
   Device* device_;
   void* handle_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // How the CUDA backend takes what a driver library answers, shown with stand-ins for it.
 
+using weir::test::calls;
 using weir::test::Environment;
+using weir::test::in_order;
 using weir::test::Outcome;
 
 namespace {
@@ -167,6 +170,18 @@ TEST_CASE("cuda calls: what a host function throws comes out of the next synchro
 
 TEST_CASE("cuda calls: a host function may not call Weir") {
   CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
+}
+
+TEST_CASE("cuda calls: stream-ordered memory that another stream's capture keeps from being freed is freed later") {
+  for (const char* const code : {"900", "906"}) {
+    CAPTURE(code);
+    const Outcome o = tell(std::string("trace=1 fail=cuMemFreeAsync:1:") + code,
+                           {"stream", "keep-async", "drop-async", "async", "drop-stream"});
+    INFO(o.errors);
+    CHECK(in_order(o, {"cuMemFreeAsync", "cuMemFreeAsync", "cuMemAllocAsync", "cuMemFreeAsync", "cuStreamDestroy"}));
+    CHECK(calls(o, "cuMemFreeAsync") == 3);
+    CHECK_FALSE(o.complains("leaked"));
+  }
 }
 
 TEST_CASE("cuda calls: failures in destructors are logged, save that the driver has shut down") {

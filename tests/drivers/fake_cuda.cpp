@@ -4,6 +4,7 @@
 // it can be told.
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -109,6 +110,7 @@ constexpr const char* names[] = {
 
 template <std::size_t Index>
 CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
+  if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call %s \n", names[Index]);
   if (const int failure = Script::instance().failure_of(names[Index])) return static_cast<CUresult>(failure);
   const Function* const function = implementation_of(names[Index]);
   return function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;

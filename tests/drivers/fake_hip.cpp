@@ -3,7 +3,8 @@
 // A stand-in for libamdhip64. It carries out work at once, on the calling thread, in host memory; see script.hpp for what it can
 // be told, and beside that
 //
-//   trace=1          each call and the beginning of its arguments on standard error: "call NAME A B C D E"
+//   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
+//   foreign=1        streams capture, by other code; invalid_after=NUMBER: until they were asked that often
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   nodes=NUMBER     what is captured; first_node=KIND: of that kind and the next ones; joined=NUMBER: how many of them the
 //                    stream depends on when the capture ends
@@ -32,8 +33,10 @@ thread_local int last = 0;
 std::atomic<int> questions{0};
 int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
-bool capturing = false;
+bool capturing = Script::instance().number("foreign", 0) != 0;
 Word capture_id = 7;
+int capture_questions = 0;
+int async_allocations = 0;
 
 template <class Handle>
 int make(Handle* handle) {
@@ -110,8 +113,16 @@ constexpr Function functions[] = {
     {"hipHostGetDevicePointer", [](const Call& c) -> Word { *out<Word>(c.a) = c.b; return 0; }},
     {"hipHostMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
     {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
-    {"hipMallocAsync", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle); }},
-    {"hipFreeAsync", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    {"hipMallocAsync", [](const Call& c) -> Word {
+       *out<void*>(c.a) = std::malloc(c.b);
+       **out<int*>(c.a) = ++async_allocations;
+       return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle);
+     }},
+    {"hipFreeAsync", [](const Call& c) -> Word {
+       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
+       std::free(memory(c.a));
+       return 0;
+     }},
     {"hipMemcpyAsync", [](const Call& c) -> Word { std::memmove(memory(c.a), memory(c.b), c.c); return 0; }},
     {"hipMemsetD16Async", [](const Call& c) -> Word { for (Word i = 0; i < c.c; ++i) out<std::uint16_t>(c.a)[i] = static_cast<std::uint16_t>(c.b); return 0; }},
     {"hipMemsetD32Async", [](const Call& c) -> Word { for (Word i = 0; i < c.c; ++i) out<std::uint32_t>(c.a)[i] = static_cast<std::uint32_t>(c.b); return 0; }},
@@ -134,7 +145,9 @@ constexpr Function functions[] = {
     {"hipStreamEndCapture", [](const Call& c) -> Word { capturing = false; return make(out<hipGraph_t>(c.b)); }},
     // What a stream that does not capture is not told stays as it was.
     {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
-       *out<int>(c.b) = capturing ? 1 : 0;
+       const bool valid = ++capture_questions <= Script::instance().number("invalid_after", 1 << 30);
+       *out<int>(c.b) = capturing ? (valid ? 1 : 2) : 0;
+       if (!valid) return 0;
        if (capturing && c.c != 0) *out<Word>(c.c) = capture_id;
        if (capturing && c.d != 0) make(out<hipGraph_t>(c.d));
        static void* nodes[64];

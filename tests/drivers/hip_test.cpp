@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md names
 // these cases by their traps.
 
+using weir::test::calls;
 using weir::test::Environment;
+using weir::test::in_order;
 using weir::test::Outcome;
 
 namespace {
@@ -27,23 +30,6 @@ Outcome tell(const std::string& release, const std::string& script, const std::v
   CAPTURE(outcome.errors);
   REQUIRE(outcome.status == 0);
   return outcome;
-}
-
-// How often a call is in the trace, with the given beginning of its arguments.
-int calls(const Outcome& outcome, const std::string& call) {
-  int count = 0;
-  for (std::size_t at = 0; (at = outcome.errors.find("call " + call + " ", at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
-bool in_order(const Outcome& outcome, const std::vector<std::string>& names) {
-  std::size_t at = 0;
-  for (const std::string& name : names) {
-    at = outcome.errors.find("call " + name + " ", at);
-    if (at == std::string::npos) return false;
-    ++at;
-  }
-  return true;
 }
 
 }  // namespace
@@ -343,6 +329,55 @@ TEST_CASE("hip calls: stream-ordered memory that another stream's capture keeps 
     CHECK(calls(again, "hipFreeAsync") == 3);
     CHECK_FALSE(again.complains("leaked"));
   }
+}
+
+TEST_CASE("hip calls: what waits for other streams' captures is tried in turn, one that goes on waiting the last") {
+  // All three are refused, and the first once more.
+  const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:1-4:900",
+                         {"stream", "keep-async", "keep-async", "keep-async", "drop-async", "drop-async", "drop-async", "async",
+                          "query", "async", "close"});
+  INFO(o.errors);
+  CHECK(calls(o, "hipFreeAsync") == 9);
+  std::string freed;
+  for (std::size_t at = 0; (at = o.errors.find("freed ", at)) != std::string::npos; ++at) freed += o.errors[at + 6];
+  CHECK(freed == "42315");
+  CHECK_FALSE(o.complains("leaked"));
+}
+
+TEST_CASE("hip calls: memory that waits for another stream's capture does not use a handle that may be gone") {
+  const Outcome borrowed = tell("6.2", "trace=1 fail=hipFreeAsync:1-2:900",
+                                {"wrap", "keep-async", "drop-async", "drop-stream", "stream", "async"});
+  INFO(borrowed.errors);
+  CHECK(calls(borrowed, "hipFreeAsync") == 3);  // two of them before the stream was let go of
+  CHECK(borrowed.complains("stream-ordered memory is leaked: "));
+  CHECK(borrowed.complains("nothing keeps its handle alive"));
+
+  const Outcome kept = tell("6.2", "trace=1 fail=hipFreeAsync:1-2:900",
+                            {"wrap-kept", "keep-async", "drop-async", "drop-stream", "stream", "async"});
+  INFO(kept.errors);
+  CHECK(calls(kept, "hipFreeAsync") == 4);
+  CHECK(in_order(kept, {"hipFreeAsync", "hipFreeAsync", "hipFreeAsync", "let-go", "hipMallocAsync", "hipFreeAsync"}));
+  CHECK_FALSE(kept.complains("leaked"));
+}
+
+TEST_CASE("hip calls: a free that is refused within the capture that allocated is told of, and not tried elsewhere") {
+  const Outcome o = tell("10.0", "trace=1 fail=hipFreeAsync:1:900",
+                         {"stream", "begin-capture", "keep-async", "drop-async", "end-capture", "async"});
+  INFO(o.errors);
+  CHECK(o.complains("stream-ordered memory is leaked: "));
+  CHECK(calls(o, "hipFreeAsync") == 2);
+}
+
+TEST_CASE("hip calls: a stream cannot be handed out while its memory waits") {
+  const Outcome o = tell("6.2", "fail=hipFreeAsync:1-2:900", {"stream", "keep-async", "drop-async", "release", "release"});
+  CHECK_SAYS(o, "release: invalid_argument");
+  CHECK_SAYS(o, "put off by a capture");
+  CHECK_SAYS(o, "release: ok");
+}
+
+TEST_CASE("hip calls: a capture of other code's that is invalidated while it is being ended is ended, not missed") {
+  const Outcome o = tell("6.2", "foreign=1 invalid_after=2 fail=hipStreamEndCapture:1:901", {"wrap", "end-capture"});
+  CHECK_SAYS(o, "end-capture: capture_invalidated");
 }
 
 TEST_CASE("hip calls: whoever comes second to begin or to end a capture is told so") {

@@ -15,7 +15,8 @@
 ///   missing=FUNCTION        the library does not have it
 ///   version=NUMBER          what it says its version is
 ///   devices=NUMBER          how many devices it shows
-///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N = 0: each call does
+///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each
+///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
 namespace weir::test {
@@ -40,12 +41,12 @@ class Script {
     if (found == failures_.end()) return 0;
     Failure& failure = found->second;
     ++failure.calls;
-    return failure.at == 0 || failure.calls == failure.at ? failure.code : 0;
+    return failure.first == 0 || (failure.first <= failure.calls && failure.calls <= failure.last) ? failure.code : 0;
   }
 
  private:
   struct Failure {
-    int at, code, calls = 0;
+    int first, last, code, calls = 0;
   };
 
   explicit Script(const char* text) {
@@ -56,7 +57,9 @@ class Script {
         missing_[value] = true;
       } else if (key == "fail") {
         const std::size_t first = value.find(':'), second = value.find(':', first + 1);
-        failures_[value.substr(0, first)] = {std::stoi(value.substr(first + 1)), std::stoi(value.substr(second + 1))};
+        const std::string at = value.substr(first + 1, second - first - 1);
+        const int from = std::stoi(at), to = std::stoi(at.substr(at.find('-') + 1));
+        failures_[value.substr(0, first)] = {from, to, std::stoi(value.substr(second + 1))};
       } else {
         numbers_[key] = std::stoi(value);
       }

@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -19,9 +21,11 @@ struct World {
   weir::StreamPtr stream;
   weir::EventPtr event;
   weir::Buffer<unsigned> memory;
-  weir::AllocationPtr async;
+  std::deque<weir::AllocationPtr> async;
   int ran = 0;
 };
+
+int foreign_stream = 0;  // what the handle of a stream that other code made points to
 
 const std::map<std::string, std::function<void(World&)>> steps = {
     {"open", [](World&) { weir::default_device(); }},
@@ -52,6 +56,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
          std::printf("feature %s: %s %s\n", std::string(to_string(feature)).c_str(),
                      std::string(to_string(state.support)).c_str(), state.reason.c_str());
        }
+     }},
+    {"wrap", [](World& w) { w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow); }},
+    {"wrap-kept",
+     [](World& w) {
+       const std::shared_ptr<const void> owner(&foreign_stream, [](int*) { std::fprintf(stderr, "call let-go \n"); });
+       w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow, owner);
      }},
     {"stream", [](World& w) { w.stream = weir::default_device().create_stream(); }},
     {"event", [](World& w) { w.event = weir::default_device().create_event(); }},
@@ -113,9 +123,14 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
-    {"keep-async", [](World& w) { w.async = w.stream->allocate_bytes_async(256); }},
-    {"drop-async", [](World& w) { w.async.reset(); }},
+    {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
+    {"drop-async",
+     [](World& w) {
+       w.async.at(0).reset();
+       w.async.pop_front();
+     }},
     {"close", [](World& w) { w.stream->close(); }},
+    {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
     {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
 };

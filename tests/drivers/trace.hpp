@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/subprocess.hpp"
+
+/// What a stand-in for a driver library was called for, from its trace.
+namespace weir::test {
+
+/// How often a call is in the trace, with the given beginning of its arguments.
+inline int calls(const Outcome& outcome, const std::string& call) {
+  int count = 0;
+  for (std::size_t at = 0; (at = outcome.errors.find("call " + call + " ", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+/// Whether these calls are in the trace in this order, whatever lies between them.
+inline bool in_order(const Outcome& outcome, const std::vector<std::string>& names) {
+  std::size_t at = 0;
+  for (const std::string& name : names) {
+    at = outcome.errors.find("call " + name + " ", at);
+    if (at == std::string::npos) return false;
+    ++at;
+  }
+  return true;
+}
+
+}  // namespace weir::test
