@@ -8,6 +8,7 @@
 #include "core/captures.hpp"
 #include "core/disposal.hpp"
 #include "core/thread_state.hpp"
+#include "core/waiting_frees.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -39,7 +40,7 @@ class AllocationPool {
     {
       std::lock_guard lock(mutex_);
       if (Allocation* const object = free_) {
-        free_ = object->next_free_;
+        free_ = object->next_;
         return AllocationPtr::first(object);
       }
     }
@@ -77,7 +78,7 @@ class AllocationPool {
 
   void share(Allocation* object) noexcept {
     std::lock_guard lock(mutex_);
-    object->next_free_ = free_;
+    object->next_ = free_;
     free_ = object;
   }
 
@@ -110,7 +111,7 @@ void Allocation::dispose() noexcept {
       if (freeing == Stream::Freeing::after_captures) {
         DisposalQueue::instance().after_captures(this);  // may have ended this by now
       } else {
-        DisposalQueue::instance().after_foreign_capture(this);
+        WaitingFrees::add(this);
       }
       if (!was_put_off) stream->release_as_dependent();
       return;
@@ -155,7 +156,7 @@ Stream::Freeing Stream::free_after_foreign_capture(bool captures) const {
   throw Error(Errc::capture_unsupported, free_operation, describe(),
               captures ? "the stream was closed while it was in a capture that goes on, and the free would become a node of it"
                        : "the stream was closed while another stream's capture keeps the driver from freeing memory, and "
-                         "nothing keeps its handle alive until that is over");
+                         "nothing keeps its handle alive until that is over; give wrap_stream a keep_alive");
 }
 
 /// Frees the memory, or says what it has to wait for: a free would break a capture that is open, or become a node of it.
@@ -166,6 +167,8 @@ Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept 
       // Within its capture the free is a node. After it the memory is the graph's, and goes with it.
       const CaptureInfo info = do_capture_info(false);
       if (info.status != CaptureStatus::active || info.id != allocation.capture_id_) return Freeing::done;
+      // Another thread's stream has no name here. What was asked is this thread's, which may be in the same capture.
+      if (is_of_another_thread()) return Freeing::after_foreign_capture;
       if (do_deallocate_async(allocation.data_)) return Freeing::done;
       throw Error(Errc::capture_unsupported, free_operation, describe(),
                   "the driver refused to make the free a node of the capture that the memory was allocated in");
@@ -191,7 +194,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   const char* const operation = "Stream::allocate_async";
   enter(operation);
   require(operation, Feature::async_allocation);
-  DisposalQueue::instance().look_again(DisposalQueue::Look::at_next);
+  WaitingFrees::try_next();
   if (pool != nullptr && &pool->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
   }

@@ -94,42 +94,6 @@ void DisposalQueue::after_captures(RefCounted* object) noexcept {
   object->dispose();
 }
 
-void DisposalQueue::after_foreign_capture(RefCounted* object) noexcept {
-  std::lock_guard lock(mutex_);
-  object->next_deferred_ = nullptr;
-  *waiting_end_ = object;
-  waiting_end_ = &object->next_deferred_;
-  waiting_count_.store(waiting_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  ++arrivals_;
-}
-
-RefCounted* DisposalQueue::take_waiting(std::uint64_t& arrivals) noexcept {
-  std::lock_guard lock(mutex_);
-  RefCounted* const object = waiting_;
-  arrivals = arrivals_;
-  if (object == nullptr) return nullptr;
-  waiting_ = object->next_deferred_;
-  if (waiting_ == nullptr) waiting_end_ = &waiting_;
-  waiting_count_.store(waiting_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  return object;
-}
-
-bool DisposalQueue::have_come_since(std::uint64_t arrivals) noexcept {
-  std::lock_guard lock(mutex_);
-  return arrivals_ != arrivals;
-}
-
-void DisposalQueue::look_again(Look look) noexcept {
-  // One by one, so that what is not being tried is there for other threads that look.
-  for (std::size_t tries = waiting_count_.load(std::memory_order_relaxed); tries > 0; --tries) {
-    std::uint64_t arrivals = 0;
-    RefCounted* const object = take_waiting(arrivals);
-    if (object == nullptr) return;
-    dispose_of(object);
-    if (look == Look::at_next && have_come_since(arrivals)) return;  // it came back, behind the others
-  }
-}
-
 void DisposalQueue::captures_ended() noexcept {
   if (!any_from_captures_.load(std::memory_order_seq_cst)) return;
   RefCounted* list = nullptr;

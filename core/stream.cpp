@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/captures.hpp"
-#include "core/disposal.hpp"
 #include "core/thread_state.hpp"
+#include "core/waiting_frees.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -232,7 +232,7 @@ void Stream::begin_closing(bool handle_ends) noexcept {
   if (detail::open_captures.load(std::memory_order_acquire) != 0) {
     drop_capture(destroys_handle(), handle_ends);
   }
-  DisposalQueue::instance().look_again(DisposalQueue::Look::at_all);
+  WaitingFrees::settle(*this);
 }
 
 void Stream::finish_closing(bool destroy) {
@@ -273,7 +273,7 @@ void* Stream::release_handle() {
   if (!destroys_handle()) {
     throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
   }
-  DisposalQueue::instance().look_again(DisposalQueue::Look::at_all);
+  WaitingFrees::settle(*this);
   if (has_memory()) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 dependents() != 0

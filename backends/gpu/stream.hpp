@@ -136,7 +136,7 @@ class GpuStream final : public Stream {
   void check(Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
   }
-  bool learn_identity(const char* operation) const;
+  bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
   typename Api::EventHandle waited_for();
   void notice_foreign_capture();

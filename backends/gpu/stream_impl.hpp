@@ -21,7 +21,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
       role_(role),
       errors_(make<HostErrors>()) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
-  learn_identity("Stream::id");
+  learn_identity();
 }
 
 template <class Api>
@@ -54,7 +54,7 @@ void* GpuStream<Api>::do_native_context() const {
 /// Learns what is not known yet of what the driver does not tell of a stream that captures, but ends its capture: false where
 /// the stream does.
 template <class Api>
-bool GpuStream<Api>::learn_identity(const char* operation) const {
+bool GpuStream<Api>::learn_identity() const {
   if (id_.load(std::memory_order_relaxed) == 0 && !device_.supports(Feature::stream_id)) {
     // Far from any number that a driver could give.
     static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
@@ -65,8 +65,7 @@ bool GpuStream<Api>::learn_identity(const char* operation) const {
   if (!wants_id && !wants_flags) return true;
 
   const Submission submission(*this);
-  std::uint64_t id = 0;
-  unsigned flags = 0;
+  const char* operation = "Stream::capture_info";
   Capture capture;
   Result result = Api::success;
   {
@@ -74,16 +73,22 @@ bool GpuStream<Api>::learn_identity(const char* operation) const {
     // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
     const bool may_capture = kind() != StreamKind::owned && kind() != StreamKind::legacy_default;
     if (may_capture) result = ask(capture, false);
-    if (capture.status == CaptureStatus::none) {
-      if (result == Api::success && wants_id) result = api_.stream_id(native(), id);
-      if (result == Api::success && wants_flags) result = api_.stream_flags(native(), flags);
+    const bool tells = capture.status == CaptureStatus::none;
+    if (tells && wants_id && result == Api::success) {
+      std::uint64_t id = 0;
+      operation = "Stream::id";
+      result = api_.stream_id(native(), id);
+      if (result == Api::success) id_.store(id, std::memory_order_relaxed);
+    }
+    if (tells && wants_flags && result == Api::success) {
+      unsigned flags = 0;
+      operation = "Stream::is_non_blocking";
+      result = api_.stream_flags(native(), flags);
+      if (result == Api::success) non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
     }
   }
   check(result, operation);
-  if (capture.status != CaptureStatus::none) return false;
-  if (wants_id) id_.store(id, std::memory_order_relaxed);
-  if (wants_flags) non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
-  return true;
+  return capture.status == CaptureStatus::none;
 }
 
 template <class Api>
@@ -95,15 +100,13 @@ void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_id() const {
-  constexpr const char* operation = "Stream::id";
-  if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity(operation)) refuse_while_capturing(operation);
+  if (id_.load(std::memory_order_relaxed) == 0 && !learn_identity()) refuse_while_capturing("Stream::id");
   return id_.load(std::memory_order_relaxed);
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_non_blocking() const {
-  constexpr const char* operation = "Stream::is_non_blocking";
-  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity(operation)) refuse_while_capturing(operation);
+  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity()) refuse_while_capturing("Stream::is_non_blocking");
   return non_blocking_.load(std::memory_order_relaxed) != 0;
 }
 

@@ -66,7 +66,7 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
 }
 
 /// Whether the driver refused because of another stream's capture: a blocking one where this is ordered against the legacy
-/// default stream, or (HIP, T11) any that is in global mode.
+/// default stream, or, with older HIP, any that is in global mode.
 template <class Api>
 bool GpuStream<Api>::is_in_the_way(Result result) noexcept {
   if (result == Api::success) [[likely]] return false;

@@ -33,9 +33,9 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. (Where a driver does not
 /// let another thread end a capture, one that drops a capturing stream there may see that.) Dropped while foreign code
 /// captures on that stream, or on another so that the driver refuses the free, it is freed once that is over: in its turn as
-/// stream-ordered memory is allocated, or when a stream ends. (Where that stream itself is closed before, without anything
-/// that keeps its handle alive, the memory is leaked and logged.) Memory that was allocated in a capture belongs to the graph; dropping it in the same capture adds the free to
-/// the graph.
+/// stream-ordered memory is allocated, or when a stream ends. Where its own stream is closed before, and that is a borrowed
+/// one that nothing keeps alive, or one of Weir's in such a capture, the memory is leaked and logged. Memory that was
+/// allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
@@ -52,6 +52,7 @@ class WEIR_API Allocation final : public RefCounted {
   friend class Device;
   friend class Stream;
   friend class AllocationPool;
+  friend class WaitingFrees;
   Allocation() = default;
   ~Allocation() override = default;
   void dispose() noexcept override;
@@ -65,7 +66,7 @@ class WEIR_API Allocation final : public RefCounted {
   MemoryKind kind_ = MemoryKind::device;
   bool foreign_ = false;              // another process's, opened here
   bool put_off_ = false;              // without an owner, waiting for the end of captures
-  Allocation* next_free_ = nullptr;
+  Allocation* next_ = nullptr;  // of those that are spent, or of those that wait
 };
 
 using AllocationPtr = Ptr<Allocation>;

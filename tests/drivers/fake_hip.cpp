@@ -4,7 +4,9 @@
 // be told, and beside that
 //
 //   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
-//   foreign=1        streams capture, by other code; invalid_after=NUMBER: until they were asked that often
+//   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time; invalid_after=NUMBER:
+//                    and are invalid after that question
+//   delay=NUMBER     a call that is to fail takes that many milliseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   nodes=NUMBER     what is captured; first_node=KIND: of that kind and the next ones; joined=NUMBER: how many of them the
 //                    stream depends on when the capture ends
@@ -13,10 +15,12 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "backends/hip/symbols.hpp"
 #include "script.hpp"
@@ -33,7 +37,7 @@ thread_local int last = 0;
 std::atomic<int> questions{0};
 int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
-bool capturing = Script::instance().number("foreign", 0) != 0;
+bool capturing = false;
 Word capture_id = 7;
 int capture_questions = 0;
 int async_allocations = 0;
@@ -146,14 +150,15 @@ constexpr Function functions[] = {
     // What a stream that does not capture is not told stays as it was.
     {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
        const bool valid = ++capture_questions <= Script::instance().number("invalid_after", 1 << 30);
-       *out<int>(c.b) = capturing ? (valid ? 1 : 2) : 0;
-       if (!valid) return 0;
-       if (capturing && c.c != 0) *out<Word>(c.c) = capture_id;
-       if (capturing && c.d != 0) make(out<hipGraph_t>(c.d));
+       const bool captures = capturing || Script::instance().is_among("foreign", capture_questions);
+       *out<int>(c.b) = !captures ? 0 : valid ? 1 : 2;
+       if (!captures || !valid) return 0;
+       if (c.c != 0) *out<Word>(c.c) = capture_id;
+       if (c.d != 0) make(out<hipGraph_t>(c.d));
        static void* nodes[64];
        for (int i = 0; i < 64; ++i) nodes[i] = &dummy[i];
-       if (capturing && c.e != 0) *out<void**>(c.e) = nodes;
-       if (capturing && c.f != 0) *out<std::size_t>(c.f) = static_cast<std::size_t>(Script::instance().number("joined", 64));
+       if (c.e != 0) *out<void**>(c.e) = nodes;
+       if (c.f != 0) *out<std::size_t>(c.f) = static_cast<std::size_t>(Script::instance().number("joined", 64));
        return 0;
      }},
     // Nodes of the kinds from `first_node` on, in no order.
@@ -186,7 +191,9 @@ Word run(const char* name, const Call& call) {
     std::fprintf(stderr, "call %s %lld %lld %lld %lld %lld\n", name, show(call.a), show(call.b), show(call.c), show(call.d), show(call.e));
   }
   Word result = static_cast<Word>(Script::instance().failure_of(name));
-  if (result == 0) {
+  if (result != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(Script::instance().number("delay", 0)));
+  } else {
     const Function* const function = implementation_of(name);
     result = function != nullptr ? function->run(call) : 0;
   }

@@ -34,6 +34,12 @@ class Script {
     return found == numbers_.end() ? otherwise : found->second;
   }
 
+  /// Whether a count is in the range that the word gives.
+  bool is_among(const std::string& word, int count) const {
+    const auto found = ranges_.find(word);
+    return found != ranges_.end() && found->second.contains(count);
+  }
+
   /// Counts a call; what it is to return instead of being carried out, or 0.
   int failure_of(const std::string& function) {
     const std::lock_guard lock(mutex_);
@@ -41,12 +47,19 @@ class Script {
     if (found == failures_.end()) return 0;
     Failure& failure = found->second;
     ++failure.calls;
-    return failure.first == 0 || (failure.first <= failure.calls && failure.calls <= failure.last) ? failure.code : 0;
+    return failure.at.contains(failure.calls) ? failure.code : 0;
   }
 
  private:
+  /// "N", "N-M", or "0" for all.
+  struct Range {
+    explicit Range(const std::string& text) : first(std::stoi(text)), last(std::stoi(text.substr(text.find('-') + 1))) {}
+    bool contains(int number) const { return first == 0 || (first <= number && number <= last); }
+    int first, last;
+  };
   struct Failure {
-    int first, last, code, calls = 0;
+    Range at;
+    int code, calls = 0;
   };
 
   explicit Script(const char* text) {
@@ -57,17 +70,18 @@ class Script {
         missing_[value] = true;
       } else if (key == "fail") {
         const std::size_t first = value.find(':'), second = value.find(':', first + 1);
-        const std::string at = value.substr(first + 1, second - first - 1);
-        const int from = std::stoi(at), to = std::stoi(at.substr(at.find('-') + 1));
-        failures_[value.substr(0, first)] = {from, to, std::stoi(value.substr(second + 1))};
+        failures_.insert_or_assign(value.substr(0, first), Failure{Range(value.substr(first + 1, second - first - 1)),
+                                                                   std::stoi(value.substr(second + 1))});
       } else {
         numbers_[key] = std::stoi(value);
+        ranges_.insert_or_assign(key, Range(value));
       }
     }
   }
 
   std::map<std::string, bool> missing_;
   std::map<std::string, int> numbers_;
+  std::map<std::string, Range> ranges_;
   std::mutex mutex_;
   std::map<std::string, Failure> failures_;
 };

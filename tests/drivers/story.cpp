@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "weir/weir.hpp"
 
@@ -22,10 +24,17 @@ struct World {
   weir::EventPtr event;
   weir::Buffer<unsigned> memory;
   std::deque<weir::AllocationPtr> async;
+  std::jthread other;
   int ran = 0;
 };
 
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
+
+/// A stream over it, with an owner that tells when it is let go of.
+weir::StreamPtr wrap(weir::Ownership ownership) {
+  const std::shared_ptr<const void> owner(&foreign_stream, [](int*) { std::fprintf(stderr, "call let-go \n"); });
+  return weir::default_device().wrap_stream(&foreign_stream, ownership, owner);
+}
 
 const std::map<std::string, std::function<void(World&)>> steps = {
     {"open", [](World&) { weir::default_device(); }},
@@ -58,11 +67,9 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        }
      }},
     {"wrap", [](World& w) { w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow); }},
-    {"wrap-kept",
-     [](World& w) {
-       const std::shared_ptr<const void> owner(&foreign_stream, [](int*) { std::fprintf(stderr, "call let-go \n"); });
-       w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow, owner);
-     }},
+    {"wrap-kept", [](World& w) { w.stream = wrap(weir::Ownership::borrow); }},
+    {"adopt-kept", [](World& w) { w.stream = wrap(weir::Ownership::adopt); }},
+    {"mark", [](World&) { std::fprintf(stderr, "call mark \n"); }},
     {"stream", [](World& w) { w.stream = weir::default_device().create_stream(); }},
     {"event", [](World& w) { w.event = weir::default_device().create_event(); }},
     {"drop-event", [](World& w) { w.event.reset(); }},
@@ -123,6 +130,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
+    {"async-beside",
+     [](World& w) {
+       w.other = std::jthread([] { weir::default_device().create_stream()->allocate_bytes_async(256); });
+       std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that it is under way
+     }},
+    {"join", [](World& w) { w.other.join(); }},
     {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
     {"drop-async",
      [](World& w) {

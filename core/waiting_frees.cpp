@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/waiting_frees.hpp"
+
+namespace weir {
+
+WaitingFrees& WaitingFrees::instance() noexcept {
+  static auto* const frees = new WaitingFrees;
+  return *frees;
+}
+
+void WaitingFrees::do_add(Allocation* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Try* t = tries_; t != nullptr; t = t->next) {
+    if (t->memory == memory) t->came_back = true;
+  }
+  memory->next_ = nullptr;
+  *end_ = memory;
+  end_ = &memory->next_;
+  ++waiting_;
+  recount();
+}
+
+void WaitingFrees::do_try_next() noexcept {
+  while (try_first() == Outcome::gone) {
+  }
+}
+
+void WaitingFrees::do_settle(const Stream& stream) noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::size_t tries = waiting_;
+    lock.unlock();
+    while (tries-- > 0 && try_first() != Outcome::there_was_none) {
+    }
+    lock.lock();
+    if (!is_trying(stream)) return;
+    // Whatever that was, it may have come back. It is no try of this thread's: those run nothing that could close the stream.
+    tried_.wait(lock, [&] { return !is_trying(stream); });
+  }
+}
+
+WaitingFrees::Outcome WaitingFrees::try_first() noexcept {
+  Try current;
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_ == nullptr) return Outcome::there_was_none;
+    Allocation* const memory = first_;
+    current = {.memory = memory, .stream = memory->stream(), .next = tries_};
+    first_ = memory->next_;
+    if (first_ == nullptr) end_ = &first_;
+    --waiting_;
+    tries_ = &current;
+    ++trying_;
+  }
+  // As if its last owner went now: by now it may have to wait for something else.
+  current.memory->retain();
+  current.memory->release();
+
+  const std::lock_guard lock(mutex_);
+  Try** link = &tries_;
+  while (*link != &current) link = &(*link)->next;
+  *link = current.next;
+  --trying_;
+  recount();
+  tried_.notify_all();
+  return current.came_back ? Outcome::waits : Outcome::gone;
+}
+
+bool WaitingFrees::is_trying(const Stream& stream) const noexcept {
+  for (const Try* t = tries_; t != nullptr; t = t->next) {
+    if (t->stream == &stream) return true;
+  }
+  return false;
+}
+
+}  // namespace weir
