@@ -98,24 +98,9 @@ Disposal Allocation::disposal() const noexcept {
 
 void Allocation::dispose() noexcept {
   Stream* const stream = stream_;
-  const bool was_put_off = put_off_;
   if (stream != nullptr) {
-    const Stream::Freeing freeing = stream->deallocate_async(*this);
-    if (freeing != Stream::Freeing::done) {
-      // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end
-      // ends.
-      if (!was_put_off) {
-        put_off_ = true;
-        stream->lives_.fetch_add(1, std::memory_order_relaxed);
-      }
-      if (freeing == Stream::Freeing::after_captures) {
-        DisposalQueue::instance().after_captures(this);  // may have ended this by now
-      } else {
-        WaitingFrees::add(this);
-      }
-      if (!was_put_off) stream->release_as_dependent();
-      return;
-    }
+    const Freeing freeing = stream->deallocate_async(*this);
+    if (freeing != Freeing::done && put_off(freeing)) return;
   } else if (data_ != nullptr) {
     try {
       if (foreign_) {
@@ -127,6 +112,7 @@ void Allocation::dispose() noexcept {
       support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
     }
   }
+  const bool was_put_off = put_off_;
   data_ = nullptr;
   size_ = 0;
   stream_ = nullptr;
@@ -143,24 +129,43 @@ void Allocation::dispose() noexcept {
   }
 }
 
-namespace {
-constexpr const char* free_operation = "Stream::allocate_async (free)";
+/// Hands this over to those who try again: false where it is leaked instead, since its stream is closed.
+bool Allocation::put_off(Freeing freeing) noexcept {
+  Stream* const stream = stream_;
+  const bool is_first = !put_off_;
+  // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end ends.
+  if (is_first) {
+    put_off_ = true;
+    stream->lives_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (freeing == Freeing::after_captures) {
+    DisposalQueue::instance().after_captures(this);  // may have ended this by now
+  } else if (!WaitingFrees::add(this, freeing)) {
+    if (is_first) {
+      put_off_ = false;
+      stream->lives_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    const char* const why =
+        freeing == Freeing::after_own_capture
+            ? "the stream was closed while it was in a capture that goes on, and the free would become a node of it"
+            : "the stream was closed while another stream's capture keeps the driver from freeing memory, and nothing keeps its "
+              "handle alive until that is over; give wrap_stream a keep_alive";
+    support::log(support::LogLevel::error, "stream-ordered memory is leaked: " + stream->describe() + ": " + why);
+    return false;
+  }
+  if (is_first) stream->release_as_dependent();
+  return true;
 }
 
-/// A free that a capture of foreign code's is in the way of waits for it, unless the stream is closed and its handle may be
-/// gone by then.
-Stream::Freeing Stream::free_after_foreign_capture(bool captures) const {
-  const bool handle_stays = kind_ != StreamKind::borrowed || keep_alive_ != nullptr;
+/// Whether a free may wait for a capture of foreign code's: the handle is sure to be there then.
+bool Stream::may_wait(Freeing freeing) const noexcept {
+  if (!is_closed()) return true;
   // A capture of the stream's own may end only with the handle, which would wait for this memory.
-  if (!is_closed() || (handle_stays && !(captures && destroys_handle()))) return Freeing::after_foreign_capture;
-  throw Error(Errc::capture_unsupported, free_operation, describe(),
-              captures ? "the stream was closed while it was in a capture that goes on, and the free would become a node of it"
-                       : "the stream was closed while another stream's capture keeps the driver from freeing memory, and "
-                         "nothing keeps its handle alive until that is over; give wrap_stream a keep_alive");
+  return keeps_handle() && !(freeing == Freeing::after_own_capture && destroys_handle());
 }
 
 /// Frees the memory, or says what it has to wait for: a free would break a capture that is open, or become a node of it.
-Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept {
+Allocation::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept {
   const detail::CaptureHold hold;
   try {
     if (allocation.capture_id_ != 0) {
@@ -168,20 +173,18 @@ Stream::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept 
       const CaptureInfo info = do_capture_info(false);
       if (info.status != CaptureStatus::active || info.id != allocation.capture_id_) return Freeing::done;
       // Another thread's stream has no name here. What was asked is this thread's, which may be in the same capture.
-      if (is_of_another_thread()) return Freeing::after_foreign_capture;
+      if (is_of_another_thread()) return Freeing::after_other_capture;
       if (do_deallocate_async(allocation.data_)) return Freeing::done;
-      throw Error(Errc::capture_unsupported, free_operation, describe(),
+      throw Error(Errc::capture_unsupported, "Stream::allocate_async (free)", describe(),
                   "the driver refused to make the free a node of the capture that the memory was allocated in");
-    } else {
-      if (!hold.none_open()) return Freeing::after_captures;
-      // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
-      const bool may_capture =
-          (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
-      if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
-        return free_after_foreign_capture(true);
-      }
-      if (!do_deallocate_async(allocation.data_)) return free_after_foreign_capture(false);
     }
+    if (!hold.none_open()) return Freeing::after_captures;
+    // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
+    const bool may_capture = (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
+    if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
+      return Freeing::after_own_capture;
+    }
+    if (!do_deallocate_async(allocation.data_)) return Freeing::after_other_capture;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
   }

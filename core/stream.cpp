@@ -68,6 +68,9 @@ bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thre
 
 bool Stream::destroys_handle() const noexcept { return kind_ == StreamKind::owned || kind_ == StreamKind::adopted; }
 
+/// Whether the handle is there for as long as memory that is yet to be freed needs it, whatever the program does.
+bool Stream::keeps_handle() const noexcept { return kind_ != StreamKind::borrowed || keep_alive_ != nullptr; }
+
 // --- Checks -----------------------------------------------------------------------------------------------------------
 
 void Stream::enter(const char* operation) const {

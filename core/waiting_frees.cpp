@@ -8,8 +8,10 @@ WaitingFrees& WaitingFrees::instance() noexcept {
   return *frees;
 }
 
-void WaitingFrees::do_add(Allocation* memory) noexcept {
+bool WaitingFrees::do_add(Allocation* memory, Allocation::Freeing freeing) noexcept {
+  // Under the lock, so that whoever closes the stream either finds the memory here, or is found to have closed it.
   const std::lock_guard lock(mutex_);
+  if (!memory->stream()->may_wait(freeing)) return false;
   for (Try* t = tries_; t != nullptr; t = t->next) {
     if (t->memory == memory) t->came_back = true;
   }
@@ -18,6 +20,7 @@ void WaitingFrees::do_add(Allocation* memory) noexcept {
   end_ = &memory->next_;
   ++waiting_;
   recount();
+  return true;
 }
 
 void WaitingFrees::do_try_next() noexcept {
@@ -27,16 +30,15 @@ void WaitingFrees::do_try_next() noexcept {
 
 void WaitingFrees::do_settle(const Stream& stream) noexcept {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  do {
+    // What is being tried may come back. These are no tries of this thread's: they run nothing that could close the stream.
+    tried_.wait(lock, [&] { return !is_trying(stream); });
     std::size_t tries = waiting_;
     lock.unlock();
     while (tries-- > 0 && try_first() != Outcome::there_was_none) {
     }
     lock.lock();
-    if (!is_trying(stream)) return;
-    // Whatever that was, it may have come back. It is no try of this thread's: those run nothing that could close the stream.
-    tried_.wait(lock, [&] { return !is_trying(stream); });
-  }
+  } while (is_trying(stream));
 }
 
 WaitingFrees::Outcome WaitingFrees::try_first() noexcept {

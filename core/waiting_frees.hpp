@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "weir/memory.hpp"
+#include "weir/stream.hpp"
 
 namespace weir {
 
@@ -14,16 +15,18 @@ namespace weir {
 /// and then, longest waiting first; what still has to wait comes back. A try may run code of the user's: no lock is held.
 class WaitingFrees {
  public:
-  static void add(Allocation* memory) noexcept { instance().do_add(memory); }
+  /// False where it must not wait, since its stream is closed: see `Stream::may_wait`. The memory may have been freed
+  /// by the time this returns.
+  static bool add(Allocation* memory, Allocation::Freeing freeing) noexcept { return instance().do_add(memory, freeing); }
 
   /// Tries in turn, up to the first that goes on waiting, which is then the last in turn.
   static void try_next() noexcept {
     if (count_.load(std::memory_order_acquire) != 0) [[unlikely]] instance().do_try_next();
   }
-  /// Tries each once. When this returns, no thread is trying what is to be freed on that stream, and each of it that was here
-  /// has been tried since the call.
+  /// For a stream that is closed now, or may be soon: tries each once. Then no thread is trying what is to be freed on that
+  /// stream, each of it that was here has been tried since the call, and what is added from now on finds the stream closed.
   static void settle(const Stream& stream) noexcept {
-    if (count_.load(std::memory_order_acquire) != 0) [[unlikely]] instance().do_settle(stream);
+    if (count_.load(std::memory_order_acquire) != 0 || !stream.keeps_handle()) [[unlikely]] instance().do_settle(stream);
   }
 
  private:
@@ -38,7 +41,7 @@ class WaitingFrees {
 
   WaitingFrees() = default;
   static WaitingFrees& instance() noexcept;
-  void do_add(Allocation* memory) noexcept;
+  bool do_add(Allocation* memory, Allocation::Freeing freeing) noexcept;
   void do_try_next() noexcept;
   void do_settle(const Stream& stream) noexcept;
   Outcome try_first() noexcept;

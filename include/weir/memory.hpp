@@ -34,8 +34,8 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// let another thread end a capture, one that drops a capturing stream there may see that.) Dropped while foreign code
 /// captures on that stream, or on another so that the driver refuses the free, it is freed once that is over: in its turn as
 /// stream-ordered memory is allocated, or when a stream ends. Where its own stream is closed before, and that is a borrowed
-/// one that nothing keeps alive, or one of Weir's in such a capture, the memory is leaked and logged. Memory that was
-/// allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
+/// one that nothing keeps alive, or one in such a capture whose handle Weir destroys, the memory is leaked and logged. Memory
+/// that was allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
@@ -53,10 +53,15 @@ class WEIR_API Allocation final : public RefCounted {
   friend class Stream;
   friend class AllocationPool;
   friend class WaitingFrees;
+  /// What a stream-ordered free has come to: it is over, or waits for Weir's captures, or for one of foreign code's on its own
+  /// stream or on another.
+  enum class Freeing : std::uint8_t { done, after_captures, after_own_capture, after_other_capture };
+
   Allocation() = default;
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
+  bool put_off(Freeing freeing) noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
@@ -66,7 +71,7 @@ class WEIR_API Allocation final : public RefCounted {
   MemoryKind kind_ = MemoryKind::device;
   bool foreign_ = false;              // another process's, opened here
   bool put_off_ = false;              // without an owner, waiting for the end of captures
-  Allocation* next_ = nullptr;  // of those that are spent, or of those that wait
+  Allocation* next_ = nullptr;        // of those that are spent, or of those that wait
 };
 
 using AllocationPtr = Ptr<Allocation>;

@@ -397,6 +397,7 @@ class WEIR_API Stream : public RefCounted {
   friend class Allocation;
   friend class Device;
   friend class GraphExec;
+  friend class WaitingFrees;
 
   // Ends the capture when the captured function throws; the function's exception is the one that matters.
   struct CaptureGuard {
@@ -411,7 +412,7 @@ class WEIR_API Stream : public RefCounted {
     }
   };
 
-  enum class Freeing : std::uint8_t { done, after_captures, after_foreign_capture };
+  using Freeing = Allocation::Freeing;
 
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4, flag_foreign = 8, flag_joined = 16;
 
@@ -431,6 +432,7 @@ class WEIR_API Stream : public RefCounted {
 
   std::strong_ordering compare(const Stream& other) const noexcept;
   bool destroys_handle() const noexcept;
+  bool keeps_handle() const noexcept;
   void enter(const char* operation) const;
   void enter_slowly(const char* operation) const;
   void enter_to_look(const char* operation) const;
@@ -463,7 +465,7 @@ class WEIR_API Stream : public RefCounted {
   bool has_memory() const noexcept;
   void finish_closing(bool destroy);
   Freeing deallocate_async(const Allocation& allocation) noexcept;
-  [[gnu::cold, gnu::noinline]] Freeing free_after_foreign_capture(bool captures) const;
+  bool may_wait(Freeing freeing) const noexcept;
 
   Device* device_;
   void* handle_;

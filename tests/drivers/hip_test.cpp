@@ -11,6 +11,7 @@ using weir::test::calls;
 using weir::test::Environment;
 using weir::test::in_order;
 using weir::test::Outcome;
+using weir::test::since;
 
 namespace {
 
@@ -349,10 +350,9 @@ TEST_CASE("hip calls: memory that waits for a capture of other code's does not u
     return tell("6.2", "trace=1 " + script, {wrap, "keep-async", "drop-async", "drop-stream", "mark", "stream", "async"});
   };
   const std::vector<std::string> freed_later = {"mark", "hipFreeAsync", "let-go", "hipMallocAsync", "hipFreeAsync"};
+  // The last step frees memory of its own.
   const auto uses_handle_later = [](const Outcome& o) {
-    const std::size_t mark = o.errors.find("call mark ");
-    return o.errors.find("hipStreamGetCaptureInfo", mark) != std::string::npos ||
-           o.errors.find("hipFreeAsync", mark) < o.errors.find("hipMallocAsync", mark);
+    return calls(since(o, "mark"), "hipStreamGetCaptureInfo_v2") != 0 || calls(since(o, "mark"), "hipFreeAsync") != 1;
   };
   SUBCASE("another stream's, so that the driver refuses") {
     const std::string script = "fail=hipFreeAsync:1-2:900";
@@ -391,11 +391,22 @@ TEST_CASE("hip calls: memory that waits for a capture of other code's does not u
 }
 
 TEST_CASE("hip calls: the end of a stream waits for another thread that is trying to free its memory") {
-  const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:1-2:900 delay=400",
-                         {"wrap", "keep-async", "drop-async", "async-beside", "drop-stream", "mark", "join"});
+  // The other thread is in the second free when the event is made.
+  const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:0:900 delay=300 hold=hipEventCreateWithFlags:1:hipFreeAsync:2",
+                         {"wrap", "keep-async", "drop-async", "async-beside", "event", "drop-stream", "mark", "join"});
   INFO(o.errors);
-  CHECK(calls(o, "hipFreeAsync") == 3);
+  CHECK(in_order(o, {"hipFreeAsync", "hipFreeAsync", "mark"}));
   CHECK(o.errors.find("stream-ordered memory is leaked: ") < o.errors.find("call mark "));
+}
+
+TEST_CASE("hip calls: memory whose free is refused while its stream is being closed does not wait for that stream") {
+  const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:0:900 delay=300 hold=hipEventCreateWithFlags:1:hipFreeAsync:1",
+                         {"wrap", "keep-async", "drop-async-beside", "event", "close", "join", "drop-stream", "mark", "stream",
+                          "close"});
+  INFO(o.errors);
+  CHECK(calls(since(o, "mark"), "hipStreamCreateWithPriority") == 1);
+  CHECK(calls(since(o, "mark"), "hipFreeAsync") == 0);
+  CHECK(o.complains("nothing keeps its handle alive"));
 }
 
 TEST_CASE("hip calls: a free that is refused within the capture that allocated is told of, and not tried elsewhere") {

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <cstdint>
+#include <condition_variable>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 /// What a stand-in for a driver library is told to do, by the environment variable WEIR_TEST_DRIVER: words separated by spaces,
 ///
@@ -16,6 +16,7 @@
 ///   version=NUMBER          what it says its version is
 ///   devices=NUMBER          how many devices it shows
 ///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each
+///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
@@ -40,14 +41,17 @@ class Script {
     return found != ranges_.end() && found->second.contains(count);
   }
 
-  /// Counts a call; what it is to return instead of being carried out, or 0.
+  /// Counts a call, and holds it where it is told to; what it is to return instead of being carried out, or 0.
   int failure_of(const std::string& function) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    const int call = ++calls_[function];
+    called_.notify_all();
+    for (const Hold& hold : holds_) {
+      if (hold.function != function || hold.call != call) continue;
+      called_.wait(lock, [&] { return calls_[hold.other] >= hold.other_calls; });
+    }
     const auto found = failures_.find(function);
-    if (found == failures_.end()) return 0;
-    Failure& failure = found->second;
-    ++failure.calls;
-    return failure.at.contains(failure.calls) ? failure.code : 0;
+    return found != failures_.end() && found->second.at.contains(call) ? found->second.code : 0;
   }
 
  private:
@@ -59,7 +63,13 @@ class Script {
   };
   struct Failure {
     Range at;
-    int code, calls = 0;
+    int code;
+  };
+  struct Hold {
+    std::string function;
+    int call;
+    std::string other;
+    int other_calls;
   };
 
   explicit Script(const char* text) {
@@ -72,6 +82,16 @@ class Script {
         const std::size_t first = value.find(':'), second = value.find(':', first + 1);
         failures_.insert_or_assign(value.substr(0, first), Failure{Range(value.substr(first + 1, second - first - 1)),
                                                                    std::stoi(value.substr(second + 1))});
+      } else if (key == "hold") {
+        std::istringstream parts(value);
+        Hold& hold = holds_.emplace_back();
+        std::string number;
+        std::getline(parts, hold.function, ':');
+        std::getline(parts, number, ':');
+        hold.call = std::stoi(number);
+        std::getline(parts, hold.other, ':');
+        std::getline(parts, number);
+        hold.other_calls = std::stoi(number);
       } else {
         numbers_[key] = std::stoi(value);
         ranges_.insert_or_assign(key, Range(value));
@@ -83,7 +103,10 @@ class Script {
   std::map<std::string, int> numbers_;
   std::map<std::string, Range> ranges_;
   std::mutex mutex_;
+  std::condition_variable called_;
+  std::map<std::string, int> calls_;
   std::map<std::string, Failure> failures_;
+  std::vector<Hold> holds_;
 };
 
 }  // namespace weir::test

@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 
-#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -14,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "weir/weir.hpp"
 
@@ -131,10 +131,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
     {"async-beside",
-     [](World& w) {
-       w.other = std::jthread([] { weir::default_device().create_stream()->allocate_bytes_async(256); });
-       std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that it is under way
-     }},
+     [](World& w) { w.other = std::jthread([] { weir::default_device().create_stream()->allocate_bytes_async(256); }); }},
+    {"drop-async-beside", [](World& w) { w.other = std::jthread([memory = std::exchange(w.async.at(0), {})] {}); }},
     {"join", [](World& w) { w.other.join(); }},
     {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
     {"drop-async",

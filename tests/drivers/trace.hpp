@@ -27,4 +27,10 @@ inline bool in_order(const Outcome& outcome, const std::vector<std::string>& nam
   return true;
 }
 
+/// The same without what was called before the first call of that name; without anything if there is none.
+inline Outcome since(Outcome outcome, const std::string& name) {
+  outcome.errors.erase(0, outcome.errors.find("call " + name + " "));
+  return outcome;
+}
+
 }  // namespace weir::test
