@@ -29,16 +29,16 @@ void WaitingFrees::do_try_next() noexcept {
 }
 
 void WaitingFrees::do_settle(const Stream& stream) noexcept {
+  // No tries of this thread's: they run nothing that could close the stream.
+  const auto no_thread_tries = [&] { return !is_trying(stream); };
   std::unique_lock lock(mutex_);
-  do {
-    // What is being tried may come back. These are no tries of this thread's: they run nothing that could close the stream.
-    tried_.wait(lock, [&] { return !is_trying(stream); });
-    std::size_t tries = waiting_;
-    lock.unlock();
-    while (tries-- > 0 && try_first() != Outcome::there_was_none) {
-    }
-    lock.lock();
-  } while (is_trying(stream));
+  tried_.wait(lock, no_thread_tries);  // what is being tried may come back
+  std::size_t tries = waiting_;
+  lock.unlock();
+  while (tries-- > 0 && try_first() != Outcome::there_was_none) {
+  }
+  lock.lock();
+  tried_.wait(lock, no_thread_tries);
 }
 
 WaitingFrees::Outcome WaitingFrees::try_first() noexcept {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -48,7 +50,9 @@ class Script {
     called_.notify_all();
     for (const Hold& hold : holds_) {
       if (hold.function != function || hold.call != call) continue;
-      called_.wait(lock, [&] { return calls_[hold.other] >= hold.other_calls; });
+      if (called_.wait_for(lock, std::chrono::seconds(30), [&] { return calls_[hold.other] >= hold.other_calls; })) continue;
+      std::fprintf(stderr, "%s was held for %s in vain\n", function.c_str(), hold.other.c_str());
+      std::abort();
     }
     const auto found = failures_.find(function);
     return found != failures_.end() && found->second.at.contains(call) ? found->second.code : 0;
