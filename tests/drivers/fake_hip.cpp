@@ -6,7 +6,9 @@
 //   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
 //   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time; invalid_after=NUMBER:
 //                    and are invalid after that question
-//   delay=NUMBER     a call that is to fail takes that many milliseconds
+//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those for
+//                    streams that were destroyed before they returned
+//   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   nodes=NUMBER     what is captured; first_node=KIND: of that kind and the next ones; joined=NUMBER: how many of them the
 //                    stream depends on when the capture ends
@@ -20,6 +22,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "backends/hip/symbols.hpp"
@@ -39,8 +43,45 @@ int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
 bool capturing = false;
 Word capture_id = 7;
-int capture_questions = 0;
-int async_allocations = 0;
+std::atomic<int> capture_questions{0};
+
+/// Streams made here have numbers for handles, which nobody has twice.
+class Streams {
+ public:
+  int make(hipStream_t* stream) {
+    const std::lock_guard lock(mutex_);
+    living_.insert(first + ++made_);
+    *stream = reinterpret_cast<hipStream_t>(first + made_);
+    return hipSuccess;
+  }
+  void destroy(Word stream) {
+    const std::lock_guard lock(mutex_);
+    living_.erase(stream);
+  }
+  bool was_destroyed(Word stream) {
+    const std::lock_guard lock(mutex_);
+    return first < stream && stream <= first + made_ && !living_.contains(stream);
+  }
+
+ private:
+  static constexpr Word first = Word{1} << 60U;
+  std::mutex mutex_;
+  Word made_ = 0;
+  std::set<Word> living_;
+};
+Streams& streams() {
+  static auto* const all = new Streams;
+  return *all;
+}
+
+struct Tally {
+  std::atomic<int> allocated{0}, freed{0}, dead{0};
+  void use(Word stream) { dead += streams().was_destroyed(stream) ? 1 : 0; }
+  ~Tally() {
+    if (Script::instance().number("tally", 0) == 0) return;
+    std::fprintf(stderr, "tally: %d %d of stream-ordered memory, %d calls\n", allocated.load(), freed.load(), dead.load());
+  }
+} tally;
 
 template <class Handle>
 int make(Handle* handle) {
@@ -106,7 +147,8 @@ constexpr Function functions[] = {
     {"hipGetDevicePropertiesR0000", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
     {"hipGetDevicePropertiesR0600", [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
     {"hipDeviceCanAccessPeer", [](const Call& c) -> Word { *out<int>(c.a) = 0; return 0; }},
-    {"hipStreamCreateWithPriority", [](const Call& c) -> Word { return make(out<hipStream_t>(c.a)); }},
+    {"hipStreamCreateWithPriority", [](const Call& c) -> Word { return streams().make(out<hipStream_t>(c.a)); }},
+    {"hipStreamDestroy", [](const Call& c) -> Word { streams().destroy(c.a); return 0; }},
     {"hipStreamQuery", [](const Call&) -> Word { return busy(); }},
     {"hipEventCreateWithFlags", [](const Call& c) -> Word { return make(out<hipEvent_t>(c.a)); }},
     {"hipEventQuery", [](const Call&) -> Word { return busy(); }},
@@ -119,11 +161,13 @@ constexpr Function functions[] = {
     {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
     {"hipMallocAsync", [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(c.b);
-       **out<int*>(c.a) = ++async_allocations;
+       **out<int*>(c.a) = ++tally.allocated;
        return c.c != 0 ? 0 : static_cast<int>(hipErrorInvalidHandle);
      }},
     {"hipFreeAsync", [](const Call& c) -> Word {
        if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
+       ++tally.freed;
+       tally.use(c.b);
        std::free(memory(c.a));
        return 0;
      }},
@@ -149,8 +193,10 @@ constexpr Function functions[] = {
     {"hipStreamEndCapture", [](const Call& c) -> Word { capturing = false; return make(out<hipGraph_t>(c.b)); }},
     // What a stream that does not capture is not told stays as it was.
     {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
-       const bool valid = ++capture_questions <= Script::instance().number("invalid_after", 1 << 30);
-       const bool captures = capturing || Script::instance().is_among("foreign", capture_questions);
+       tally.use(c.a);
+       const int question = ++capture_questions;
+       const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
+       const bool captures = capturing || Script::instance().is_among("foreign", question);
        *out<int>(c.b) = !captures ? 0 : valid ? 1 : 2;
        if (!captures || !valid) return 0;
        if (c.c != 0) *out<Word>(c.c) = capture_id;
@@ -192,7 +238,8 @@ Word run(const char* name, const Call& call) {
   }
   Word result = static_cast<Word>(Script::instance().failure_of(name));
   if (result != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(Script::instance().number("delay", 0)));
+    std::this_thread::sleep_for(std::chrono::microseconds(Script::instance().number("delay", 0)));
+    if (std::strcmp(name, "hipFreeAsync") == 0) tally.use(call.b);
   } else {
     const Function* const function = implementation_of(name);
     result = function != nullptr ? function->run(call) : 0;

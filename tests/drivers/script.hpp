@@ -17,7 +17,8 @@
 ///   missing=FUNCTION        the library does not have it
 ///   version=NUMBER          what it says its version is
 ///   devices=NUMBER          how many devices it shows
-///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each
+///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N: all but
+///                           one in N
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
@@ -59,11 +60,20 @@ class Script {
   }
 
  private:
-  /// "N", "N-M", or "0" for all.
+  /// "N", "N-M", "0" for all, or "*N".
   struct Range {
-    explicit Range(const std::string& text) : first(std::stoi(text)), last(std::stoi(text.substr(text.find('-') + 1))) {}
-    bool contains(int number) const { return first == 0 || (first <= number && number <= last); }
-    int first, last;
+    explicit Range(const std::string& text) {
+      if (text.starts_with('*')) {
+        all_but = std::stoi(text.substr(1));
+      } else {
+        first = std::stoi(text);
+        last = std::stoi(text.substr(text.find('-') + 1));
+      }
+    }
+    bool contains(int number) const {
+      return all_but != 0 ? number % all_but != 0 : first == 0 || (first <= number && number <= last);
+    }
+    int first = 0, last = 0, all_but = 0;
   };
   struct Failure {
     Range at;

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "weir/weir.hpp"
 
@@ -135,6 +136,24 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"drop-async-beside", [](World& w) { w.other = std::jthread([memory = std::exchange(w.async.at(0), {})] {}); }},
     {"join", [](World& w) { w.other.join(); }},
     {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
+    {"many-threads",
+     [](World&) {
+       const auto work = [] {
+         for (int i = 0; i < 300; ++i) {
+           weir::StreamPtr owner = weir::default_device().create_stream();
+           weir::StreamPtr borrowed = weir::default_device().wrap_stream(owner->native_handle(), weir::Ownership::borrow);
+           weir::AllocationPtr first = owner->allocate_bytes_async(64), second = borrowed->allocate_bytes_async(64),
+                               third = owner->allocate_bytes_async(64);
+           first.reset();
+           second.reset();
+           if (i % 2 == 0) borrowed->close();
+           borrowed.reset();
+           third.reset();
+         }
+       };
+       std::vector<std::jthread> threads;
+       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+     }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();
