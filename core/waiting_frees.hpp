@@ -24,7 +24,8 @@ class WaitingFrees {
     if (count_.load(std::memory_order_acquire) != 0) [[unlikely]] instance().do_try_next();
   }
   /// For a stream that is closed now, or may be soon: tries each once. Then no thread is trying what is to be freed on that
-  /// stream, each of it that was here has been tried since the call, and what is added from now on finds the stream closed.
+  /// stream, each of it that was here has been tried since the call, and what is added from now on finds the stream closed if
+  /// it was.
   static void settle(const Stream& stream) noexcept {
     // Whoever may add memory of the stream is counted there until it has.
     if (count_.load(std::memory_order_acquire) != 0 || stream.has_memory()) [[unlikely]] instance().do_settle(stream);

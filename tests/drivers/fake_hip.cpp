@@ -6,8 +6,8 @@
 //   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
 //   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time; invalid_after=NUMBER:
 //                    and are invalid after that question
-//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those for
-//                    streams that were destroyed before they returned
+//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those frees and
+//                    questions after captures that were for streams that had been destroyed
 //   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   nodes=NUMBER     what is captured; first_node=KIND: of that kind and the next ones; joined=NUMBER: how many of them the

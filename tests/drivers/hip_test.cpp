@@ -422,7 +422,7 @@ TEST_CASE("hip calls: many threads, whose frees are refused now and then, free o
   for (std::size_t i = 0; (i = o.errors.find("memory is leaked: ", i)) != std::string::npos; ++i) ++leaked;
   CHECK(allocated == 4 * 300 * 3);
   CHECK(freed + leaked == allocated);
-  CHECK(leaked < allocated / 3);  // what was allocated through borrowed streams, at most
+  CHECK(leaked <= allocated / 3);  // what was allocated through borrowed streams, at most
   CHECK(dead == 0);
 }
 

@@ -19,7 +19,7 @@
 ///   devices=NUMBER          how many devices it shows
 ///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N: all but
 ///                           one in N
-///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times
+///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
