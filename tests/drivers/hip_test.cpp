@@ -415,11 +415,11 @@ TEST_CASE("hip calls: many threads, whose frees are refused now and then, free o
   std::vector<std::string> steps = {"many-threads"};
   for (int i = 0; i < 20; ++i) steps.insert(steps.end(), {"stream", "close"});  // which try what still waits
   const Outcome o = tell("6.2", "tally=1 fail=hipFreeAsync:*3:900 delay=20", steps);
-  int allocated = 0, freed = 0, dead = 0, leaked = 0;
+  int allocated = 0, freed = 0, dead = 0;
   const std::size_t at = o.errors.find("tally: ");
   REQUIRE(at != std::string::npos);
   REQUIRE(std::sscanf(o.errors.c_str() + at, "tally: %d %d of stream-ordered memory, %d calls", &allocated, &freed, &dead) == 3);
-  for (std::size_t i = 0; (i = o.errors.find("memory is leaked: ", i)) != std::string::npos; ++i) ++leaked;
+  const int leaked = weir::test::count("memory is leaked: ", o.errors);
   CHECK(allocated == 4 * 300 * 3);
   CHECK(freed + leaked == allocated);
   CHECK(leaked <= allocated / 3);  // what was allocated through borrowed streams, at most

@@ -35,13 +35,13 @@ class Script {
   bool is_missing(const std::string& function) const { return missing_.contains(function); }
   int number(const std::string& word, int otherwise) const {
     const auto found = numbers_.find(word);
-    return found == numbers_.end() ? otherwise : found->second;
+    return found == numbers_.end() ? otherwise : found->second.first;
   }
 
   /// Whether a count is in the range that the word gives.
   bool is_among(const std::string& word, int count) const {
-    const auto found = ranges_.find(word);
-    return found != ranges_.end() && found->second.contains(count);
+    const auto found = numbers_.find(word);
+    return found != numbers_.end() && found->second.contains(count);
   }
 
   /// Counts a call, and holds it where it is told to; what it is to return instead of being carried out, or 0.
@@ -107,15 +107,13 @@ class Script {
         std::getline(parts, number);
         hold.other_calls = std::stoi(number);
       } else {
-        numbers_[key] = std::stoi(value);
-        ranges_.insert_or_assign(key, Range(value));
+        numbers_.insert_or_assign(key, Range(value));
       }
     }
   }
 
   std::map<std::string, bool> missing_;
-  std::map<std::string, int> numbers_;
-  std::map<std::string, Range> ranges_;
+  std::map<std::string, Range> numbers_;  // a number is a range of one
   std::mutex mutex_;
   std::condition_variable called_;
   std::map<std::string, int> calls_;

@@ -10,11 +10,7 @@
 namespace weir::test {
 
 /// How often a call is in the trace, with the given beginning of its arguments.
-inline int calls(const Outcome& outcome, const std::string& call) {
-  int count = 0;
-  for (std::size_t at = 0; (at = outcome.errors.find("call " + call + " ", at)) != std::string::npos; ++at) ++count;
-  return count;
-}
+inline int calls(const Outcome& outcome, const std::string& call) { return count("call " + call + " ", outcome.errors); }
 
 /// Whether these calls are in the trace in this order, whatever lies between them.
 inline bool in_order(const Outcome& outcome, const std::vector<std::string>& names) {

@@ -11,6 +11,9 @@ namespace weir::test {
 
 using Environment = std::map<std::string, std::string>;
 
+/// How often one text stands in another.
+int count(std::string_view text, std::string_view in);
+
 struct Outcome {
   int status = 0;      ///< the exit status; 128 + the signal's number if a signal ended it
   std::string output;  ///< standard output
@@ -19,7 +22,7 @@ struct Outcome {
   bool says(std::string_view text) const { return output.find(text) != std::string::npos; }
   bool complains(std::string_view text) const { return errors.find(text) != std::string::npos; }
   /// How often a text stands in the output.
-  int count(std::string_view text) const;
+  int count(std::string_view text) const { return test::count(text, output); }
 };
 
 /// Runs `program` to its end, in this process's environment without its WEIR_ variables and with `environment`.
