@@ -191,7 +191,7 @@ int Stream::priority() const {
   return do_priority();
 }
 
-std::string Stream::describe() const {
+std::string Stream::describe_handle() const {
   std::string text = device_->describe();
   switch (kind_) {
     case StreamKind::legacy_default: text += " default stream"; break;
@@ -200,6 +200,11 @@ std::string Stream::describe() const {
     case StreamKind::adopted:
     case StreamKind::owned: text += " stream " + hex(handle_); break;
   }
+  return text;
+}
+
+std::string Stream::describe() const {
+  std::string text = describe_handle();
   if (is_closed()) return text + " (closed)";
   if (captures_matter() && !detail::barred()) {
     try {

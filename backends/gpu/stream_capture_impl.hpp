@@ -38,7 +38,8 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
     const std::shared_lock lock(Device_::capture_lock());
     result = ask(capture, with_dependencies);
   }
-  check(result, "Stream::capture_info");
+  // Without the stream's state in the error: describing it would ask again, and fail again.
+  if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
   return capture;
 }
 

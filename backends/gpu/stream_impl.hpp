@@ -87,7 +87,7 @@ bool GpuStream<Api>::learn_identity() const {
       if (result == Api::success) non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
     }
   }
-  check(result, operation);
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe_handle());
   return capture.status == CaptureStatus::none;
 }
 

@@ -324,6 +324,8 @@ class WEIR_API Stream : public RefCounted {
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_; }
+  /// `describe` without the capture's state, which takes a question to the driver: for the errors of that question itself.
+  std::string describe_handle() const;
   /// Whether the stream can be capturing at all: cheap, and false nearly always. True where foreign code knows the stream.
   bool captures_matter() const noexcept {
     return detail::open_captures.load(std::memory_order_acquire) != 0 ||

@@ -148,6 +148,15 @@ TEST_CASE("cuda calls: each failing call is an error of its operation, with the 
   }
 }
 
+TEST_CASE("cuda calls: a stream whose capture cannot be asked for gives an error") {
+  // As after a device fault: each question fails with it, also those that an error message would like to have answered.
+  const Outcome o = tell("fail=cuStreamGetCaptureInfo:0:700 fail=cuStreamIsCapturing:0:700 fail=cuStreamSynchronize:0:700",
+                         {"stream", "native-handle", "synchronize", "query", "describe"});
+  CHECK_SAYS(o, "synchronize: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS");
+  CHECK_SAYS(o, "query: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS");
+  CHECK_SAYS(o, "describe: ok");
+}
+
 TEST_CASE("cuda calls: not ready is an answer, not an error") {
   CHECK_SAYS(tell("fail=cuStreamQuery:1:600", {"stream", "query"}), "complete: 0");
 }

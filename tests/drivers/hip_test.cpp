@@ -119,6 +119,14 @@ TEST_CASE("hip loading: a runtime that does not start, with its code") {
   CHECK_SAYS(o, "open: driver_failed | hipErrorScripted");
 }
 
+TEST_CASE("hip calls: a stream that external code destroyed gives an error") {
+  const Outcome o = tell("6.2", "fail=hipStreamGetCaptureInfo_v2:0:709 fail=hipStreamIsCapturing:0:709",
+                         {"stream", "native-handle", "synchronize", "describe"});
+  CHECK_SAYS(o, "synchronize: ");
+  CHECK(o.count("synchronize: ok") == 0);
+  CHECK_SAYS(o, "describe: ok");
+}
+
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("hip device T1: the architecture comes from the layout that the runtime has") {

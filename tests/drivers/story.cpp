@@ -85,6 +85,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"wait", [](World& w) { w.stream->wait(*w.event); }},
     {"wait-stream", [](World& w) { weir::default_device().create_stream()->wait(*w.stream); }},
     {"query", [](World& w) { std::printf("complete: %d\n", w.stream->is_complete() ? 1 : 0); }},
+    {"native-handle", [](World& w) { (void)w.stream->native_handle(); }},
+    {"describe", [](World& w) { std::printf("%s\n", w.stream->describe().c_str()); }},
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
     {"fill", [](World& w) { w.stream->fill(w.memory, 1U); }},
     {"copy", [](World& w) { w.stream->copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
