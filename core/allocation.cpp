@@ -4,11 +4,8 @@
 #include <new>
 #include <utility>
 
-#include "core/capture_hold.hpp"
 #include "core/captures.hpp"
-#include "core/disposal.hpp"
 #include "core/thread_state.hpp"
-#include "core/waiting_frees.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -90,17 +87,15 @@ constinit thread_local AllocationPool::Own AllocationPool::own __attribute__((tl
 
 // --- Freeing ----------------------------------------------------------------------------------------------------------
 
-Disposal Allocation::disposal() const noexcept {
-  if (data_ == nullptr) return Disposal::anywhere;
-  // Stream-ordered memory looks for captures itself.
-  return stream_ != nullptr ? Disposal::driver : Disposal::driver_unsafe;
-}
+Disposal Allocation::disposal() const noexcept { return data_ == nullptr ? Disposal::anywhere : Disposal::driver; }
 
 void Allocation::dispose() noexcept {
   Stream* const stream = stream_;
   if (stream != nullptr) {
-    const Freeing freeing = stream->deallocate_async(*this);
-    if (freeing != Freeing::done && put_off(freeing)) return;
+    if (!stream->deallocate_async(*this) && stream->defer(*this)) {
+      stream->release_as_dependent();
+      return;
+    }
   } else if (data_ != nullptr) {
     try {
       if (foreign_) {
@@ -109,86 +104,108 @@ void Allocation::dispose() noexcept {
         device_->do_deallocate(data_, kind_);
       }
     } catch (const std::exception& e) {
-      support::log(support::LogLevel::error, std::string("memory is leaked: ") + e.what());
+      support::log(support::LogLevel::error, "memory is leaked: ", e.what());
     }
   }
-  const bool was_put_off = put_off_;
+  recycle();
+  // Last, and under no lock: the stream's end may run code of the program's.
+  if (stream != nullptr) stream->release_as_dependent();
+}
+
+void Allocation::recycle() noexcept {
   data_ = nullptr;
   size_ = 0;
   stream_ = nullptr;
   capture_id_ = 0;
   foreign_ = false;
-  put_off_ = false;
   AllocationPool::instance().give_back(this);
-  // Last, and under no hold: the stream's end may run code of the user's.
-  if (stream == nullptr) return;
-  if (was_put_off) {
-    stream->end_life();
-  } else {
-    stream->release_as_dependent();
-  }
 }
 
-/// Hands this over to those who try again: false where it is leaked instead, since its stream is closed.
-bool Allocation::put_off(Freeing freeing) noexcept {
-  Stream* const stream = stream_;
-  const bool is_first = !put_off_;
-  // No owner of the stream any longer, but in need of its handle: the capture may be one that only the stream's end ends.
-  if (is_first) {
-    put_off_ = true;
-    stream->lives_.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (freeing == Freeing::after_captures) {
-    DisposalQueue::instance().after_captures(this);  // may have ended this by now
-  } else if (!WaitingFrees::add(this, freeing)) {
-    if (is_first) {
-      put_off_ = false;
-      stream->lives_.fetch_sub(1, std::memory_order_relaxed);
-    }
-    const char* const why =
-        freeing == Freeing::after_own_capture
-            ? "the stream was closed while it was in a capture that goes on, and the free would become a node of it"
-            : "the stream was closed while another stream's capture keeps the driver from freeing memory, and nothing keeps its "
-              "handle alive until that is over; give wrap_stream a keep_alive";
-    support::log(support::LogLevel::error, "stream-ordered memory is leaked: " + stream->describe() + ": " + why);
-    return false;
-  }
-  if (is_first) stream->release_as_dependent();
-  return true;
-}
-
-/// Whether a free may wait for a capture of foreign code's: the handle is sure to be there then.
-bool Stream::may_wait(Freeing freeing) const noexcept {
-  if (!is_closed()) return true;
-  // A capture of the stream's own may end only with the handle, which would wait for this memory.
-  return keeps_handle() && !(freeing == Freeing::after_own_capture && destroys_handle());
-}
-
-/// Frees the memory, or says what it has to wait for: a free would break a capture that is open, or become a node of it.
-Allocation::Freeing Stream::deallocate_async(const Allocation& allocation) noexcept {
-  const detail::CaptureHold hold;
+/// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
+bool Stream::deallocate_async(const Allocation& allocation) noexcept {
+  CaptureState capture;
   try {
+    // Another thread's default stream cannot be asked; the free is made on the legacy one, which is in no capture.
+    if (!is_of_another_thread()) capture = known_capture();
     if (allocation.capture_id_ != 0) {
-      // Within its capture the free is a node. After it the memory is the graph's, and goes with it.
-      const CaptureInfo info = do_capture_info(false);
-      if (info.status != CaptureStatus::active || info.id != allocation.capture_id_) return Freeing::done;
-      // Another thread's stream has no name here. What was asked is this thread's, which may be in the same capture.
-      if (is_of_another_thread()) return Freeing::after_other_capture;
-      if (do_deallocate_async(allocation.data_)) return Freeing::done;
-      throw Error(Errc::capture_unsupported, "Stream::allocate_async (free)", describe(),
-                  "the driver refused to make the free a node of the capture that the memory was allocated in");
+      // After its capture the memory is the graph's, and goes with it.
+      if (capture.id != allocation.capture_id_) return true;
+      const auto began = detail::Captures::instance().find(origin());
+      const bool is_fork = began ? began->id != capture.id : detail::Captures::instance().is_open(device_->backend(), capture.id);
+      if (is_fork || is_of_another_thread()) return true;
+      if (do_deallocate_async(allocation.data_, capture)) return true;
+      support::log(support::LogLevel::error, "stream-ordered memory is leaked: the driver refused to capture its free");
+      return true;
     }
-    if (!hold.none_open()) return Freeing::after_captures;
-    // Weir did not see those begin that foreign code begins, nor those end that a driver did not let this thread end.
-    const bool may_capture = (flags_.load(std::memory_order_relaxed) & (flag_foreign | flag_closed | flag_per_thread)) != 0;
-    if (may_capture && !is_of_another_thread() && do_capture_info(false).status != CaptureStatus::none) {
-      return Freeing::after_own_capture;
-    }
-    if (!do_deallocate_async(allocation.data_)) return Freeing::after_other_capture;
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::error, std::string("stream-ordered memory is leaked: ") + e.what());
+    support::log(support::LogLevel::error, "stream-ordered memory is leaked: ", e.what());
+    return true;
   }
-  return Freeing::done;
+  // A free of other memory would become a node of the capture, and free it at each launch.
+  return capture.status == CaptureStatus::none && try_to_free(allocation.data_);
+}
+
+/// False where the driver refuses because of another stream's capture.
+bool Stream::try_to_free(void* memory) noexcept {
+  try {
+    return do_deallocate_async(memory, CaptureState{});
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, "stream-ordered memory is leaked: ", e.what());
+    return true;
+  }
+}
+
+namespace {
+
+/// Guards the streams' lists of deferred frees, which are rare and short.
+std::mutex deferred_mutex;
+
+}  // namespace
+
+/// Keeps memory whose free a capture forbids until the stream's next call, or its end. Leaks it where the stream is closed:
+/// its handle may be gone by the time that the capture is over. False then.
+bool Stream::defer(Allocation& allocation) noexcept {
+  {
+    const std::lock_guard lock(deferred_mutex);
+    if (!is_closed()) {
+      allocation.next_ = std::exchange(deferred_, &allocation);
+      flags_.fetch_or(flag_deferred, std::memory_order_release);
+      return true;
+    }
+  }
+  support::log(support::LogLevel::error,
+               "stream-ordered memory is leaked: a capture forbids to free it, and its stream is closed; close the stream after "
+               "the capture has ended");
+  return false;
+}
+
+/// Makes the deferred frees that no capture forbids any more. `last_chance`: the others leak.
+void Stream::free_deferred(bool last_chance) noexcept {
+  if ((flags_.load(std::memory_order_acquire) & flag_deferred) == 0) return;
+  bool captures = true;
+  try {
+    captures = !is_of_another_thread() && known_capture().status != CaptureStatus::none;
+  } catch (const std::exception&) {
+    // The stream cannot be asked: it is as good as in a capture.
+  }
+  if (captures && !last_chance) return;
+  Allocation* list = nullptr;
+  {
+    const std::lock_guard lock(deferred_mutex);
+    list = std::exchange(deferred_, nullptr);
+    flags_.fetch_and(~flag_deferred, std::memory_order_relaxed);
+  }
+  while (list != nullptr) {
+    Allocation& allocation = *std::exchange(list, list->next_);
+    const bool freed = !captures && try_to_free(allocation.data_);
+    if (!freed && !last_chance && defer(allocation)) continue;
+    if (!freed && last_chance) {
+      support::log(support::LogLevel::error,
+                   "stream-ordered memory is leaked: a capture forbids to free it, and its stream ends; let the capture end "
+                   "first");
+    }
+    allocation.recycle();
+  }
 }
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
@@ -197,24 +214,20 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   const char* const operation = "Stream::allocate_async";
   enter(operation);
   require(operation, Feature::async_allocation);
-  WaitingFrees::try_next();
   if (pool != nullptr && &pool->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
   }
-  CaptureInfo capture;
-  if (captures_matter()) {
-    capture = usable_capture(operation);
-    if (capture.status == CaptureStatus::active) {
-      require(operation, Feature::graph_memory_nodes);
-    } else {
-      detail::check_unsafe_call(operation, *device_, *this);
-    }
+  const CaptureState capture = usable_capture(operation);
+  if (capture) {
+    require(operation, Feature::graph_memory_nodes);
+  } else {
+    detail::check_unsafe_call(operation, *device_, *this);
   }
   AllocationPtr allocation = AllocationPool::instance().take();
   allocation->device_ = device_;
   allocation->kind_ = MemoryKind::device;
   if (bytes == 0) return allocation;
-  allocation->data_ = do_allocate_async(bytes, pool);
+  allocation->data_ = do_allocate_async(bytes, pool, capture);
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
   allocation->stream_ = this;
@@ -292,7 +305,7 @@ HostRegistration::~HostRegistration() {
   try {
     device_.do_unregister_host(data_);
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::error, std::string("host memory stays pinned: ") + e.what());
+    support::log(support::LogLevel::error, "host memory stays pinned: ", e.what());
   }
 }
 

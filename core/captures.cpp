@@ -2,13 +2,15 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
+#include <shared_mutex>
 #include <utility>
 
-#include "core/capture_hold.hpp"
-#include "core/disposal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
+#include "weir/graph.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
 
 namespace weir {
 
@@ -34,174 +36,169 @@ namespace detail {
 
 std::atomic<std::uint32_t> open_captures{0};
 
-CaptureOpening::CaptureOpening(const Origin& origin) : origin_(origin) {
-  Captures& captures = Captures::instance();
-  {
-    std::unique_lock lock(captures.mutex_);
-    captures.opening_.push_back(origin);
-    captures.count_open();
-    captures.wait_for_device_wide_call(lock, *origin.device);
-  }
-  CaptureHold::wait_for_all();
-}
+namespace {
 
-CaptureOpening::~CaptureOpening() {
-  Captures& captures = Captures::instance();
-  {
-    std::lock_guard lock(captures.mutex_);
-    captures.opening_.erase(std::find(captures.opening_.begin(), captures.opening_.end(), origin_));
-    captures.count_open();
-    captures.changed_.notify_all();
-    if (open_captures.load(std::memory_order_relaxed) != 0) return;
-  }
-  DisposalQueue::instance().captures_ended();
-}
+/// Shared by what draws a stream into a capture, held alone by calls that would break every capture on a device.
+std::shared_mutex device_wide_calls;
 
-void Captures::count_open() noexcept {
-  open_captures.store(static_cast<std::uint32_t>(open_.size() + opening_.size()), std::memory_order_seq_cst);
-}
+bool is_of(const Backend& backend, const OpenCapture& capture) noexcept { return &capture.origin.device->backend() == &backend; }
+
+}  // namespace
 
 Captures& Captures::instance() noexcept {
-  static auto* const captures = new Captures;
+  // Of static storage and without a destructor: captures may be asked after when the process ends.
+  alignas(Captures) static unsigned char storage[sizeof(Captures)];
+  static auto* const captures = new (storage) Captures;
   return *captures;
 }
 
-std::vector<OpenCapture>::iterator Captures::find(const Device& device, std::uint64_t id) noexcept {
-  return std::find_if(open_.begin(), open_.end(),
-                      [&](const OpenCapture& c) { return c.origin.device == &device && c.id == id; });
-}
+// --- Begin and end ----------------------------------------------------------------------------------------------------
 
-void Captures::forget(std::vector<OpenCapture>::iterator capture) noexcept {
-  std::erase_if(members_, [&](const Member& m) {
-    return m.backend == &capture->origin.device->backend() && m.capture == capture->id;
-  });
-  open_.erase(capture);
-}
-
-std::optional<std::uint64_t> Captures::opened(const OpenCapture& capture, bool blocking) {
-  std::lock_guard lock(mutex_);
-  // A stream is in one capture at a time.
-  std::optional<std::uint64_t> forgotten;
-  const auto earlier = std::find_if(open_.begin(), open_.end(),
-                                    [&](const OpenCapture& c) { return !c.ending && c.origin == capture.origin; });
-  if (earlier != open_.end()) {
-    forgotten = earlier->id;
-    forget(earlier);
-  }
-  open_.reserve(open_.size() + 1);
+void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
+                    const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
-  members_.push_back({&device->backend(), capture.id, device, blocking});
-  open_.push_back(capture);
-  count_open();
-  return forgotten;
-}
-
-std::optional<OpenCapture> Captures::find_origin(const Origin& origin) const {
+  std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
+  const std::shared_lock no_device_wide_call(device_wide_calls);
   const std::lock_guard lock(mutex_);
-  return find_origin_locked(origin);
+  // All that can fail comes before the driver begins.
+  auto record = std::make_unique<Record>(Record{std::move(capture), {{&stream, device, blocking}}, {{}, std::move(resumed)}});
+  open_.reserve(open_.size() + 1);
+  record->capture.id = begin();
+  // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
+  const auto earlier = std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Record>& r) {
+    return !r->capture.ending && r->capture.origin == record->capture.origin;
+  });
+  if (earlier != open_.end()) replaced = remove(**earlier);
+  stream.enter_capture(record->capture.id, record->capture.outer != 0);
+  open_.push_back(std::move(record));
+  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
 
-std::optional<OpenCapture> Captures::wait_for_origin(const Origin& origin) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return std::find(opening_.begin(), opening_.end(), origin) == opening_.end(); });
-  return find_origin_locked(origin);
+std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uint64_t id) noexcept {
+  const std::lock_guard lock(mutex_);
+  Record* const record = find(backend, id);
+  if (record == nullptr || std::exchange(record->capture.ending, true)) return std::nullopt;
+  return std::move(record->resources);
 }
 
-std::optional<OpenCapture> Captures::find_origin_locked(const Origin& origin) const {
+void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
+  std::unique_ptr<Record> closed;
+  const std::lock_guard lock(mutex_);
+  if (const Record* const record = find(backend, id)) closed = remove(*record);
+}
+
+std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
+  for (const Member& member : record.members) {
+    if (member.stream != nullptr) member.stream->leave_capture(record.capture.id);
+  }
+  const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &record; });
+  std::unique_ptr<Record> removed = std::move(*place);
+  open_.erase(place);
+  open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
+  return removed;
+}
+
+void Captures::leave(const Stream& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& record : open_) {
+    for (Member& member : record->members) {
+      if (member.stream == &stream) member.stream = nullptr;
+    }
+  }
+}
+
+// --- Questions --------------------------------------------------------------------------------------------------------
+
+Captures::Record* Captures::find(const Backend& backend, std::uint64_t id) const noexcept {
+  for (const auto& record : open_) {
+    if (record->capture.id == id && is_of(backend, record->capture)) return record.get();
+  }
+  return nullptr;
+}
+
+std::optional<OpenCapture> Captures::find(const Origin& origin) const {
+  const std::lock_guard lock(mutex_);
   const OpenCapture* ending = nullptr;
-  for (const OpenCapture& c : open_) {
-    if (c.origin != origin) continue;
-    if (!c.ending) return c;
-    ending = &c;
+  for (const auto& record : open_) {
+    if (record->capture.origin != origin) continue;
+    if (!record->capture.ending) return record->capture;
+    ending = &record->capture;
   }
   return ending != nullptr ? std::optional(*ending) : std::nullopt;
 }
 
-bool Captures::claim(const OpenCapture& capture) noexcept {
-  std::lock_guard lock(mutex_);
-  const auto found = find(*capture.origin.device, capture.id);
-  return found != open_.end() && !std::exchange(found->ending, true);
+bool Captures::is_open(const Backend& backend, std::uint64_t id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return find(backend, id) != nullptr;
 }
 
-void Captures::closed(const Device& device, std::uint64_t id) noexcept {
-  {
-    std::lock_guard lock(mutex_);
-    if (const auto capture = find(device, id); capture != open_.end()) forget(capture);
-    count_open();
-    if (open_captures.load(std::memory_order_relaxed) != 0) return;
-  }
-  DisposalQueue::instance().captures_ended();
+bool Captures::is_conditional_body(const Backend& backend, std::uint64_t id) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const Record* const record = find(backend, id);
+  return record != nullptr && record->capture.outer != 0;
 }
 
-bool Captures::is_open(const Backend& backend, std::uint64_t id) const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(open_.begin(), open_.end(),
-                     [&](const OpenCapture& c) { return &c.origin.device->backend() == &backend && c.id == id; });
+bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& module) {
+  const std::lock_guard lock(mutex_);
+  Record* record = find(backend, id);
+  while (record != nullptr && record->capture.outer != 0) record = find(backend, record->capture.outer);
+  if (record == nullptr) return false;
+  std::vector<ModulePtr>& modules = record->resources.modules;
+  if (std::find(modules.begin(), modules.end(), module) == modules.end()) modules.push_back(module);
+  return true;
 }
 
-std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const {
+std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& backend) const noexcept {
   const std::uint64_t me = this_thread();
-  std::lock_guard lock(mutex_);
-  for (const OpenCapture& c : open_) {
-    if (&c.origin.device->backend() != &backend) continue;
+  const std::lock_guard lock(mutex_);
+  for (const auto& record : open_) {
+    const OpenCapture& c = record->capture;
+    if (!is_of(backend, c)) continue;
     if (c.mode == CaptureMode::global || (c.mode == CaptureMode::thread_local_ && c.thread == me)) return c;
   }
   return std::nullopt;
 }
 
-void Captures::joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking) {
-  {
-    std::unique_lock lock(mutex_);
-    const bool open = std::any_of(open_.begin(), open_.end(), [&](const OpenCapture& c) {
-      return &c.origin.device->backend() == &backend && c.id == id;
-    });
-    if (!open) return;
-    members_.push_back({&backend, id, &device, blocking});
-    wait_for_device_wide_call(lock, device);
+bool Captures::any_on(const Device& device, bool blocking_only) const noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& record : open_) {
+    for (const Member& member : record->members) {
+      if (member.device == &device && (member.blocking || !blocking_only)) return true;
+    }
   }
-  CaptureHold::wait_for_all();
+  return false;
 }
 
-void Captures::wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, const Device& device) {
-  changed_.wait(lock, [&] {
-    return std::find(device_wide_calls_.begin(), device_wide_calls_.end(), &device) == device_wide_calls_.end();
-  });
+// --- Joins ------------------------------------------------------------------------------------------------------------
+
+Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
+  Captures& captures = Captures::instance();
+  const std::shared_lock no_device_wide_call(device_wide_calls);
+  const std::lock_guard lock(captures.mutex_);
+  if (auto* const record = captures.find(stream.device().backend(), id)) {
+    record->members.push_back({&stream, &stream.device(), blocking});
+  }
 }
 
-void Captures::begin_device_wide_call(const char* operation, const Device& device) {
-  std::unique_lock lock(mutex_);
-  // What is being begun on the device has come first: it ends as a capture that is open, or as none.
-  changed_.wait(lock, [&] {
-    return std::none_of(opening_.begin(), opening_.end(), [&](const Origin& o) { return o.device == &device; });
-  });
-  if (any_member_locked([&](const Member& m) { return m.device == &device; })) throw_device_captures(operation, device);
-  device_wide_calls_.push_back(&device);
+Joining::~Joining() {
+  if (joined_) return;
+  Captures& captures = Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  auto* const record = captures.find(stream_.device().backend(), id_);
+  if (record != nullptr) std::erase_if(record->members, [&](const auto& member) { return member.stream == &stream_; });
 }
 
-void Captures::end_device_wide_call(const Device& device) noexcept {
-  std::lock_guard lock(mutex_);
-  device_wide_calls_.erase(std::find(device_wide_calls_.begin(), device_wide_calls_.end(), &device));
-  changed_.notify_all();
+void Joining::done() noexcept {
+  joined_ = true;
+  Captures& captures = Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  // Unless it has ended meanwhile.
+  if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
+    stream_.enter_capture(id_, record->capture.outer != 0);
+  }
 }
 
-bool Captures::any_blocking(const Device& device) const {
-  return any_member([&](const Member& m) { return m.blocking && m.device == &device; });
-}
-
-bool Captures::any_on(const Device& device) const {
-  return any_member([&](const Member& m) { return m.device == &device; });
-}
-
-template <class Wanted>
-bool Captures::any_member(Wanted&& wanted) const {
-  std::lock_guard lock(mutex_);
-  return any_member_locked(wanted);
-}
-
-template <class Wanted>
-bool Captures::any_member_locked(Wanted&& wanted) const {
-  return std::any_of(members_.begin(), members_.end(), wanted);
-}
+// --- Refusals ---------------------------------------------------------------------------------------------------------
 
 void throw_device_captures(const char* operation, const Device& device) {
   throw Error(Errc::capture_unsupported, operation, device.describe(),
@@ -220,11 +217,14 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 
 namespace support {
 
-DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) : device_(device) {
-  detail::Captures::instance().begin_device_wide_call(operation, device);
+DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
+  detail::device_wide_calls.lock();
+  if (!detail::Captures::instance().any_on(device, false)) return;
+  detail::device_wide_calls.unlock();
+  detail::throw_device_captures(operation, device);
 }
 
-DeviceWideCall::~DeviceWideCall() { detail::Captures::instance().end_device_wide_call(device_); }
+DeviceWideCall::~DeviceWideCall() { detail::device_wide_calls.unlock(); }
 
 }  // namespace support
 }  // namespace weir

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -11,13 +11,13 @@
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
 
-/// The captures that were begun through Weir and are open, so that what would kill one can be refused before the driver.
+/// The captures that were begun through Weir and are open: one record each, from the begin to the end.
 namespace weir::detail {
 
-/// The stream that begins a capture, whatever object stands for it.
+/// The native stream that begins a capture, whatever object stands for it.
 struct Origin {
   const Device* device = nullptr;
-  void* handle = nullptr;           ///< native
+  void* handle = nullptr;
   std::uint64_t thread_stream = 0;  ///< its thread, for a per-thread default stream
   bool operator==(const Origin&) const = default;
 };
@@ -25,78 +25,78 @@ struct Origin {
 struct OpenCapture {
   Origin origin;
   std::uint64_t id = 0;
-  std::uint64_t thread = 0;    ///< the thread that began it
+  std::uint64_t thread = 0;  ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
-  bool ending = false;  ///< somebody ends it, and nobody else may
+  std::uint64_t outer = 0;   ///< for the body of a conditional node: the capture that the node is in
+  bool ending = false;       ///< one thread ends it, and no other may
 };
 
+/// One lock guards all records. Begins and joins hold it, ends take it twice; a stream that is in no capture never does.
 class Captures {
  public:
   static Captures& instance() noexcept;
 
-  /// Notes the capture that a `CaptureOpening` announced. `blocking`: as of `joined`. Returns the id of the capture that the
-  /// stream began before where nobody has ended it by Weir: foreign code has, then, and it is forgotten.
-  std::optional<std::uint64_t> opened(const OpenCapture& capture, bool blocking);
-  /// The capture that a stream began; one that is ending only where there is no other.
-  std::optional<OpenCapture> find_origin(const Origin& origin) const;
-  /// Likewise for a stream of which the driver says that it captures: one that it begins just now is waited for.
-  std::optional<OpenCapture> wait_for_origin(const Origin& origin);
-  /// Marks a capture as ending. True for one of the threads that want to end it; that one ends it, and calls `closed` then.
-  bool claim(const OpenCapture& capture) noexcept;
-  /// Ends what was put off while captures were open, if this was the last.
-  void closed(const Device& device, std::uint64_t id) noexcept;
-  bool is_open(const Backend& backend, std::uint64_t id) const;
+  /// Calls `begin`, which begins the capture and returns its id, and records it with `origin` as its first stream.
+  /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
+  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, const std::function<std::uint64_t()>& begin);
+  /// The open capture that a native stream began; one that is ending only where there is no other.
+  std::optional<OpenCapture> find(const Origin& origin) const;
+  /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.
+  /// Nothing for a capture that another thread ends or has ended.
+  std::optional<CaptureResources> claim(const Backend& backend, std::uint64_t id) noexcept;
+  /// Removes the record; its streams are in no capture from here on.
+  void close(const Backend& backend, std::uint64_t id) noexcept;
+
+  bool is_open(const Backend& backend, std::uint64_t id) const noexcept;
+  bool is_conditional_body(const Backend& backend, std::uint64_t id) const noexcept;
+  /// Keeps `module` for the graph of the capture. False if Weir did not begin the capture.
+  bool keep(const Backend& backend, std::uint64_t id, const ModulePtr& module);
+  /// Called by a stream that goes while it is in a capture.
+  void leave(const Stream& stream) noexcept;
+
   /// A capture that forbids the calling thread to make unsafe calls of that backend.
-  std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const;
-  /// Notes that a stream was drawn into a capture. `blocking`: whether the legacy default stream is ordered against it.
-  void joined(const Backend& backend, std::uint64_t id, const Device& device, bool blocking);
-  /// A capture with a blocking stream of `device`.
-  bool any_blocking(const Device& device) const;
-  /// A capture with a stream of `device`.
-  bool any_on(const Device& device) const;
-  /// See `support::DeviceWideCall`.
-  void begin_device_wide_call(const char* operation, const Device& device);
-  void end_device_wide_call(const Device& device) noexcept;
+  std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const noexcept;
+  /// Whether a stream of `device` is in a capture; with `blocking_only`, one that the legacy default stream is ordered against.
+  bool any_on(const Device& device, bool blocking_only) const noexcept;
 
  private:
-  friend class CaptureOpening;
-  Captures() = default;
-  void count_open() noexcept;
-  std::vector<OpenCapture>::iterator find(const Device& device, std::uint64_t id) noexcept;
-  std::optional<OpenCapture> find_origin_locked(const Origin& origin) const;
-  void forget(std::vector<OpenCapture>::iterator capture) noexcept;
-  template <class Wanted>
-  bool any_member(Wanted&& wanted) const;
-  template <class Wanted>
-  bool any_member_locked(Wanted&& wanted) const;
-  void wait_for_device_wide_call(std::unique_lock<std::mutex>& lock, const Device& device);
-
-  /// A stream that is in a capture.
+  friend class Joining;
+  /// A stream that is in a capture. The object may go before the capture ends; the native stream stays in it.
   struct Member {
-    const Backend* backend;
-    std::uint64_t capture;
+    Stream* stream;
     const Device* device;
     bool blocking;
   };
+  struct Record {
+    OpenCapture capture;
+    std::vector<Member> members;
+    CaptureResources resources;
+  };
+  using Records = std::vector<std::unique_ptr<Record>>;
+
+  Captures() = default;
+  Record* find(const Backend& backend, std::uint64_t id) const noexcept;
+  std::unique_ptr<Record> remove(const Record& record) noexcept;
+
   mutable std::mutex mutex_;
-  std::vector<OpenCapture> open_;
-  std::vector<Member> members_;
-  std::vector<Origin> opening_;
-  std::vector<const Device*> device_wide_calls_;
-  std::condition_variable changed_;  // a capture has been begun, or a call is over
+  Records open_;
 };
 
-/// Held while a stream begins to capture. Counts as an open capture from before the driver is asked, and waits for the calls
-/// that did not see it coming.
-class CaptureOpening {
+/// Held while a stream waits for something of a capture that it is not in, and so joins it. The capture counts the stream's
+/// device from the start: a `Device::synchronize` that would break the capture is refused or has ended.
+class Joining {
  public:
-  explicit CaptureOpening(const Origin& origin);
-  ~CaptureOpening();
-  CaptureOpening(const CaptureOpening&) = delete;
-  CaptureOpening& operator=(const CaptureOpening&) = delete;
+  Joining(Stream& stream, std::uint64_t id, bool blocking);
+  ~Joining();
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+  /// The driver has taken the wait: the stream is in the capture.
+  void done() noexcept;
 
  private:
-  const Origin origin_;
+  Stream& stream_;
+  std::uint64_t id_;
+  bool joined_ = false;
 };
 
 [[noreturn]] void throw_device_captures(const char* operation, const Device& device);

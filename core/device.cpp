@@ -261,7 +261,7 @@ ModulePtr Device::compile(std::string_view source, const CompileOptions& options
 void Device::synchronize() {
   enter("Device::synchronize");
   detail::check_unsafe_call("Device::synchronize", *this, *this);
-  if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this)) {
+  if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this, false)) {
     detail::throw_device_captures("Device::synchronize", *this);
   }
   do_synchronize();

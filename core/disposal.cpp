@@ -3,7 +3,6 @@
 
 #include <thread>
 
-#include "core/captures.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
@@ -44,96 +43,45 @@ void RefCounted::last_release() const noexcept {
   // In a forked child locks may be held by threads that did not come along, and drivers are gone: leak instead.
   if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
-  const Disposal rule = disposal();
-  if (rule != Disposal::anywhere) {
-    if (detail::thread_state.in_host_function) {
-      DisposalQueue::instance().after_host_function(self);
-      return;
-    }
-    if (rule == Disposal::driver_unsafe && detail::open_captures.load(std::memory_order_acquire) != 0) {
-      DisposalQueue::instance().after_captures(self);
-      return;
-    }
+  if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {
+    DisposalQueue::instance().add(self);
+    return;
   }
   self->dispose();
 }
 
 DisposalQueue& DisposalQueue::instance() noexcept {
-  static auto* const queue = new DisposalQueue;
+  // Never destroyed, and in static storage: host functions may end when no memory is to be had.
+  alignas(DisposalQueue) static unsigned char storage[sizeof(DisposalQueue)];
+  static auto* const queue = new (storage) DisposalQueue;
   return *queue;
 }
 
-void DisposalQueue::after_host_function(RefCounted* object) noexcept {
+void DisposalQueue::add(RefCounted* object) noexcept {
   std::lock_guard lock(mutex_);
-  object->next_deferred_ = from_host_functions_;
-  from_host_functions_ = object;
+  object->next_deferred_ = nullptr;
+  *end_ = object;
+  end_ = &object->next_deferred_;
   if (!running_) {
     try {
       std::thread([this] { run(); }).detach();
       running_ = true;
     } catch (const std::exception& e) {
-      support::log(support::LogLevel::error, std::string("objects dropped in host functions leak: no thread to end them: ") +
-                                                 e.what());
+      support::log(support::LogLevel::error, "objects dropped in host functions leak: no thread to end them: ", e.what());
     }
   }
   wake_.notify_one();
 }
 
-void DisposalQueue::after_captures(RefCounted* object) noexcept {
-  {
-    std::lock_guard lock(mutex_);
-    // The last capture may have ended since the caller looked, and then nobody would come for the object: either its end sees
-    // the mark, or this sees its end.
-    any_from_captures_.store(true, std::memory_order_seq_cst);
-    if (detail::open_captures.load(std::memory_order_seq_cst) != 0) {
-      object->next_deferred_ = from_captures_;
-      from_captures_ = object;
-      return;
-    }
-  }
-  object->dispose();
-}
-
-void DisposalQueue::captures_ended() noexcept {
-  if (!any_from_captures_.load(std::memory_order_seq_cst)) return;
-  RefCounted* list = nullptr;
-  {
-    std::lock_guard lock(mutex_);
-    list = std::exchange(from_captures_, nullptr);
-    any_from_captures_.store(false, std::memory_order_relaxed);
-  }
-  dispose_all(list);
-}
-
-void DisposalQueue::dispose_of(RefCounted* object) noexcept {
-  object->next_deferred_ = nullptr;
-  // Looked at anew: a capture may be open by now.
-  object->retain();
-  object->release();
-}
-
-void DisposalQueue::dispose_all(RefCounted* newest) noexcept {
-  RefCounted* oldest = nullptr;
-  while (newest) {
-    RefCounted* const next = newest->next_deferred_;
-    newest->next_deferred_ = oldest;
-    oldest = newest;
-    newest = next;
-  }
-  while (oldest != nullptr) {
-    RefCounted* const object = oldest;
-    oldest = object->next_deferred_;
-    dispose_of(object);
-  }
-}
-
 void DisposalQueue::run() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return from_host_functions_ != nullptr; });
-    RefCounted* const list = std::exchange(from_host_functions_, nullptr);
+    wake_.wait(lock, [this] { return first_ != nullptr; });
+    RefCounted* const object = first_;
+    first_ = object->next_deferred_;
+    if (first_ == nullptr) end_ = &first_;
     lock.unlock();
-    dispose_all(list);
+    object->dispose();
     lock.lock();
   }
 }

@@ -143,10 +143,9 @@ void GraphExec::launch(Stream& stream) {
   const char* const operation = "GraphExec::launch";
   stream.enter(operation);
   check_stream(operation, *this, stream);
-  if (stream.captures_matter() && stream.usable_capture(operation).status == CaptureStatus::active) {
-    stream.require(operation, Feature::graph_child_nodes);
-  }
-  do_launch(stream);
+  const CaptureState capture = stream.usable_capture(operation);
+  if (capture) stream.require(operation, Feature::graph_child_nodes);
+  do_launch(stream, capture);
 }
 
 void GraphExec::upload(Stream& stream) {

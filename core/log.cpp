@@ -60,12 +60,12 @@ bool support::log_enabled(LogLevel level) noexcept {
   return static_cast<int>(level) <= (known < 0 ? read_threshold() : known);
 }
 
-void support::log(LogLevel level, std::string_view line) noexcept {
+void support::log(LogLevel level, std::string_view line, std::string_view rest) noexcept {
   if (!log_enabled(level)) return;
   const int outer_errno = errno;
   try {
     std::string text = "weir ";
-    text.append(words[static_cast<std::size_t>(level)]).append(": ").append(line);
+    text.append(words[static_cast<std::size_t>(level)]).append(": ").append(line).append(rest);
     // One line for one call, whatever a compiler or a driver put into its message.
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -73,6 +73,7 @@ void support::log(LogLevel level, std::string_view line) noexcept {
     write_all(text.data(), text.size());  // in one call, so that lines of several threads do not mix
   } catch (...) {
     write_all(line.data(), line.size());
+    write_all(rest.data(), rest.size());
     write_all("\n", 1);
   }
   errno = outer_errno;

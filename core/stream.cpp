@@ -6,7 +6,6 @@
 
 #include "core/captures.hpp"
 #include "core/thread_state.hpp"
-#include "core/waiting_frees.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -38,59 +37,60 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
     flags |= flag_per_thread;
   }
   if (kind == StreamKind::legacy_default) flags |= flag_legacy;
-  if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= flag_foreign;
+  if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= flag_external;
   flags_.store(flags, std::memory_order_relaxed);
+}
+
+void Stream::renew(std::shared_ptr<const void> keep_alive) noexcept {
+  keep_alive_ = std::move(keep_alive);
+  closing_postponed_ = false;
+  began_.store(0, std::memory_order_relaxed);
+  joined_depth_.store(0, std::memory_order_relaxed);
+  flags_.store(flag_external, std::memory_order_release);
 }
 
 Stream::~Stream() = default;
 
 void Stream::dispose() noexcept {
-  if (!is_closed()) {
-    closing_postponed_ = true;
-    begin_closing(destroys_handle());
-  }
-  end_life();
-}
-
-void Stream::end_life() noexcept {
-  if (lives_.load(std::memory_order_acquire) != 1 && lives_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   try {
-    if (closing_postponed_) finish_closing(destroys_handle());
+    const bool was_closed = is_closed();
+    if (!was_closed) begin_closing();
+    if (!was_closed || closing_postponed_) finish_closing(destroys_handle());
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::error, std::string("while a stream was destroyed: ") + e.what());
+    support::log(support::LogLevel::error, "while a stream was destroyed: ", e.what());
   }
-  delete this;
+  if (capture_.load(std::memory_order_acquire) != 0) detail::Captures::instance().leave(*this);
+  do_dispose();
 }
 
-bool Stream::has_memory() const noexcept { return dependents() != 0 || lives_.load(std::memory_order_acquire) != 1; }
+void Stream::do_dispose() noexcept { delete this; }
 
 bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
 
 bool Stream::destroys_handle() const noexcept { return kind_ == StreamKind::owned || kind_ == StreamKind::adopted; }
 
-/// Whether the handle is there for as long as memory that is yet to be freed needs it, whatever the program does.
-bool Stream::keeps_handle() const noexcept { return kind_ != StreamKind::borrowed || keep_alive_ != nullptr; }
-
 // --- Checks -----------------------------------------------------------------------------------------------------------
 
 void Stream::enter(const char* operation) const {
-  constexpr std::uint32_t looked_at = flag_closed | flag_per_thread | flag_legacy;
+  constexpr std::uint32_t looked_at = flag_closed | flag_per_thread | flag_legacy | flag_deferred;
   if ((flags_.load(std::memory_order_relaxed) & looked_at) != 0 || detail::barred()) [[unlikely]] {
     enter_slowly(operation);
   }
 }
 
 void Stream::enter_slowly(const char* operation) const {
-  enter_to_look(operation);
-  if ((flags_.load(std::memory_order_relaxed) & flag_legacy) != 0 &&
-      detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_blocking(*device_)) {
+  check_usable(operation);
+  const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
+  if ((flags & flag_deferred) != 0) const_cast<Stream*>(this)->free_deferred(false);
+  if ((flags & flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
+      detail::Captures::instance().any_on(*device_, true)) {
     throw Error(Errc::capture_implicit, operation, describe(),
                 "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against "
                 "it; use a stream made by create_stream");
   }
 }
 
-void Stream::enter_to_look(const char* operation) const {
+void Stream::check_usable(const char* operation) const {
   if (detail::barred()) detail::throw_barred(operation);
   const std::uint32_t flags = flags_.load(std::memory_order_acquire);
   if ((flags & flag_closed) != 0) {
@@ -110,28 +110,44 @@ void Stream::require(const char* operation, Feature feature) const {
   }
 }
 
-CaptureInfo Stream::usable_capture(const char* operation) const {
-  if (!captures_matter()) return {};
-  CaptureInfo info = do_capture_info(false);
-  if (info.status == CaptureStatus::invalidated) {
+/// Whether the driver has to be asked: external code may have begun or ended a capture of the stream. Other objects may stand
+/// for a thread's default stream, so that it is asked for while any capture is open.
+bool Stream::asks_for_captures() const noexcept {
+  const std::uint32_t flags = flags_.load(std::memory_order_relaxed);
+  return (flags & flag_external) != 0 ||
+         ((flags & flag_per_thread) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0);
+}
+
+CaptureState Stream::known_capture() const {
+  if (asks_for_captures()) {
+    CaptureState capture = do_capture_state();
+    capture.conditional_body = capture && detail::Captures::instance().is_conditional_body(device_->backend(), capture.id);
+    return capture;
+  }
+  const std::uint64_t id = capture_.load(std::memory_order_acquire);
+  if (id == 0) return {};
+  return {CaptureStatus::active, id, (flags_.load(std::memory_order_relaxed) & flag_body) != 0};
+}
+
+CaptureState Stream::usable_capture_slowly(const char* operation) const {
+  const CaptureState capture = known_capture();
+  if (capture.status == CaptureStatus::invalidated) {
     throw Error(Errc::capture_invalidated, operation, describe(),
                 "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
   }
-  return info;
+  return capture;
 }
 
-CaptureInfo Stream::active_capture(const char* operation) const {
-  CaptureInfo info = do_capture_info(false);
-  if (info.status == CaptureStatus::invalidated) return usable_capture(operation);
-  if (info.status != CaptureStatus::active) {
+CaptureState Stream::active_capture(const char* operation) const {
+  const CaptureState capture = usable_capture(operation);
+  if (!capture) {
     throw Error(Errc::not_capturing, operation, describe(), "this adds a node to a capture, and the stream is not capturing");
   }
-  return info;
+  return capture;
 }
 
 void Stream::check_host_wait(const char* operation) const {
-  if (!captures_matter()) return;
-  if (usable_capture(operation).status == CaptureStatus::active) {
+  if (usable_capture(operation)) {
     throw Error(Errc::capture_unsupported, operation, describe(),
                 "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
   }
@@ -139,15 +155,15 @@ void Stream::check_host_wait(const char* operation) const {
 }
 
 void Stream::refuse_in_capture(const char* operation) const {
-  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
+  if (usable_capture(operation)) {
     throw Error(Errc::capture_unsupported, operation, describe(), "this cannot be captured; the capture goes on");
   }
 }
 
-void Stream::check_memory_in_capture(const char* operation) const {
-  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
-    require(operation, Feature::memory_operations_in_capture);
-  }
+CaptureState Stream::usable_memory_capture(const char* operation) const {
+  const CaptureState capture = usable_capture(operation);
+  if (capture) require(operation, Feature::memory_operations_in_capture);
+  return capture;
 }
 
 void Stream::check_lengths(const char* operation, std::size_t to, std::size_t from) const {
@@ -166,7 +182,7 @@ std::size_t Stream::checked_bytes(std::size_t count, std::size_t element_size) {
 
 void* Stream::native_handle() {
   enter("Stream::native_handle");
-  flags_.fetch_or(flag_foreign, std::memory_order_relaxed);
+  flags_.fetch_or(flag_external, std::memory_order_relaxed);
   return handle_;
 }
 
@@ -177,17 +193,17 @@ void* Stream::native_context() const {
 }
 
 std::uint64_t Stream::id() const {
-  enter_to_look("Stream::id");
+  check_usable("Stream::id");
   return do_id();
 }
 
 bool Stream::is_non_blocking() const {
-  enter_to_look("Stream::is_non_blocking");
+  check_usable("Stream::is_non_blocking");
   return do_is_non_blocking();
 }
 
 int Stream::priority() const {
-  enter_to_look("Stream::priority");
+  check_usable("Stream::priority");
   return do_priority();
 }
 
@@ -206,14 +222,13 @@ std::string Stream::describe_handle() const {
 std::string Stream::describe() const {
   std::string text = describe_handle();
   if (is_closed()) return text + " (closed)";
-  if (captures_matter() && !detail::barred()) {
-    try {
-      const CaptureStatus status = do_capture_info(false).status;
-      if (status == CaptureStatus::active) text += " (capturing)";
-      if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
-    } catch (const std::exception&) {
-      // A description is part of every error message; it must not replace the error by one of its own.
-    }
+  if (detail::barred()) return text;
+  try {
+    const CaptureStatus status = known_capture().status;
+    if (status == CaptureStatus::active) text += " (capturing)";
+    if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
+  } catch (const std::exception&) {
+    // A description is part of every error message; it must not replace the error by one of its own.
   }
   return text;
 }
@@ -235,23 +250,20 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 // --- Ending -----------------------------------------------------------------------------------------------------------
 
-void Stream::begin_closing(bool handle_ends) noexcept {
+void Stream::begin_closing() noexcept {
   flags_.fetch_or(flag_closed, std::memory_order_release);
   if (detail::open_captures.load(std::memory_order_acquire) != 0) {
-    drop_capture(destroys_handle(), handle_ends);
+    // The owner of a handle ends what was begun on it by any object; a borrower what it began itself.
+    const auto capture = detail::Captures::instance().find(origin());
+    if (capture && (destroys_handle() || capture->id == began_.load(std::memory_order_relaxed))) drop_capture(capture->id);
   }
-  WaitingFrees::settle(*this);
+  free_deferred(true);
 }
 
 void Stream::finish_closing(bool destroy) {
+  closing_postponed_ = false;
   // What a wrapped stream needs is let go of only when the driver has let go of the stream, whether or not that failed.
   const std::shared_ptr<const void> keep_alive = std::move(keep_alive_);
-  struct Unended {
-    Stream& stream;
-    ~Unended() {
-      if (const std::uint64_t id = stream.unended_.exchange(0)) detail::Captures::instance().closed(*stream.device_, id);
-    }
-  } const unended{*this};
   do_close(destroy);
 }
 
@@ -265,9 +277,9 @@ void Stream::check_closable(const char* operation) const {
 void Stream::close() {
   if (is_closed()) return;
   check_closable("Stream::close");
-  begin_closing(destroys_handle());
+  begin_closing();
   // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
-  if (has_memory()) {
+  if (dependents() != 0) {
     closing_postponed_ = true;
     return;
   }
@@ -281,16 +293,17 @@ void* Stream::release_handle() {
   if (!destroys_handle()) {
     throw Error(Errc::invalid_argument, operation, describe(), "the stream does not own its handle");
   }
-  WaitingFrees::settle(*this);
-  if (has_memory()) {
+  if (dependents() != 0) {
     throw Error(Errc::invalid_argument, operation, describe(),
-                dependents() != 0
-                    ? "memory allocated on the stream is to be freed on it; drop the memory first"
-                    : "memory allocated on the stream is yet to be freed on it, put off by a capture; end the captures that "
-                      "are open, and try again");
+                "memory allocated on the stream is to be freed on it; drop the memory first");
+  }
+  if ((flags_.load(std::memory_order_acquire) & flag_deferred) != 0) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "memory allocated on the stream is yet to be freed on it, which a capture forbids; end that capture, and try "
+                "again");
   }
   void* const handle = handle_;
-  begin_closing(false);
+  begin_closing();
   finish_closing(false);
   return handle;
 }
@@ -318,21 +331,17 @@ EventPtr Stream::record(const EventOptions& options) {
 }
 
 void Stream::record(Event& event) {
-  enter("Stream::record");
-  check_recordable("Stream::record", event);
-  if (!captures_matter()) [[likely]] {
-    do_record(event, false);
-    event.record_state_.store(Event::recorded, std::memory_order_release);
-    return;
+  const char* const operation = "Stream::record";
+  enter(operation);
+  check_recordable(operation, event);
+  const CaptureState capture = usable_capture(operation);
+  do_record(event, capture);
+  std::uint64_t state = Event::recorded;
+  if (capture) [[unlikely]] {
+    const bool external = !detail::Captures::instance().is_open(device_->backend(), capture.id);
+    state = Event::captured_base + capture.id * 2 + (external ? 1 : 0);
   }
-  const CaptureInfo info = usable_capture("Stream::record");
-  do_record(event, false);
-  if (info.status == CaptureStatus::active) {
-    const bool foreign = !detail::Captures::instance().is_open(device_->backend(), info.id);
-    event.record_state_.store(Event::captured_base + info.id * 2 + (foreign ? 1 : 0), std::memory_order_release);
-  } else {
-    event.record_state_.store(Event::recorded, std::memory_order_release);
-  }
+  event.record_state_.store(state, std::memory_order_release);
 }
 
 void Stream::record_external(Event& event) {
@@ -340,8 +349,7 @@ void Stream::record_external(Event& event) {
   enter(operation);
   require(operation, Feature::external_events);
   check_recordable(operation, event);
-  (void)active_capture(operation);
-  do_record(event, true);
+  do_record_external(event, active_capture(operation));
   // The launches of the graph record it, so the host may ask for it like for any other.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
@@ -361,7 +369,7 @@ void Stream::check_same_backend(const char* operation, const Device& other) cons
   }
 }
 
-void Stream::check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const {
+void Stream::check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) {
       throw Error(Errc::capture_isolation, operation, describe(),
@@ -383,32 +391,31 @@ void Stream::check_join(const char* operation, const CaptureInfo& mine, std::uin
   }
 }
 
-void Stream::join(const CaptureInfo& mine, std::uint64_t theirs) const {
-  if (mine.status == CaptureStatus::none && theirs != 0) {
-    detail::Captures::instance().joined(device_->backend(), theirs, *device_, !do_is_non_blocking());
-  }
-}
-
 void Stream::wait(const Event& event) {
   const char* const operation = "Stream::wait";
   enter(operation);
   check_same_backend(operation, event.device());
+  const CaptureState mine = usable_capture(operation);
   const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
-  if (state >= Event::captured_base || captures_matter()) {
-    const CaptureInfo mine = usable_capture(operation);
-    if (state >= Event::captured_base) {
-      const std::uint64_t capture = (state - Event::captured_base) / 2;
-      const bool foreign = (state - Event::captured_base) % 2 != 0;
-      check_join(operation, mine, capture, foreign || detail::Captures::instance().is_open(device_->backend(), capture));
-      if (&event.device() != device_) require(operation, Feature::cross_device_capture);
-      join(mine, capture);
-      // Into foreign code's capture, of whose end nobody tells.
-      if (foreign) flags_.fetch_or(flag_foreign, std::memory_order_relaxed);
-    } else if (state == Event::recorded) {
-      check_join(operation, mine, 0, false);
-    }
+  if (state < Event::captured_base) [[likely]] {
+    if (mine && state == Event::recorded) [[unlikely]] check_join(operation, mine, 0, false);
+    do_wait(event, mine);
+    // An event that external code knows may have been recorded in a capture of its own.
+    if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]] set_shared();
+    return;
   }
-  do_wait(event, false);
+  const std::uint64_t capture = (state - Event::captured_base) / 2;
+  const bool external = (state - Event::captured_base) % 2 != 0;
+  check_join(operation, mine, capture, external || detail::Captures::instance().is_open(device_->backend(), capture));
+  if (&event.device() != device_) require(operation, Feature::cross_device_capture);
+  if (mine) {
+    do_wait(event, mine);
+    return;
+  }
+  detail::Joining joining(*this, capture, !do_is_non_blocking());
+  do_wait(event, mine);
+  joining.done();
+  if (external) set_shared();
 }
 
 void Stream::wait_external(const Event& event) {
@@ -416,8 +423,7 @@ void Stream::wait_external(const Event& event) {
   enter(operation);
   require(operation, Feature::external_events);
   check_same_backend(operation, event.device());
-  (void)active_capture(operation);
-  do_wait(event, true);
+  do_wait_external(event, active_capture(operation));
 }
 
 void Stream::wait(Stream& other) {
@@ -426,14 +432,22 @@ void Stream::wait(Stream& other) {
   other.enter(operation);
   check_same_backend(operation, *other.device_);
   if (handle_ == other.handle_ && compare(other) == 0) return;
-  if (captures_matter() || other.captures_matter()) {
-    const CaptureInfo mine = usable_capture(operation);
-    const CaptureInfo theirs = other.usable_capture(operation);
-    check_join(operation, mine, theirs.id, true);
-    if (theirs.id != 0 && other.device_ != device_) require(operation, Feature::cross_device_capture);
-    join(mine, theirs.id);
+  const CaptureState mine = usable_capture(operation);
+  const CaptureState theirs = other.usable_capture(operation);
+  if (!mine && !theirs) [[likely]] {
+    do_wait_stream(other, mine);
+    return;
   }
-  do_wait_stream(other);
+  check_join(operation, mine, theirs.id, true);
+  if (theirs && other.device_ != device_) require(operation, Feature::cross_device_capture);
+  if (mine) {
+    do_wait_stream(other, mine);
+    return;
+  }
+  detail::Joining joining(*this, theirs.id, !do_is_non_blocking());
+  do_wait_stream(other, mine);
+  joining.done();
+  if (!detail::Captures::instance().is_open(device_->backend(), theirs.id)) set_shared();
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -443,10 +457,9 @@ void Stream::launch_host_function(HostFunction function) {
   enter(operation);
   require(operation, Feature::host_functions);
   if (!function) throw Error(Errc::invalid_argument, operation, describe(), "the function is empty");
-  if (captures_matter() && usable_capture(operation).status == CaptureStatus::active) {
-    require(operation, Feature::host_functions_in_capture);
-  }
-  do_launch_host_function(std::move(function));
+  const CaptureState capture = usable_capture(operation);
+  if (capture) require(operation, Feature::host_functions_in_capture);
+  do_launch_host_function(std::move(function), capture);
 }
 
 void Stream::add_callback(StreamCallback callback) {

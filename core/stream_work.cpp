@@ -143,8 +143,7 @@ void Stream::memory_operation(const MemoryOperation& op) {
   const char* const operation = op.is_wait() ? "Stream::wait_value" : "Stream::write_value";
   enter(operation);
   if (!is_usable(*device_, op)) [[unlikely]] refuse_memory_operation(operation, op);
-  check_memory_in_capture(operation);
-  do_memory_operation(op);
+  do_memory_operation(op, usable_memory_capture(operation));
 }
 
 void Stream::batch(std::span<const MemoryOperation> operations) {
@@ -155,8 +154,7 @@ void Stream::batch(std::span<const MemoryOperation> operations) {
     if (!is_usable(*device_, op)) [[unlikely]] refuse_memory_operation(operation, op);
   }
   if (operations.empty()) return;
-  check_memory_in_capture(operation);
-  do_batch(operations);
+  do_batch(operations, usable_memory_capture(operation));
 }
 
 void Stream::attach(const Allocation& managed, AttachMode mode) {
@@ -272,9 +270,12 @@ void Stream::refuse_launch(const Kernel& kernel, const LaunchConfig& config, std
 
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
-  enter("Stream::launch");
+  const char* const operation = "Stream::launch";
+  enter(operation);
   if (find_fault(*device_, kernel, config, sizes) != LaunchFault::none) [[unlikely]] refuse_launch(kernel, config, sizes);
-  do_launch(kernel, config, arguments, sizes);
+  const CaptureState capture = usable_capture(operation);
+  if (capture) [[unlikely]] keep_module(kernel.module(), capture);
+  do_launch(kernel, config, arguments, sizes, capture);
 }
 
 }  // namespace weir

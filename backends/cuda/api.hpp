@@ -244,6 +244,12 @@ class Api : public Symbols {
     }
     return CU_STREAM_CAPTURE_MODE_RELAXED;
   }
+  Result is_capturing(StreamHandle stream, bool& captures) const {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const Result result = StreamIsCapturing(stream, &status);
+    captures = status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return result;
+  }
   /// The pointers for dependencies are null where they are not asked for; what they point to is the driver's.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;

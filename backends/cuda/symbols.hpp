@@ -107,6 +107,7 @@
   X(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, optional)                                         \
   X(StreamBeginCapture, cuStreamBeginCapture, 10010, required)                                                  \
   X(StreamEndCapture, cuStreamEndCapture, 10000, required)                                                      \
+  X(StreamIsCapturing, cuStreamIsCapturing, 10000, required)                                                    \
   X(StreamGetCaptureInfo, cuStreamGetCaptureInfo, 11030, required)                                              \
   X(StreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030, required)                        \
   X(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010, required)                        \

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "backends/gpu/errors.hpp"
 #include "weir/backend_support.hpp"
+#include "weir/module.hpp"
 #include "weir/ptr.hpp"
 
 /// What captures and graphs need of a driver: leave to make calls beside a capture, and ownership by graphs.
 namespace weir::gpu {
+
+/// The modules of the kernels that a graph launches: for as long as the graph or an executable of it is there.
+///
+/// Not the driver's user objects, which would make each launch of the graph dearer: what they add, that an object outlives an
+/// executable whose launch is under way, modules do not need, since unloading one waits for the device.
+using KeptModules = std::vector<ModulePtr>;
 
 /// Lets the calling thread make calls that a driver may have to synchronize for although a capture is open. For calls of
 /// which it is known that they do no such thing to the stream that captures: the driver then neither refuses them nor breaks

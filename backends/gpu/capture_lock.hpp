@@ -3,33 +3,59 @@
 
 #include <pthread.h>
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
 /// What keeps questions after captures apart from their begins and ends, where a driver does not.
 namespace weir::gpu {
 
 /// For drivers that crash where one thread asks after a stream, or after a fork of it, while another begins or ends its
-/// capture. Exclusive for begins and ends, which are rare; shared for questions, of which threads may ask any number:
-/// std::shared_mutex could keep a begin waiting for ever behind them. Not recursive: nothing but the driver is called while
-/// it is held, and no error is made, since telling which stream it is about asks whether that captures.
+/// capture. Held alone by begins and ends, which are rare, and shared by questions: each thread counts its own on one of several
+/// cache lines, so that threads that ask do not meet. Not recursive: nothing but the driver is called while it is held.
 class CaptureLock {
  public:
-  CaptureLock() noexcept {
-    pthread_rwlockattr_t preferring_writers;
-    pthread_rwlockattr_init(&preferring_writers);
-    pthread_rwlockattr_setkind_np(&preferring_writers, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-    pthread_rwlock_init(&lock_, &preferring_writers);
-    pthread_rwlockattr_destroy(&preferring_writers);
+  void lock() noexcept {
+    alone_.lock();
+    is_held_alone_.store(true, std::memory_order_seq_cst);
+    for (Sharers& sharers : sharers_) {
+      while (sharers.count.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+    }
   }
-  ~CaptureLock() { pthread_rwlock_destroy(&lock_); }
-  CaptureLock(const CaptureLock&) = delete;
-  CaptureLock& operator=(const CaptureLock&) = delete;
+  void unlock() noexcept {
+    is_held_alone_.store(false, std::memory_order_release);
+    alone_.unlock();
+  }
 
-  void lock() noexcept { pthread_rwlock_wrlock(&lock_); }
-  void unlock() noexcept { pthread_rwlock_unlock(&lock_); }
-  void lock_shared() noexcept { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() noexcept { pthread_rwlock_unlock(&lock_); }
+  void lock_shared() noexcept {
+    std::atomic<std::uint32_t>& count = own_count();
+    for (;;) {
+      // Either this sees who wants it alone, or is seen.
+      count.fetch_add(1, std::memory_order_seq_cst);
+      if (!is_held_alone_.load(std::memory_order_seq_cst)) [[likely]] return;
+      count.fetch_sub(1, std::memory_order_release);
+      while (is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+    }
+  }
+  void unlock_shared() noexcept { own_count().fetch_sub(1, std::memory_order_release); }
 
  private:
-  pthread_rwlock_t lock_;
+  struct alignas(64) Sharers {
+    std::atomic<std::uint32_t> count{0};
+  };
+
+  std::atomic<std::uint32_t>& own_count() noexcept {
+    // Threads' descriptors lie some pages apart.
+    const auto thread = static_cast<std::uintptr_t>(::pthread_self());
+    return sharers_[(thread >> 12U ^ thread >> 20U) % sharers_.size()].count;
+  }
+
+  std::array<Sharers, 16> sharers_;
+  alignas(64) std::atomic<bool> is_held_alone_{false};
+  std::mutex alone_;
 };
 
 /// For drivers that need none. An end may run destructors of the program's there, which no lock of Weir's should be held

@@ -6,9 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <unordered_map>
 #include <vector>
 
-#include "backends/gpu/capture_keeper.hpp"
 #include "backends/gpu/errors.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -60,23 +60,18 @@ class GpuDevice final : public Device {
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
   EventPool<Api>& events() noexcept { return *events_; }
 
-  /// What open captures keep, on all devices.
-  static CaptureKeeper& keeper() noexcept {
-    static auto* const keeper = new CaptureKeeper;
-    return *keeper;
-  }
   /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
     static auto* const lock = new typename Api::CaptureLock;
     return *lock;
   }
-  /// Captures of the bodies of conditional nodes, where some operations are not allowed.
-  bool is_conditional_body(std::uint64_t capture_id) const;
-  void add_conditional_body(std::uint64_t capture_id);
-  void remove_conditional_body(std::uint64_t capture_id) noexcept;
   ConditionalKernel<Api>& conditional_kernel();
-  /// A stream to capture such a body on.
+  /// A stream to capture the body of a conditional node on.
   StreamPtr create_body_stream();
+
+  /// Keeps a borrowed stream that nobody uses, for the next time that its handle is wrapped. False where another is kept for
+  /// that handle.
+  bool keep_wrapper(GpuStream<Api>& stream) noexcept;
 
   /// The event by which other streams wait for `stream`; the same for all wrappers of one native stream, unless `shared` is
   /// false, since the handle of a per-thread default stream names another stream in each thread.
@@ -115,6 +110,7 @@ class GpuDevice final : public Device {
   void open() const;
   StreamHandle copy_stream();
   int device_of(StreamHandle stream) const noexcept;
+  StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);
   /// Lets another device address what this one's pools hold, or no longer.
   void admit(const GpuDevice& reader, bool allowed);
 
@@ -125,10 +121,10 @@ class GpuDevice final : public Device {
   mutable PriorityRange priorities_{};
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
-  std::atomic<std::uint32_t> body_count_{0};
   mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make what is missing
-  std::vector<std::uint64_t> bodies_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
+  std::mutex wrappers_mutex_;
+  std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // null: in use
   std::map<StreamHandle, std::weak_ptr<const CachedEvent<Api>>> cached_events_;
   std::size_t sweep_cached_events_at_ = 64;
   std::vector<GpuMemoryPool<Api>*> pools_;

@@ -57,11 +57,13 @@ StreamPtr GpuDevice<Api>::create_body_stream() {
   const auto current = make_current();
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, priorities_.least), "Stream::capture_if", *this);
-  // Borrowed, so that each check asks the driver: the core knows nothing of the capture that the stream will be in.
+  // Borrowed, so that a function that closes it does not end it.
   std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
   });
-  return make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true, StreamRole::conditional_body);
+  auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true);
+  stream->be_known_to_weir_alone();
+  return stream;
 }
 
 template <class Api>
@@ -98,12 +100,52 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
       throw Error(Errc::invalid_argument, operation, describe(), "the handle stands for a default stream, which cannot be owned; "
                                                                  "borrow it");
     }
+  } else if (StreamPtr known = kind == StreamKind::borrowed ? wrap_again(native, keep_alive) : nullptr) {
+    return known;
   } else if (const int found = device_of(native); found >= 0 && found != ordinal()) {
     throw Error(Errc::wrong_device, operation, describe(),
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
   }
   (void)context();
   return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
+}
+
+/// Frameworks hand in the same few streams again and again: their wrappers are kept, with what is known of the handles.
+template <class Api>
+StreamPtr GpuDevice<Api>::wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
+  GpuStream<Api>* stream = nullptr;
+  {
+    const std::lock_guard lock(wrappers_mutex_);
+    const auto kept = wrappers_.find(handle);
+    if (kept != wrappers_.end()) stream = std::exchange(kept->second, nullptr);
+  }
+  if (stream == nullptr) return nullptr;
+  if (stream->wrap_again(keep_alive)) return StreamPtr::first(stream);
+  delete stream;
+  return nullptr;
+}
+
+template <class Api>
+bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
+  // Handles come and go; programs that make ever new ones start from nothing now and then.
+  constexpr std::size_t most = 256;
+  std::vector<GpuStream<Api>*> dropped;
+  bool is_kept = false;
+  try {
+    const std::lock_guard lock(wrappers_mutex_);
+    if (wrappers_.size() >= most && !wrappers_.contains(stream.native())) {
+      dropped.reserve(wrappers_.size());
+      for (const auto& [handle, kept] : wrappers_) dropped.push_back(kept);
+      wrappers_.clear();
+    }
+    GpuStream<Api>*& place = wrappers_[stream.native()];
+    is_kept = place == nullptr;
+    if (is_kept) place = &stream;
+  } catch (const std::exception&) {
+    // No memory to keep it with.
+  }
+  for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
+  return is_kept;
 }
 
 // --- Events -----------------------------------------------------------------------------------------------------------
@@ -159,6 +201,7 @@ void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
 template <class Api>
 void GpuDevice<Api>::do_deallocate(void* memory, MemoryKind kind) {
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);
   const auto result = api_.deallocate(memory, kind);
   if (!Api::is_shut_down(result)) check(api_, result, "Device::allocate (free)", *this);
 }
@@ -200,6 +243,7 @@ void* GpuDevice<Api>::do_register_host(void* data, std::size_t bytes) {
 template <class Api>
 void GpuDevice<Api>::do_unregister_host(void* data) {
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);
   const auto result = api_.MemHostUnregister(data);
   if (!Api::is_shut_down(result)) check(api_, result, "HostRegistration", *this);
 }
@@ -257,6 +301,7 @@ void* GpuDevice<Api>::do_open_memory(const InterprocessHandle& handle) {
 template <class Api>
 void GpuDevice<Api>::do_close_memory(void* memory) {
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);
   const auto result = api_.close_memory(memory);
   if (!Api::is_shut_down(result)) check(api_, result, "Device::open_allocation (close)", *this);
 }
@@ -358,27 +403,6 @@ void GpuDevice<Api>::do_synchronize() {
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------
-
-template <class Api>
-bool GpuDevice<Api>::is_conditional_body(std::uint64_t capture_id) const {
-  if (body_count_.load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard lock(mutex_);
-  return std::find(bodies_.begin(), bodies_.end(), capture_id) != bodies_.end();
-}
-
-template <class Api>
-void GpuDevice<Api>::add_conditional_body(std::uint64_t capture_id) {
-  const std::lock_guard lock(mutex_);
-  bodies_.push_back(capture_id);
-  body_count_.store(static_cast<std::uint32_t>(bodies_.size()), std::memory_order_release);
-}
-
-template <class Api>
-void GpuDevice<Api>::remove_conditional_body(std::uint64_t capture_id) noexcept {
-  const std::lock_guard lock(mutex_);
-  std::erase(bodies_, capture_id);
-  body_count_.store(static_cast<std::uint32_t>(bodies_.size()), std::memory_order_release);
-}
 
 template <class Api>
 ConditionalKernel<Api>& GpuDevice<Api>::conditional_kernel() {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
-#include "backends/gpu/capture_keeper.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/graph_errors.hpp"
 #include "weir/graph.hpp"
@@ -106,6 +105,7 @@ class GpuGraph final : public Graph {
  protected:
   ~GpuGraph() override {
     if (ownership_ == GraphOwnership::of_capture || lost_) return;
+    const CaptureModeScope<Api> relaxed(device_.api());
     log_failure(device_.api(), device_.api().GraphDestroy(native()), "while a graph was destroyed", device_.describe());
   }
 
@@ -159,11 +159,12 @@ class GpuGraphExec final : public GraphExec {
 
  protected:
   ~GpuGraphExec() override {
+    const CaptureModeScope<Api> relaxed(device_.api());
     log_failure(device_.api(), device_.api().GraphExecDestroy(native()), "while an executable graph was destroyed",
                 device_.describe());
   }
 
-  void do_launch(Stream& stream) override;
+  void do_launch(Stream& stream, const CaptureState& capture) override;
   void do_upload(Stream& stream) override;
   void do_update(const Graph& graph) override;
 

@@ -219,11 +219,11 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuGraphExec<Api>::do_launch(Stream& stream) {
+void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
-  if (const auto capture = on.open_capture(true)) {
+  if (capture) {
     const std::lock_guard lock(mutex_);
-    made_of_->with_handle([&](auto graph, const KeptModules& modules) { on.add_child(graph, modules, *capture); });
+    made_of_->with_handle([&](auto graph, const KeptModules& modules) { on.add_child(graph, modules, capture); });
     return;
   }
   const std::lock_guard lock(mutex_);

@@ -24,6 +24,7 @@ class GpuMemoryPool final : public MemoryPool {
     if (!own_) return;
     device_.remove_pool(*this);
     const auto current = device_.make_current();
+    const CaptureModeScope<Api> relaxed(device_.api());
     log_failure(device_.api(), device_.api().MemPoolDestroy(native()), "while a memory pool was destroyed", device_.describe());
   }
 

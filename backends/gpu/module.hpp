@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
 #include "weir/module.hpp"
@@ -82,6 +83,7 @@ class GpuModule final : public Module {
  protected:
   ~GpuModule() override {
     const auto current = device_.make_current();
+    const CaptureModeScope<Api> relaxed(device_.api());
     log_failure(device_.api(), device_.api().ModuleUnload(native()), "while a module was unloaded", device_.describe());
   }
 

@@ -19,11 +19,6 @@ class GpuGraph;
 template <class Api>
 class GraphTemplate;
 
-enum class StreamRole : std::uint8_t {
-  general,
-  conditional_body,  ///< captures the body of a conditional node, and nothing else
-};
-
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
 template <class Api>
 class GpuStream final : public Stream {
@@ -33,12 +28,21 @@ class GpuStream final : public Stream {
 
   /// `non_blocking`: where it is known.
   GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
-            std::optional<bool> non_blocking = {}, StreamRole role = StreamRole::general);
+            std::optional<bool> non_blocking = {});
   ~GpuStream() override;
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
   const Ptr<HostErrors>& errors() const noexcept { return errors_; }
+  /// For a borrowed stream of the backend's own: external code does not know its handle.
+  void be_known_to_weir_alone() noexcept {
+    set_unshared();
+    is_reusable_ = false;
+  }
+
+  /// A wrapper that nobody uses stands for its handle again. False, and nothing done, where the handle is another stream's by
+  /// now, or captures, so that it cannot be asked. Two questions to the driver.
+  bool wrap_again(std::shared_ptr<const void>& keep_alive);
 
   /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
   class Submission {
@@ -70,17 +74,12 @@ class GpuStream final : public Stream {
     std::vector<typename Api::NodeHandle> dependencies;  ///< what the next node would run behind; only if asked for
   };
   Capture capture(bool with_dependencies = false) const;
-  /// The capture that is open, if there can be one; costs next to nothing where there cannot.
-  std::optional<Capture> open_capture(bool with_dependencies = false) const {
-    if (!captures_matter()) [[likely]] return std::nullopt;
-    Capture found = capture(with_dependencies);
-    return found.status == CaptureStatus::active ? std::optional(std::move(found)) : std::nullopt;
-  }
   /// Adds a graph, whose kernels need `modules`, as one node of the capture.
-  void add_child(typename Api::GraphHandle graph, const KeptModules& modules, const Capture& capture);
+  void add_child(typename Api::GraphHandle graph, const KeptModules& modules, const CaptureState& state);
 
  protected:
   Disposal disposal() const noexcept override { return Disposal::driver; }
+  void do_dispose() noexcept override;
   void do_close(bool destroy) override;
   void* do_native_context() const override;
   std::uint64_t do_id() const override;
@@ -90,20 +89,24 @@ class GpuStream final : public Stream {
   void do_synchronize() override;
   bool do_is_complete() const override;
   std::exception_ptr do_take_host_error() noexcept override { return errors_->take(); }
-  void do_record(Event& event, bool external) override;
-  void do_wait(const Event& event, bool external) override;
-  void do_wait_stream(Stream& other) override;
+  void do_record(Event& event, const CaptureState& capture) override;
+  void do_record_external(Event& event, const CaptureState& capture) override;
+  void do_wait(const Event& event, const CaptureState& capture) override;
+  void do_wait_external(const Event& event, const CaptureState& capture) override;
+  void do_wait_stream(Stream& other, const CaptureState& capture) override;
 
-  void do_launch_host_function(HostFunction&& function) override;
+  void do_launch_host_function(HostFunction&& function, const CaptureState& capture) override;
   void do_add_callback(StreamCallback&& callback) override;
 
   std::uint64_t do_begin_capture(CaptureMode mode) override;
-  GraphPtr do_end_capture(std::uint64_t id) override;
-  void do_forget_capture(std::uint64_t id) noexcept override { (void)keeper_.ended(id); }
-  CaptureInfo do_capture_info(bool with_graph) const override;
   std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
-  void do_add_child_graph(const Graph& graph) override;
-  void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
+  GraphPtr do_end_capture(CaptureResources&& kept) override;
+  CaptureState do_capture_state() const override;
+  GraphPtr do_captured_graph() const override;
+  void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture) override;
+  void do_add_child_graph(const Graph& graph, const CaptureState& capture) override;
+  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition, UniqueFunction<void(Stream&)>&& body,
+                              const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override;
   void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -114,15 +117,15 @@ class GpuStream final : public Stream {
   void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                   std::size_t height) override;
 
-  void* do_allocate_async(std::size_t bytes, MemoryPool* pool) override;
-  bool do_deallocate_async(void* memory) override;
+  void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
+  bool do_deallocate_async(void* memory, const CaptureState& capture) override;
   void do_attach(const Allocation& managed, AttachMode mode) override;
   void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
-  void do_memory_operation(const MemoryOperation& operation) override;
-  void do_batch(std::span<const MemoryOperation> operations) override;
+  void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
+  void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes) override;
+                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -139,31 +142,25 @@ class GpuStream final : public Stream {
   bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
   typename Api::EventHandle waited_for();
-  void notice_foreign_capture();
   HostCalls& host_calls();
-  void keep_in_capture(const Capture& capture, const RefCounted& object);
-  void keep_module(const ModulePtr& module);
-  [[gnu::noinline]] void keep_new_module(const ModulePtr& module, std::uint64_t epoch);
-  [[gnu::cold, gnu::noinline]] void check_cooperative_in_capture() const;
+  void keep_in_capture(const RefCounted& object);
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
-  void keep_module_in_capture(const Capture& capture, const ModulePtr& module);
   /// The capture lock is the caller's.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
-  std::uint64_t begin_noted(const char* operation, const GraphPtr& resumed, F&& begin_capture);
+  std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
-  void refuse_in_conditional_body(const Capture& capture, const char* operation, const char* what) const;
+  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   static bool is_in_the_way(Result result) noexcept;
   void check_memory_operation(Result result, const char* operation) const;
-  void batch_as_graph(std::span<const MemoryOperation> operations);
+  void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
   Device_& device_;
   const Api& api_;
-  CaptureKeeper& keeper_;
   // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
   const bool plain_;
-  const StreamRole role_;
+  bool is_reusable_;
   const Ptr<HostErrors> errors_;
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
@@ -177,10 +174,6 @@ class GpuStream final : public Stream {
   mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
   std::atomic<HostCalls*> host_calls_{nullptr};
-
-  // The module that was last kept by a capture of this stream, and CaptureKeeper::epoch then.
-  std::atomic<std::uint64_t> kept_epoch_{0};
-  std::atomic<const Module*> kept_module_{nullptr};
 
   std::mutex mutex_;  // held while what a stream has once is made
 };

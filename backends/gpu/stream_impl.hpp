@@ -11,14 +11,13 @@ namespace weir::gpu {
 
 template <class Api>
 GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
-                          std::optional<bool> non_blocking, StreamRole role)
+                          std::optional<bool> non_blocking)
     : Stream(device, handle, kind, std::move(keep_alive)),
       device_(device),
       api_(device.api()),
-      keeper_(Device_::keeper()),
       plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
              kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
-      role_(role),
+      is_reusable_(kind == StreamKind::borrowed),
       errors_(make<HostErrors>()) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
   learn_identity();
@@ -27,6 +26,33 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
 template <class Api>
 GpuStream<Api>::~GpuStream() {
   if (HostCalls* const calls = host_calls_.load(std::memory_order_acquire)) calls->close();
+}
+
+template <class Api>
+void GpuStream<Api>::do_dispose() noexcept {
+  if (is_reusable_ && device_.keep_wrapper(*this)) return;
+  delete this;
+}
+
+template <class Api>
+bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
+  {
+    const Submission submission(*this, Submission::Order::none);
+    const std::shared_lock lock(Device_::capture_lock());
+    bool captures = true;
+    if (api_.is_capturing(native(), captures) != Api::success || captures) return false;
+    if (device_.supports(Feature::stream_id)) {
+      std::uint64_t id = 0;
+      if (api_.stream_id(native(), id) != Api::success || id != id_.load(std::memory_order_relaxed)) return false;
+    } else {
+      unsigned flags = 0;
+      if (api_.stream_flags(native(), flags) != Api::success) return false;
+      const signed char non_blocking = (flags & Api::stream_non_blocking) != 0 ? 1 : 0;
+      if (non_blocking != non_blocking_.load(std::memory_order_relaxed)) return false;
+    }
+  }
+  renew(std::move(keep_alive));
+  return true;
 }
 
 template <class Api>
@@ -136,62 +162,48 @@ bool GpuStream<Api>::do_is_complete() const {
 }
 
 template <class Api>
-void GpuStream<Api>::do_record(Event& event, bool external) {
+void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  if (external) {
-    const Capture capture = this->capture();
-    refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
-    // Each launch of the graph records it, whoever else has let go of it by then.
-    keep_in_capture(capture, event);
-    const Submission submission(*this);
-    check(api_.record_external(recorded.native(), native()), "Stream::record_external");
-    return;
-  }
-  if (captures_matter() && !open_capture()) [[unlikely]] recorded.leave_capture();
+  if (!capture) recorded.leave_capture();
   const Submission submission(*this);
   check(api_.EventRecord(recorded.native(), native()), "Stream::record");
 }
 
 template <class Api>
-void GpuStream<Api>::do_wait(const Event& event, bool external) {
-  const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
-  if (external) {
-    const Capture capture = this->capture();
-    refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
-    keep_in_capture(capture, event);
-    const Submission submission(*this);
-    check(api_.wait_external(native(), awaited.native()), "Stream::wait_external");
-    return;
-  }
-  if (!awaited.counts()) return;
-  {
-    const Submission submission(*this);
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
-  }
-  if (awaited.is_known_to_foreign_code()) [[unlikely]] notice_foreign_capture();
+void GpuStream<Api>::do_record_external(Event& event, const CaptureState& capture) {
+  refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
+  // Each launch of the graph records it, whoever else has let go of it by then.
+  keep_in_capture(event);
+  const Submission submission(*this);
+  check(api_.record_external(static_cast<GpuEvent<Api>&>(event).native(), native()), "Stream::record_external");
 }
 
 template <class Api>
-void GpuStream<Api>::do_wait_stream(Stream& other) {
+void GpuStream<Api>::do_wait(const Event& event, const CaptureState&) {
+  const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
+  if (!awaited.counts()) return;
+  const Submission submission(*this);
+  check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+}
+
+template <class Api>
+void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& capture) {
+  refuse_in_conditional_body(capture, "Stream::wait_external", "event nodes");
+  keep_in_capture(event);
+  const Submission submission(*this);
+  check(api_.wait_external(native(), static_cast<const GpuEvent<Api>&>(event).native()), "Stream::wait_external");
+}
+
+template <class Api>
+void GpuStream<Api>::do_wait_stream(Stream& other, const CaptureState&) {
   auto& awaited = static_cast<GpuStream&>(other);
   const typename Api::EventHandle event = awaited.waited_for();
   {
     const Submission submission(awaited);
     check(api_.EventRecord(event, awaited.native()), "Stream::wait");
   }
-  {
-    const Submission submission(*this);
-    check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
-  }
-  if (awaited.captures_matter()) [[unlikely]] notice_foreign_capture();
-}
-
-/// Waiting for what foreign code captures draws this stream into its capture, of which the core does not know.
-template <class Api>
-void GpuStream<Api>::notice_foreign_capture() {
-  const Capture joined = capture();
-  if (joined.status == CaptureStatus::none || keeper_.knows(joined.id)) return;
-  (void)native_handle();  // which makes the stream count as shared
+  const Submission submission(*this);
+  check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
 }
 
 template <class Api>
@@ -219,14 +231,14 @@ HostCalls& GpuStream<Api>::host_calls() {
 }
 
 template <class Api>
-void GpuStream<Api>::do_launch_host_function(HostFunction&& function) {
+void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
   const char* const operation = "Stream::launch_host_function";
   const Submission submission(*this);
-  if (const auto capture = open_capture()) [[unlikely]] {
-    refuse_in_conditional_body(*capture, operation, "host functions");
+  if (state) [[unlikely]] {
+    refuse_in_conditional_body(state, operation, "host functions");
     auto* const captured = new CapturedHostFunction{std::move(function), errors_};
     // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
-    give_to_graph(api_, capture->graph, captured, &CapturedHostFunction::destroy, operation, *this);
+    give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
   }
@@ -295,12 +307,13 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
 
 template <class Api>
 void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                               std::span<const std::size_t>) {
+                               std::span<const std::size_t>, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  if (captures_matter()) [[unlikely]] {
-    if (config.cooperative) check_cooperative_in_capture();
-    keep_module(kernel.module());
+  if (capture && config.cooperative && api_.refuses_cooperative_capture()) [[unlikely]] {
+    throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
+                "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+                "the capture goes on");
   }
   // The driver reads the array of addresses and does not change it.
   auto* const parameters = const_cast<void**>(arguments.data());
@@ -312,14 +325,6 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
                   : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
                                       parameters, nullptr);
   if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
-}
-
-template <class Api>
-void GpuStream<Api>::check_cooperative_in_capture() const {
-  if (!api_.refuses_cooperative_capture() || !open_capture()) return;
-  throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-              "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-              "the capture goes on");
 }
 
 template <class Api>

@@ -55,9 +55,9 @@ void GpuStream<Api>::do_fill_2d(void* destination, std::size_t pitch, std::uint3
 // --- Stream-ordered memory --------------------------------------------------------------------------------------------
 
 template <class Api>
-void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
+void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) {
   const char* const operation = "Stream::allocate_async";
-  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, operation, "allocations");
+  refuse_in_conditional_body(capture, operation, "allocations");
   const Submission submission(*this);
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
@@ -75,9 +75,12 @@ bool GpuStream<Api>::is_in_the_way(Result result) noexcept {
 }
 
 template <class Api>
-bool GpuStream<Api>::do_deallocate_async(void* memory) {
+bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
   const char* const operation = "Stream::allocate_async (free)";
   const Submission submission(*this);
+  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node.
+  std::optional<CaptureModeScope<Api>> relaxed;
+  if (!capture) relaxed.emplace(api_);
   // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
   const bool by_legacy_stream = is_of_another_thread();
   if (by_legacy_stream || kind() == StreamKind::legacy_default) {
@@ -120,19 +123,19 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
 }
 
 template <class Api>
-void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation) {
+void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) {
   const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
-  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, name, "memory operations");
+  refuse_in_conditional_body(capture, name, "memory operations");
   const Submission submission(*this);
   check_memory_operation(api_.memory_operation(native(), operation), name);
 }
 
 template <class Api>
-void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations) {
+void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
-  if (const auto capture = open_capture()) refuse_in_conditional_body(*capture, name, "memory operations");
+  refuse_in_conditional_body(capture, name, "memory operations");
   if (operations.size() > Api::max_batch && !api_.orders_submissions()) {
-    batch_as_graph(operations);
+    batch_as_graph(operations, capture);
     return;
   }
   const Submission submission(*this);
@@ -148,7 +151,7 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations) {
 /// A batch longer than one call takes. Several calls would let another thread's work in between; a graph of several nodes is
 /// one submission.
 template <class Api>
-void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations) {
+void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
   struct Native {
     const Api& api;
@@ -174,8 +177,8 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations)
     last = node;
     operations = operations.subspan(count);
   }
-  if (const auto capture = open_capture(true)) {
-    add_child(native_graph.graph, {}, *capture);
+  if (capture) {
+    add_child(native_graph.graph, {}, capture);
     return;
   }
   const CaptureModeScope<Api> relaxed(api_);

@@ -248,6 +248,12 @@ class Api : public Symbols {
     }
     return hipStreamCaptureModeRelaxed;
   }
+  Result is_capturing(StreamHandle stream, bool& captures) const {
+    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+    const Result result = StreamIsCapturing(stream, &status);
+    captures = status != hipStreamCaptureStatusNone;
+    return result;
+  }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
   /// Not asked: hipStreamGetCaptureInfo takes the null stream for an error, and hipStreamIsCapturing does not know

@@ -96,6 +96,7 @@
   X(LaunchKernel, hipModuleLaunchKernel, 500, required)                                                         \
   X(StreamBeginCapture, hipStreamBeginCapture, 500, required)                                                   \
   X(StreamEndCapture, hipStreamEndCapture, 500, required)                                                       \
+  X(StreamIsCapturing, hipStreamIsCapturing, 500, required)                                                     \
   X(StreamGetCaptureInfo, hipStreamGetCaptureInfo_v2, 501, required)                                            \
   X(StreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies, 500, required)                         \
   X(ThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, 502, required)                         \

@@ -107,14 +107,17 @@ void Capture::abandon(Queue& queue) noexcept {
   graph = std::move(capture->graph_);
 }
 
-CaptureInfo Capture::info_of(const Queue& queue, bool with_graph) {
+CaptureState Capture::state_of(const Queue& queue) {
   if (!queue.is_capturing()) return {};
   std::lock_guard lock(mutex());
   const Capture* const capture = queue.capture_.get();
-  if (capture == nullptr) return {};
-  CaptureInfo info{CaptureStatus::active, capture->id_, nullptr};
-  if (with_graph) info.graph = make<HostGraph>(queue.device(), capture->data().copy());
-  return info;
+  return capture != nullptr ? CaptureState{CaptureStatus::active, capture->id_} : CaptureState{};
+}
+
+Ptr<HostGraph> Capture::graph_of(const Queue& queue) {
+  std::lock_guard lock(mutex());
+  const Capture* const capture = queue.capture_.get();
+  return capture != nullptr ? make<HostGraph>(queue.device(), capture->data().copy()) : nullptr;
 }
 
 // --- Writing down -----------------------------------------------------------------------------------------------------

@@ -21,8 +21,9 @@ class Capture final : public RefCounted {
   static Ptr<HostGraph> end(Queue& origin);
   /// Ends and drops the capture that `queue`, which goes away, began.
   static void abandon(Queue& queue) noexcept;
-  /// `with_graph`: a copy of the graph as it is now.
-  static CaptureInfo info_of(const Queue& queue, bool with_graph);
+  static CaptureState state_of(const Queue& queue);
+  /// A copy of the graph as it is now; null where `queue` is part of no capture.
+  static Ptr<HostGraph> graph_of(const Queue& queue);
 
   /// Adds work to the capture that `queue` is part of. Returns false if it is part of none.
   static bool add(Queue& queue, NodeKind kind, Work&& work);

@@ -79,11 +79,11 @@ GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
 HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
     : GraphExec(device, this), memory_claim_(std::move(memory_claim)), data_(std::move(data)), program_(make<Program>(*data_)) {}
 
-void HostGraphExec::do_launch(Stream& stream) {
+void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   Queue& queue = static_cast<HostStream&>(stream).queue();
   Ptr<Signal> former;  // let go of outside the lock
   std::lock_guard lock(mutex_);
-  if (queue.is_capturing() && !data_->memory.empty()) {
+  if (capture && !data_->memory.empty()) {
     support::refuse_second_owner_of_memory("GraphExec::launch", describe());
   }
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;

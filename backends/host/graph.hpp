@@ -37,7 +37,7 @@ class HostGraphExec final : public GraphExec {
   HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
 
  protected:
-  void do_launch(Stream& stream) override;
+  void do_launch(Stream& stream, const CaptureState& capture) override;
   void do_upload(Stream& stream) override;
   void do_update(const Graph& graph) override;
   Disposal disposal() const noexcept override { return Disposal::anywhere; }

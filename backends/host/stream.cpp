@@ -58,25 +58,25 @@ void HostStream::do_synchronize() { queue_->wait_on_host(queue_->point(), queue_
 bool HostStream::do_is_complete() const { return queue_->has_reached(queue_->point()); }
 std::exception_ptr HostStream::do_take_host_error() noexcept { return queue_->take_error(); }
 
-void HostStream::do_record(Event& event, bool external) {
+void HostStream::do_record_external(Event& event, const CaptureState&) {
+  capture_only("Stream::record_external", NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&host_event(event))});
+}
+
+void HostStream::do_record(Event& event, const CaptureState&) {
   HostEvent& target = host_event(event);
-  if (external) {
-    capture_only("Stream::record_external", NodeKind::event_record, ExternalRecord{Ptr<HostEvent>(&target)});
-    return;
-  }
   if (Capture::record(*queue_, target)) return;
   // A number is all that a record needs; only an event that keeps time has something done for it.
   if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<HostEvent>(&target)});
   target.record_at(*queue_, queue_->point());
 }
 
-void HostStream::do_wait(const Event& event, bool external) {
+void HostStream::do_wait_external(const Event& event, const CaptureState&) {
   const auto& source = static_cast<const HostEvent&>(event);
-  if (external) {
-    capture_only("Stream::wait_external", NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
-    return;
-  }
-  RecordPoint point = source.point();
+  capture_only("Stream::wait_external", NodeKind::event_wait, ExternalWait{Ptr<const HostEvent>(&source)});
+}
+
+void HostStream::do_wait(const Event& event, const CaptureState&) {
+  RecordPoint point = static_cast<const HostEvent&>(event).point();
   if (point.capture) {
     Capture::wait(*queue_, point);
   } else if (point.signal && point.signal.get() != queue_.get() && !point.signal->has_reached(point.number)) {
@@ -84,7 +84,7 @@ void HostStream::do_wait(const Event& event, bool external) {
   }
 }
 
-void HostStream::do_wait_stream(Stream& other) {
+void HostStream::do_wait_stream(Stream& other, const CaptureState&) {
   Queue& theirs = queue_of(other);
   if (Capture::wait(*queue_, theirs)) return;
   const std::uint64_t point = theirs.point();
@@ -93,9 +93,9 @@ void HostStream::do_wait_stream(Stream& other) {
 
 // --- Host work --------------------------------------------------------------------------------------------------------
 
-void HostStream::do_launch_host_function(HostFunction&& function) {
+void HostStream::do_launch_host_function(HostFunction&& function, const CaptureState& capture) {
   queue_->device().host_thread().ensure_started();
-  if (queue_->is_capturing()) {
+  if (capture) {
     auto shared = make<SharedFunction>(std::move(function));
     if (Capture::add(*queue_, NodeKind::host_function, HostCall{shared})) return;
     function = std::move(shared->function);
@@ -121,11 +121,13 @@ std::uint64_t HostStream::do_resume_capture(const GraphPtr& graph, CaptureMode) 
   return Capture::begin(*queue_, Ptr<HostGraph>(static_cast<HostGraph*>(graph.get())));
 }
 
-GraphPtr HostStream::do_end_capture(std::uint64_t) { return Capture::end(*queue_); }
+GraphPtr HostStream::do_end_capture(CaptureResources&&) { return Capture::end(*queue_); }
 
-CaptureInfo HostStream::do_capture_info(bool with_graph) const { return Capture::info_of(*queue_, with_graph); }
+CaptureState HostStream::do_capture_state() const { return Capture::state_of(*queue_); }
 
-void HostStream::do_add_child_graph(const Graph& graph) {
+GraphPtr HostStream::do_captured_graph() const { return Capture::graph_of(*queue_); }
+
+void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
   capture_only("Stream::add_child_graph", NodeKind::child_graph,
                SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
 }
@@ -151,8 +153,9 @@ void HostStream::check_conditional_body(const GraphData& body) const {
   }
 }
 
-void HostStream::do_capture_conditional(const std::uint32_t* condition, bool loop,
-                                        UniqueFunction<void(Stream&)>&& body) {
+void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
+                                        UniqueFunction<void(Stream&)>&& body, const CaptureState&) {
+  const bool loop = kind == ConditionalKind::while_nonzero;
   const StreamPtr inner = device().create_stream();
   const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
   check_conditional_body(*static_cast<const HostGraph&>(*graph).data());
@@ -183,17 +186,17 @@ void HostStream::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t 
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool) {
+void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) {
   HostDevice& device = host_device(*this);
-  if (queue_->is_capturing()) {
+  if (capture) {
     void* const memory = allocate_aligned(device, "Stream::allocate_async", bytes);
     if (Capture::add_memory(*queue_, std::shared_ptr<void>(memory, free_aligned))) return memory;
   }
   return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes);
 }
 
-bool HostStream::do_deallocate_async(void* memory) {
-  if (queue_->is_capturing() && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
+bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
+  if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
   // A queue that the default stream is ordered against may be idle while work that uses the memory is not done.
   if (queue_->is_non_blocking() && queue_->is_idle()) {
     HostMemoryPool::give_back(memory);
@@ -211,12 +214,12 @@ void HostStream::do_prefetch(const void*, std::size_t, bool) {
   // Likewise: memory is where it is.
 }
 
-void HostStream::do_memory_operation(const MemoryOperation& operation) {
+void HostStream::do_memory_operation(const MemoryOperation& operation, const CaptureState&) {
   if (operation.is_wait()) ValueWaits::instance().ensure_started();
   submit(NodeKind::memory_operations, MemoryOperations{operation, {}});
 }
 
-void HostStream::do_batch(std::span<const MemoryOperation> operations) {
+void HostStream::do_batch(std::span<const MemoryOperation> operations, const CaptureState&) {
   ValueWaits::instance().ensure_started();
   submit(NodeKind::memory_operations,
          MemoryOperations{operations.front(), {operations.begin() + 1, operations.end()}});
@@ -225,7 +228,7 @@ void HostStream::do_batch(std::span<const MemoryOperation> operations) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                           std::span<const std::size_t> sizes) {
+                           std::span<const std::size_t> sizes, const CaptureState&) {
   submit(NodeKind::kernel, Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
                                   Arguments(arguments, sizes)});
 }

@@ -26,20 +26,23 @@ class HostStream final : public Stream {
   void do_synchronize() override;
   bool do_is_complete() const override;
   std::exception_ptr do_take_host_error() noexcept override;
-  void do_record(Event& event, bool external) override;
-  void do_wait(const Event& event, bool external) override;
-  void do_wait_stream(Stream& other) override;
+  void do_record(Event& event, const CaptureState& capture) override;
+  void do_record_external(Event& event, const CaptureState& capture) override;
+  void do_wait(const Event& event, const CaptureState& capture) override;
+  void do_wait_external(const Event& event, const CaptureState& capture) override;
+  void do_wait_stream(Stream& other, const CaptureState& capture) override;
 
-  void do_launch_host_function(HostFunction&& function) override;
+  void do_launch_host_function(HostFunction&& function, const CaptureState& capture) override;
   void do_add_callback(StreamCallback&& callback) override;
 
   std::uint64_t do_begin_capture(CaptureMode mode) override;
-  GraphPtr do_end_capture(std::uint64_t id) override;
-  CaptureInfo do_capture_info(bool with_graph) const override;
   std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode) override;
-  void do_add_child_graph(const Graph& graph) override;
-  void check_conditional_body(const GraphData& body) const;
-  void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body) override;
+  GraphPtr do_end_capture(CaptureResources&& kept) override;
+  CaptureState do_capture_state() const override;
+  GraphPtr do_captured_graph() const override;
+  void do_add_child_graph(const Graph& graph, const CaptureState& capture) override;
+  void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition, UniqueFunction<void(Stream&)>&& body,
+                              const CaptureState& capture) override;
 
   void do_copy(void* destination, const void* source, std::size_t bytes) override;
   void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -48,21 +51,22 @@ class HostStream final : public Stream {
   void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                   std::size_t height) override;
 
-  void* do_allocate_async(std::size_t bytes, MemoryPool* pool) override;
-  bool do_deallocate_async(void* memory) override;
+  void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
+  bool do_deallocate_async(void* memory, const CaptureState& capture) override;
   void do_attach(const Allocation& managed, AttachMode mode) override;
   void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
-  void do_memory_operation(const MemoryOperation& operation) override;
-  void do_batch(std::span<const MemoryOperation> operations) override;
+  void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
+  void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes) override;
+                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
   void do_copy_attributes(const Stream& other) override;
 
  private:
+  void check_conditional_body(const GraphData& body) const;
   /// Captures the work, or does it.
   void submit(NodeKind kind, Work&& work);
   /// Captures the work. Throws `not_capturing`.

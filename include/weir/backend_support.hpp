@@ -22,8 +22,8 @@ WEIR_API std::optional<std::string> environment_path(const char* name);
 enum class LogLevel { error, warn, info, debug };
 /// Whether WEIR_LOG asks for lines of this level.
 WEIR_API bool log_enabled(LogLevel) noexcept;
-/// One line on standard error, "weir warn: …", if the level is asked for. Never throws. Any thread.
-WEIR_API void log(LogLevel, std::string_view line) noexcept;
+/// One line on standard error, "weir warn: …", made of `line` and `rest`, if the level is asked for. Never throws. Any thread.
+WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;
 
 /// To be held by a backend around a call of the user's host function or callback: calls into Weir from within are refused,
 /// and objects whose last owner goes within are ended later, on another thread.
@@ -39,7 +39,7 @@ class WEIR_API HostFunctionScope {
 };
 
 /// To be held by a backend around a driver's call that would break every capture on the device (cuCtxSynchronize): captures
-/// that are about to begin on the device, or to draw it in, wait for its end. Any thread, but one that holds none yet.
+/// that begin, and streams that join one, wait for its end. Any thread, but one that holds none yet.
 class WEIR_API DeviceWideCall {
  public:
   /// Throws `capture_unsupported` while a capture that was begun through Weir is open on `device`.
@@ -47,9 +47,6 @@ class WEIR_API DeviceWideCall {
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
   DeviceWideCall& operator=(const DeviceWideCall&) = delete;
-
- private:
-  const Device& device_;
 };
 
 /// Throws `unsupported`: the graph allocates memory, so there can be no second one of it.

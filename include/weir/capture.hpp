@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
@@ -43,10 +44,29 @@ struct CaptureInfo {
   GraphPtr graph;
 };
 
+// --- For backends -----------------------------------------------------------------------------------------------------
+
+/// The capture that a stream is in while it is called, as the core knows it. Handed to a backend with each call, so that the
+/// backend need not ask its driver.
+struct CaptureState {
+  CaptureStatus status = CaptureStatus::none;
+  std::uint64_t id = 0;           ///< the driver's; 0 unless the capture is active
+  bool conditional_body = false;  ///< the capture makes the body of a conditional node
+  /// Whether work that the stream is told to do becomes part of a graph.
+  explicit operator bool() const noexcept { return status == CaptureStatus::active; }
+};
+
+/// What a capture that Weir began keeps for its graph.
+struct CaptureResources {
+  std::vector<ModulePtr> modules;  ///< of the kernels that were captured
+  GraphPtr resumed;                ///< the graph that the capture continues, or null
+};
+
 namespace detail {
-struct OpenCapture;
+class Captures;
+class Joining;
 struct Origin;
-/// How many captures that were begun through Weir are open. While it is 0, which is nearly always, no stream pays for guards.
+/// How many captures that were begun through Weir are open.
 extern WEIR_API std::atomic<std::uint32_t> open_captures;
 }  // namespace detail
 

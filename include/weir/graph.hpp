@@ -15,6 +15,8 @@
 /// Graphs: captured work, to be looked at, instantiated and launched again and again.
 namespace weir {
 
+struct CaptureState;
+
 enum class NodeKind : std::uint8_t {
   kernel, copy, fill, host_function, child_graph, empty, event_record, event_wait, memory_operations, allocate, free,
   conditional, other,
@@ -68,7 +70,7 @@ class WEIR_API Graph : public RefCounted {
 
  protected:
   Graph(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Disposal disposal() const noexcept override { return Disposal::driver; }
 
   virtual std::size_t do_node_count() const = 0;
   virtual Topology do_topology() const = 0;
@@ -101,9 +103,10 @@ class WEIR_API GraphExec : public RefCounted {
 
  protected:
   GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Disposal disposal() const noexcept override { return Disposal::driver; }
 
-  virtual void do_launch(Stream& stream) = 0;
+  /// `capture`: the one that `stream` is in, whose graph then gets this as a child node.
+  virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);
 

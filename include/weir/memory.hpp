@@ -27,15 +27,16 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 
 /// A block of memory, freed with its last owner.
 ///
-/// Memory that was allocated at once is freed at once, save inside a host function or while a capture is open, where the
-/// free is put off. The free waits for the work of the memory's own device; of other devices' work drivers know nothing, so
-/// let that end first. Stream-ordered memory is freed on the stream it was made on, wherever the last owner goes; if that
-/// free fails, the memory is leaked and the failure is logged: it never turns into a blocking free. (Where a driver does not
-/// let another thread end a capture, one that drops a capturing stream there may see that.) Dropped while foreign code
-/// captures on that stream, or on another so that the driver refuses the free, it is freed once that is over: in its turn as
-/// stream-ordered memory is allocated, or when a stream ends. Where its own stream is closed before, and that is a borrowed
-/// one that nothing keeps alive, or one in such a capture whose handle Weir destroys, the memory is leaked and logged. Memory
-/// that was allocated in a capture belongs to the graph; dropping it in the same capture adds the free to the graph.
+/// Memory that was allocated at once is freed at once, also while a capture is open; inside a host function, by another thread.
+/// The free waits for the work of the memory's own device; of other devices' work drivers know nothing, so let that end first.
+///
+/// Stream-ordered memory is freed on the stream it was made on, behind all work enqueued there, wherever the last owner goes.
+/// A free that a capture forbids is deferred: to the stream's next call, or its end. If it is forbidden then, too, or fails,
+/// the memory is leaked and a line is logged; it never turns into a blocking free.
+///
+/// Memory that was allocated in a capture belongs to the graph. Dropped in the same capture it is freed by a node, if the
+/// stream that it was allocated on began the capture; memory of a forked stream is freed with the graph, or by the next launch
+/// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
@@ -52,26 +53,20 @@ class WEIR_API Allocation final : public RefCounted {
   friend class Device;
   friend class Stream;
   friend class AllocationPool;
-  friend class WaitingFrees;
-  /// What a stream-ordered free has come to: it is over, or waits for Weir's captures, or for one of foreign code's on its own
-  /// stream or on another.
-  enum class Freeing : std::uint8_t { done, after_captures, after_own_capture, after_other_capture };
-
   Allocation() = default;
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
-  bool put_off(Freeing freeing) noexcept;
+  void recycle() noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // as one of its dependents, or as one of its `lives_`
+  Stream* stream_ = nullptr;          // as one of its dependents, unless it owns this as one of its deferred frees
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
   bool foreign_ = false;              // another process's, opened here
-  bool put_off_ = false;              // without an owner, waiting for the end of captures
-  Allocation* next_ = nullptr;        // of those that are spent, or of those that wait
+  Allocation* next_ = nullptr;        // of those that are spent, or of a stream's deferred frees
 };
 
 using AllocationPtr = Ptr<Allocation>;
@@ -158,7 +153,7 @@ class WEIR_API MemoryPool : public RefCounted {
 
  protected:
   MemoryPool(Device& device, void* handle) : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Disposal disposal() const noexcept override { return Disposal::driver; }
   virtual std::size_t do_used_bytes() const = 0;
   virtual std::size_t do_reserved_bytes() const = 0;
   virtual void do_trim_to(std::size_t keep) = 0;
@@ -183,7 +178,7 @@ class WEIR_API HostRegistration final : public RefCounted {
   HostRegistration(Device& device, void* data, std::size_t size, void* device_pointer)
       : device_(device), data_(data), size_(size), device_pointer_(device_pointer) {}
   ~HostRegistration() override;
-  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Disposal disposal() const noexcept override { return Disposal::driver; }
   Device& device_;
   void* data_;
   std::size_t size_;

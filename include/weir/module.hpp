@@ -71,7 +71,7 @@ class WEIR_API Module : public RefCounted {
 
  protected:
   Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver_unsafe; }
+  Disposal disposal() const noexcept override { return Disposal::driver; }
   virtual KernelPtr do_kernel(std::string_view name) = 0;
   virtual Span<std::byte> do_global(std::string_view name) = 0;
 

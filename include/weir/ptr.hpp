@@ -19,9 +19,8 @@ namespace weir {
 
 /// What the destruction of an object may touch, and therefore when it has to be put off.
 enum class Disposal : std::uint8_t {
-  anywhere,        ///< no driver call: destroyed at once, wherever the last owner goes
-  driver,          ///< calls the driver: put off when the last owner goes inside a host function
-  driver_unsafe,   ///< calls the driver in a way that kills captures: put off while any capture is open, too
+  anywhere,  ///< no driver call: destroyed at once, wherever the last owner goes
+  driver,    ///< calls the driver: destroyed on another thread when the last owner goes inside a host function
 };
 
 /// Base of every object that is owned through `Ptr`. Counting is safe from any number of threads.

@@ -53,6 +53,9 @@ struct StreamOptions {
 
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
+/// Which conditional node: see `Stream::capture_if` and `Stream::capture_while`.
+enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero };
+
 /// What becomes of a foreign handle with the last owner of the stream that wraps it.
 enum class Ownership : std::uint8_t {
   borrow,  ///< nothing
@@ -317,8 +320,10 @@ class WEIR_API Stream : public RefCounted {
   /// `handle`: the native stream; `keep_alive`: what must live as long as a wrapped stream, or null.
   Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
   ~Stream() override;
-  /// Closes the stream if that was not done, without throwing, and deletes it.
+  /// Closes the stream if that was not done, without throwing, and calls `do_dispose`.
   void dispose() noexcept override;
+  /// Deletes the stream, or keeps it for `renew`.
+  virtual void do_dispose() noexcept;
   /// Whether this is the per-thread default stream of a thread that is not the calling one.
   bool is_of_another_thread() const noexcept;
   Disposal disposal() const noexcept override { return Disposal::driver; }
@@ -326,14 +331,31 @@ class WEIR_API Stream : public RefCounted {
   void* handle() const noexcept { return handle_; }
   /// `describe` without the capture's state, which takes a question to the driver: for the errors of that question itself.
   std::string describe_handle() const;
-  /// Whether the stream can be capturing at all: cheap, and false nearly always. True where foreign code knows the stream.
-  bool captures_matter() const noexcept {
-    return detail::open_captures.load(std::memory_order_acquire) != 0 ||
-           (flags_.load(std::memory_order_relaxed) & flag_foreign) != 0;
-  }
+  /// For a stream over a handle that is wrapped although only the backend knows it: its captures are known without asking.
+  void set_unshared() noexcept { flags_.fetch_and(~flag_external, std::memory_order_relaxed); }
+  /// For a backend that keeps the objects of dropped streams: as good as new, over the same handle.
+  void renew(std::shared_ptr<const void> keep_alive) noexcept;
+  /// Keeps `module` for the graph that is being captured.
+  void keep_module(const ModulePtr& module, const CaptureState& capture);
+
+  /// Held while `body`, a stream that only the backend knows, captures the body of a conditional node. The core then knows the
+  /// capture: what cannot be in a body is refused, and what it needs is kept with `outer`, the capture that the node is in.
+  class WEIR_API BodyCapture {
+   public:
+    /// `begin`: begins the capture and returns its id.
+    BodyCapture(Stream& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin);
+    ~BodyCapture();
+    BodyCapture(const BodyCapture&) = delete;
+    BodyCapture& operator=(const BodyCapture&) = delete;
+
+   private:
+    const Stream& body_;
+    std::uint64_t id_ = 0;
+  };
 
   // Every check is done when these are called: the stream is open and of this thread, other objects are of a device that
   // fits, the feature is there, lengths and shapes are possible, and no capture is in danger. What they throw is thrown on.
+  // `capture` is the capture that the stream is in, if any: the work becomes part of its graph.
 
   /// Destroys the native stream (`destroy`: owned or adopted) once its work is done. Called once. A capture that the stream
   /// is in is ended and dropped first.
@@ -347,26 +369,32 @@ class WEIR_API Stream : public RefCounted {
   virtual bool do_is_complete() const = 0;
   /// What a host function of this stream's finished work threw since the last call, or null.
   virtual std::exception_ptr do_take_host_error() noexcept = 0;
-  virtual void do_record(Event& event, bool external) = 0;
-  virtual void do_wait(const Event& event, bool external) = 0;
-  virtual void do_wait_stream(Stream& other) = 0;
+  virtual void do_record(Event& event, const CaptureState& capture) = 0;
+  virtual void do_record_external(Event& event, const CaptureState& capture);
+  virtual void do_wait(const Event& event, const CaptureState& capture) = 0;
+  virtual void do_wait_external(const Event& event, const CaptureState& capture);
+  virtual void do_wait_stream(Stream& other, const CaptureState& capture) = 0;
 
-  virtual void do_launch_host_function(HostFunction&& function);
+  virtual void do_launch_host_function(HostFunction&& function, const CaptureState& capture);
   virtual void do_add_callback(StreamCallback&& callback);
 
-  /// Returns the capture's id, as `do_capture_info` gives it.
+  /// Returns the driver's id of the capture, as `do_capture_state` gives it.
   virtual std::uint64_t do_begin_capture(CaptureMode mode);
-  /// `id`: of the capture, which this or another `Stream` over the same handle began, or foreign code. However this ends,
-  /// the capture is over, unless the driver insists on another thread.
-  virtual GraphPtr do_end_capture(std::uint64_t id);
-  /// Foreign code has ended the capture that this or another `Stream` over the same handle began.
-  virtual void do_forget_capture(std::uint64_t id) noexcept;
-  /// Status and id; `with_graph` asks for the graph, too. Legal, and without effect, in every state.
-  virtual CaptureInfo do_capture_info(bool with_graph) const;
   /// Likewise.
   virtual std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode);
-  virtual void do_add_child_graph(const Graph& graph);
-  virtual void do_capture_conditional(const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
+  /// Ends the capture, which this or another `Stream` over the same handle began, or external code. However this ends, the
+  /// capture is over, unless the driver insists on another thread. `kept`: for the graph.
+  virtual GraphPtr do_end_capture(CaptureResources&& kept);
+  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Legal, and without effect,
+  /// in every state.
+  virtual CaptureState do_capture_state() const;
+  /// The graph that is being captured, to look at; null where the driver does not tell.
+  virtual GraphPtr do_captured_graph() const;
+  /// Makes the graph of a capture that external code began an owner of `module`.
+  virtual void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture);
+  virtual void do_add_child_graph(const Graph& graph, const CaptureState& capture);
+  virtual void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
+                                      UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
 
   virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
   virtual void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -377,17 +405,17 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
                           std::size_t width, std::size_t height) = 0;
 
-  virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool);
-  /// False, and nothing freed, where a capture that foreign code has open on another stream is in the way. (That capture may
-  /// be broken where the driver says so only when it is asked to free.)
-  virtual bool do_deallocate_async(void* memory);
+  virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture);
+  /// False, and nothing freed, where the driver refuses because of another stream's capture. `capture` is the one that the
+  /// memory was allocated in, or none.
+  virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
   virtual void do_attach(const Allocation& managed, AttachMode mode);
   virtual void do_prefetch(const void* managed, std::size_t bytes, bool to_host);
-  virtual void do_memory_operation(const MemoryOperation& operation);
-  virtual void do_batch(std::span<const MemoryOperation> operations);
+  virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
+  virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
   virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                         std::span<const std::size_t> sizes);
+                         std::span<const std::size_t> sizes, const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
@@ -399,7 +427,8 @@ class WEIR_API Stream : public RefCounted {
   friend class Allocation;
   friend class Device;
   friend class GraphExec;
-  friend class WaitingFrees;
+  friend class detail::Captures;
+  friend class detail::Joining;
 
   // Ends the capture when the captured function throws; the function's exception is the one that matters.
   struct CaptureGuard {
@@ -410,13 +439,15 @@ class WEIR_API Stream : public RefCounted {
       return stream.end_begun_capture();
     }
     ~CaptureGuard() {
-      if (!ended) stream.drop_capture(false, false);
+      if (!ended) stream.drop_capture(stream.began_.load(std::memory_order_relaxed));
     }
   };
 
-  using Freeing = Allocation::Freeing;
-
-  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4, flag_foreign = 8, flag_joined = 16;
+  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
+  static constexpr std::uint32_t flag_external = 8;     // external code may know the handle: the driver is asked for captures
+  static constexpr std::uint32_t flag_capturing = 16;   // in a capture that Weir knows: the one with the id `capture_`
+  static constexpr std::uint32_t flag_body = 32;        // and that makes the body of a conditional node
+  static constexpr std::uint32_t flag_deferred = 64;    // frees wait in `deferred_`
 
   // A view, or something that has a name.
   template <class T>
@@ -434,20 +465,27 @@ class WEIR_API Stream : public RefCounted {
 
   std::strong_ordering compare(const Stream& other) const noexcept;
   bool destroys_handle() const noexcept;
-  bool keeps_handle() const noexcept;
   void enter(const char* operation) const;
   void enter_slowly(const char* operation) const;
-  void enter_to_look(const char* operation) const;
+  void check_usable(const char* operation) const;
   void require(const char* operation, Feature feature) const;
-  CaptureInfo usable_capture(const char* operation) const;
-  CaptureInfo active_capture(const char* operation) const;
+  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load of `flags_` for a stream that external
+  /// code does not know and that captures nothing.
+  CaptureState usable_capture(const char* operation) const {
+    constexpr std::uint32_t asks = flag_external | flag_capturing | flag_per_thread;
+    if ((flags_.load(std::memory_order_acquire) & asks) == 0) [[likely]] return {};
+    return usable_capture_slowly(operation);
+  }
+  CaptureState usable_capture_slowly(const char* operation) const;
+  CaptureState active_capture(const char* operation) const;
+  CaptureState known_capture() const;
+  bool asks_for_captures() const noexcept;
   void check_host_wait(const char* operation) const;
-  void check_memory_in_capture(const char* operation) const;
+  CaptureState usable_memory_capture(const char* operation) const;
   void refuse_in_capture(const char* operation) const;
   void check_recordable(const char* operation, const Event& event) const;
   void check_same_backend(const char* operation, const Device& other) const;
-  void check_join(const char* operation, const CaptureInfo& mine, std::uint64_t theirs, bool theirs_open) const;
-  void join(const CaptureInfo& mine, std::uint64_t theirs) const;
+  void check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const;
   void check_closable(const char* operation) const;
   [[noreturn, gnu::cold]] void refuse_launch(const Kernel& kernel, const LaunchConfig& config,
                                              std::span<const std::size_t> sizes) const;
@@ -455,32 +493,43 @@ class WEIR_API Stream : public RefCounted {
   void memory_operation(const MemoryOperation& operation);
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);
-  void conditional(const char* operation, const std::uint32_t* condition, bool loop, UniqueFunction<void(Stream&)>&& body);
-  void capture_began(const char* operation, CaptureMode mode, std::uint64_t id, bool blocking);
+  void conditional(const char* operation, ConditionalKind kind, const std::uint32_t* condition,
+                   UniqueFunction<void(Stream&)>&& body);
   void check_can_begin(const char* operation) const;
+  template <class F>
+  void begin(CaptureMode mode, const GraphPtr& resumed, F&& native_begin);
+  static CaptureInfo capture_info_of(const Stream& stream, bool with_graph);
+  void set_shared() noexcept { flags_.fetch_or(flag_external, std::memory_order_relaxed); }
+  bool leave_joined();
   GraphPtr end_begun_capture();
-  bool is_in(const detail::OpenCapture& capture) const;
+  bool is_in(std::uint64_t capture) const;
   detail::Origin origin() const noexcept;
-  void drop_capture(bool whoever_began, bool handle_ends) noexcept;
-  void begin_closing(bool handle_ends) noexcept;
-  void end_life() noexcept;
-  bool has_memory() const noexcept;
+  void enter_capture(std::uint64_t id, bool body) noexcept;
+  void leave_capture(std::uint64_t id) noexcept;
+  void drop_capture(std::uint64_t id) noexcept;
+  void begin_closing() noexcept;
   void finish_closing(bool destroy);
-  Freeing deallocate_async(const Allocation& allocation) noexcept;
-  bool may_wait(Freeing freeing) const noexcept;
+  bool deallocate_async(const Allocation& allocation) noexcept;
+  bool try_to_free(void* memory) noexcept;
+  bool defer(Allocation& allocation) noexcept;
+  void free_deferred(bool last_chance) noexcept;
 
   Device* device_;
   void* handle_;
   std::shared_ptr<const void> keep_alive_;
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
-  // Stream-ordered memory owns the stream that it will be freed on, as a dependent; no longer while its free is put off.
-  // 1 for all owners together, and 1 for each allocation whose free is put off: the stream's handle goes with the last.
-  std::atomic<std::uint32_t> lives_{1};
   StreamKind kind_;
-  bool closing_postponed_ = false;
-  std::atomic<std::uint64_t> began_{0};    // the capture that was last begun by this object, whoever ends it
-  std::atomic<std::uint64_t> unended_{0};  // the capture that only the end of the stream's handle ends, where there is one
+  bool closing_postponed_ = false;          // until the stream's memory has been freed
+  std::atomic<std::uint64_t> capture_{0};   // the capture that the stream is in, where Weir knows it
+  std::atomic<std::uint64_t> began_{0};     // the capture that was last begun by this object, whoever ends it
+  // The capture joined with `external`, and how often.
+  std::atomic<std::uint64_t> joined_{0};
+  std::atomic<std::uint32_t> joined_depth_{0};
+  // The module that was last kept, and for which capture: a captured launch then need not look for either.
+  std::atomic<const Module*> kept_module_{nullptr};
+  std::atomic<std::uint64_t> kept_for_{0};
+  Allocation* deferred_ = nullptr;          // memory whose free a capture forbids; see allocation.cpp
 };
 
 }  // namespace weir

@@ -324,6 +324,36 @@ TEST_CASE("S36 S48 graph memory: the free depends on every user of the memory") 
   CHECK(board[1] == 2);
 }
 
+TEST_CASE("S36 S48 graph memory: of a forked stream, dropped before or after the fork was joined") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr forked = device().create_stream();
+  if (!needs_async(*s)) return;
+  if (!needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); })) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    forked->wait(c);
+    auto early = forked->allocate_async<std::uint32_t>(1);
+    auto late = forked->allocate_async<std::uint32_t>(1);
+    forked->fill(early, 3U);
+    forked->fill(late, 4U);
+    forked->copy(board.cell(0), early);
+    forked->copy(board.cell(1), late);
+    early.reset();
+    c.wait(*forked);
+    late.reset();
+    board.show(c, 0);
+    board.show(c, 1);
+  });
+  const GraphExecPtr exec = graph->instantiate();
+  for (int i = 0; i < 2; ++i) {
+    exec->launch(*s);
+    s->synchronize();
+    CHECK(board[0] == 3);
+    CHECK(board[1] == 4);
+  }
+  CHECK_WORKS(*forked);
+}
+
 TEST_CASE("S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
   const StreamPtr s = device().create_stream();
   if (!needs_async(*s)) return;

@@ -283,6 +283,23 @@ TEST_CASE("S35 external: joins a capture that other code began; its end leaves t
   CHECK(board[0] == 4);
 }
 
+TEST_CASE("S35 external: joins nest, and each end undoes one of them") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  s->begin_capture();
+  s->begin_capture({.external = true});
+  s->begin_capture({.external = true});
+  board.set(*s, 0, 1);
+  CHECK(s->end_capture() == nullptr);
+  CHECK(s->end_capture() == nullptr);
+  CHECK(s->is_capturing());
+  const GraphPtr graph = s->end_capture();
+  REQUIRE(graph);
+  CHECK(graph->node_count() == 1);
+  CHECK_FALSE(s->is_capturing());
+}
+
 TEST_CASE("S35 external: an error where there is no capture to join") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;

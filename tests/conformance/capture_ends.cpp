@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -152,6 +153,33 @@ TEST_CASE("S31 S40 S48 allocate: freed on a stream that was closed within the ca
   INFO(to_text(graph->topology()), to_text(likewise->topology()));
   CHECK(likewise->topology().count(NodeKind::free) == graph->topology().count(NodeKind::free));
   CHECK_WORKS(*origin);
+}
+
+// --- What captures do not hold up -------------------------------------------------------------------------------------
+
+TEST_CASE("S40 drop: what is dropped while captures of other streams overlap goes at once, and they go on") {
+  const StreamPtr streams[] = {device().create_stream(), device().create_stream()};
+  if (!needs_in_capture(*streams[0], Feature::host_functions_in_capture, [&] { streams[0]->launch_host_function([] {}); })) return;
+  for (const CaptureMode mode : all_modes) {
+    INFO("mode ", std::string(weir::to_string(mode)));
+    streams[0]->begin_capture(mode);
+    // At each moment a capture is open.
+    for (std::size_t round = 1; round <= 4; ++round) {
+      auto state = std::make_shared<int>(1);
+      const std::weak_ptr<int> alive = state;
+      const StreamPtr other = device().create_stream();
+      GraphPtr graph = other->capture(mode, [&](Stream& c) { c.launch_host_function([kept = std::move(state)] {}); });
+      GraphExecPtr exec = graph->instantiate();
+      exec->launch(*other);
+      exec.reset();
+      graph.reset();
+      streams[round % 2]->begin_capture(mode);
+      CHECK(eventually([&] { return alive.expired(); }));
+      CHECK(streams[(round + 1) % 2]->end_capture()->node_count() == 0);
+    }
+    CHECK(streams[0]->end_capture()->node_count() == 0);
+  }
+  for (const StreamPtr& s : streams) CHECK_WORKS(*s);
 }
 
 // --- Threads ----------------------------------------------------------------------------------------------------------

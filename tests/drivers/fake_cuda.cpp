@@ -69,6 +69,7 @@ constexpr Function functions[] = {
     {"cuCtxPopCurrent", [](const Call&) { current = nullptr; return CUDA_SUCCESS; }},
     {"cuCtxGetStreamPriorityRange", [](const Call& c) { *out<int>(c.a) = 0; *out<int>(c.b) = -5; return CUDA_SUCCESS; }},
     {"cuStreamCreateWithPriority", [](const Call& c) { return make(out<CUstream>(c.a)); }},
+    {"cuStreamIsCapturing", [](const Call& c) { *out<int>(c.b) = 0; return CUDA_SUCCESS; }},
     {"cuStreamGetCaptureInfo", [](const Call& c) { *out<int>(c.b) = 0; return CUDA_SUCCESS; }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
     {"cuMemAlloc", [](const Call& c) { *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b)); return CUDA_SUCCESS; }},

@@ -191,6 +191,13 @@ constexpr Function functions[] = {
     {"hipIpcCloseMemHandle", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
     {"hipStreamBeginCapture", [](const Call&) -> Word { capturing = true; ++capture_id; return 0; }},
     {"hipStreamEndCapture", [](const Call& c) -> Word { capturing = false; return make(out<hipGraph_t>(c.b)); }},
+    {"hipStreamIsCapturing", [](const Call& c) -> Word {
+       tally.use(c.a);
+       const int question = ++capture_questions;
+       const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
+       *out<int>(c.b) = !capturing && !Script::instance().is_among("foreign", question) ? 0 : valid ? 1 : 2;
+       return 0;
+     }},
     // What a stream that does not capture is not told stays as it was.
     {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
        tally.use(c.a);

@@ -63,14 +63,14 @@ class ImmediateStream final : public weir::Stream {
     const std::lock_guard lock(queue_.running);
     return std::exchange(queue_.host_error, nullptr);
   }
-  void do_record(weir::Event& event, bool) override {
+  void do_record(weir::Event& event, const weir::CaptureState&) override {
     const std::lock_guard lock(queue_.running);
     static_cast<ImmediateEvent&>(event).take_time();
   }
-  void do_wait(const weir::Event&, bool) override {}
-  void do_wait_stream(weir::Stream&) override {}
+  void do_wait(const weir::Event&, const weir::CaptureState&) override {}
+  void do_wait_stream(weir::Stream&, const weir::CaptureState&) override {}
 
-  void do_launch_host_function(weir::HostFunction&& function) override {
+  void do_launch_host_function(weir::HostFunction&& function, const weir::CaptureState&) override {
     const std::lock_guard lock(queue_.running);
     const weir::support::HostFunctionScope scope;
     try {
