@@ -44,6 +44,7 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
 void Stream::renew(std::shared_ptr<const void> keep_alive) noexcept {
   keep_alive_ = std::move(keep_alive);
   closing_postponed_ = false;
+  capture_.store(0, std::memory_order_relaxed);
   began_.store(0, std::memory_order_relaxed);
   joined_depth_.store(0, std::memory_order_relaxed);
   flags_.store(flag_external, std::memory_order_release);

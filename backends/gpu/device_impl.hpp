@@ -188,6 +188,7 @@ std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandl
 template <class Api>
 void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);  // for captures that external code has open: the core refuses for Weir's
   void* memory = nullptr;
   const auto result = api_.allocate(memory, bytes, kind);
   if (result != Api::success) {

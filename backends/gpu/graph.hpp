@@ -32,12 +32,13 @@ class GraphTemplate {
   GraphTemplate(const GraphTemplate&) = delete;
   GraphTemplate& operator=(const GraphTemplate&) = delete;
 
-  /// Calls `function(handle, modules)`.
+  /// Calls `function(handle)`.
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(mutex_);
-    function(handle_, *modules_);
+    function(handle_);
   }
+  const KeptModules& modules() const noexcept { return *modules_; }
 
   /// The graph is about to change: from here on this is a copy.
   typename Api::Result become_copy() {
@@ -72,12 +73,16 @@ class GpuGraph final : public Graph {
       : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
-  /// Calls `function(handle, modules)`.
+  /// Calls `function(handle)`.
   template <class F>
   void with_handle(F&& function) const {
     const std::lock_guard lock(mutex_);
     check_there("Graph");
-    function(native(), *modules_);
+    function(native());
+  }
+  std::shared_ptr<const KeptModules> modules() const {
+    const std::lock_guard lock(mutex_);
+    return modules_;
   }
   /// A capture that continued it added kernels of these modules.
   void keep(const KeptModules& modules) {

@@ -223,7 +223,8 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
   if (capture) {
     const std::lock_guard lock(mutex_);
-    made_of_->with_handle([&](auto graph, const KeptModules& modules) { on.add_child(graph, modules, capture); });
+    on.keep_modules(made_of_->modules(), capture);
+    made_of_->with_handle([&](auto graph) { on.add_child(graph); });
     return;
   }
   const std::lock_guard lock(mutex_);

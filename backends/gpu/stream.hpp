@@ -74,8 +74,11 @@ class GpuStream final : public Stream {
     std::vector<typename Api::NodeHandle> dependencies;  ///< what the next node would run behind; only if asked for
   };
   Capture capture(bool with_dependencies = false) const;
-  /// Adds a graph, whose kernels need `modules`, as one node of the capture.
-  void add_child(typename Api::GraphHandle graph, const KeptModules& modules, const CaptureState& state);
+  /// Adds a graph as one node of the capture. What its kernels need is kept already.
+  void add_child(typename Api::GraphHandle graph);
+  void keep_modules(const KeptModules& modules, const CaptureState& capture) {
+    for (const ModulePtr& module : modules) keep_module(module, capture);
+  }
 
  protected:
   Disposal disposal() const noexcept override { return Disposal::driver; }

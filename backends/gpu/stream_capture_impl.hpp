@@ -161,8 +161,7 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
 // --- Nodes that are not captured work ---------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const KeptModules& modules, const CaptureState& state) {
-  for (const ModulePtr& module : modules) keep_module(module, state);
+void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   const Capture capture = this->capture(true);
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
@@ -173,8 +172,9 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const KeptModule
 template <class Api>
 void GpuStream<Api>::do_add_child_graph(const Graph& graph, const CaptureState& capture) {
   const Submission submission(*this);
-  static_cast<const GpuGraph<Api>&>(graph).with_handle(
-      [&](auto handle, const KeptModules& modules) { add_child(handle, modules, capture); });
+  const auto& child = static_cast<const GpuGraph<Api>&>(graph);
+  keep_modules(*child.modules(), capture);
+  child.with_handle([&](auto handle) { add_child(handle); });
 }
 
 template <class Api>

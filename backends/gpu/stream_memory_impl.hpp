@@ -178,7 +178,7 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     operations = operations.subspan(count);
   }
   if (capture) {
-    add_child(native_graph.graph, {}, capture);
+    add_child(native_graph.graph);
     return;
   }
   const CaptureModeScope<Api> relaxed(api_);

@@ -91,8 +91,8 @@ class WEIR_API Device {
   /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle,
   /// and the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives
   /// exactly as long as the wrapper is open, and as stream-ordered memory of it is not freed yet. Without one, a borrowed
-  /// handle must live until the wrapper and that memory are gone and no capture of Weir's is open; memory that a capture of
-  /// foreign code's keeps from being freed then is leaked and logged. The handle must be a stream of this device.
+  /// handle must live until the wrapper and that memory are gone. The handle must be a stream of this device. Wrapping a
+  /// handle that was wrapped before allocates nothing on CUDA and HIP.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
   PriorityRange priority_range() const;
   /// The number that a level stands for on this device.

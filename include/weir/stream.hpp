@@ -87,7 +87,7 @@ class WEIR_API Stream : public RefCounted {
   Device& device() const noexcept { return *device_; }
   StreamKind kind() const noexcept { return kind_; }
   /// The vendor's stream (cudaStream_t, hipStream_t; on the host backend its queue). Stays owned by this object. From this
-  /// call on the stream counts as shared with foreign code: whether it captures is asked of the driver before each check.
+  /// call on external code may know the handle: the driver is asked with each call whether the stream captures.
   void* native_handle();
   /// The vendor's context (CUcontext). Feature `native_context`.
   void* native_context() const;
@@ -160,10 +160,10 @@ class WEIR_API Stream : public RefCounted {
   // --- Capture ----------------------------------------------------------------------------------------------------
 
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
-  /// told after they waited for an event, or a stream, of the capture. It is over with its end, with the last owner of a
-  /// stream that owns the handle, or with that of the borrowed one that it was begun through. Throws `already_capturing`;
-  /// `capture_unsupported` on the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`,
-  /// joins a capture that other code began: `not_capturing` if there is none.
+  /// told after they waited for an event, or a stream, of the capture. The capture lasts until `end_capture`, or until the
+  /// stream that it was begun through ends. Throws `already_capturing`; `capture_unsupported` on the legacy default stream.
+  /// May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began: `not_capturing`
+  /// if there is none. Joins nest.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
