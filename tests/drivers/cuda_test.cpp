@@ -7,6 +7,7 @@
 // How the CUDA backend takes what a driver library answers, shown with stand-ins for it.
 
 using weir::test::calls;
+using weir::test::calls_between_marks;
 using weir::test::Environment;
 using weir::test::in_order;
 using weir::test::Outcome;
@@ -155,6 +156,24 @@ TEST_CASE("cuda calls: a stream whose capture cannot be asked for gives an error
   CHECK_SAYS(o, "synchronize: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS");
   CHECK_SAYS(o, "query: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS");
   CHECK_SAYS(o, "describe: ok");
+}
+
+TEST_CASE("cuda calls: a handle that was wrapped before is wrapped with two questions to the driver") {
+  const Outcome o = tell("trace=1", {"wrap", "drop-stream", "mark", "wrap", "mark", "synchronize"});
+  INFO(o.errors);
+  CHECK(calls_between_marks(o) == 2);
+  CHECK_SAYS(o, "synchronize: ok");
+}
+
+TEST_CASE("cuda calls: each operation of a stream that external code may know asks the driver at most once") {
+  for (const std::string step : {"record", "wait", "fill", "query", "synchronize", "host-function"}) {
+    CAPTURE(step);
+    const Outcome own = tell("trace=1", {"stream", "event", "allocate", "record", step, "mark", step, "mark"});
+    const Outcome borrowed = tell("trace=1", {"wrap", "event", "allocate", "record", step, "mark", step, "mark"});
+    INFO(borrowed.errors);
+    CHECK(calls_between_marks(own) >= 1);
+    CHECK(calls_between_marks(borrowed) <= calls_between_marks(own) + 1);
+  }
 }
 
 TEST_CASE("cuda calls: not ready is an answer, not an error") {

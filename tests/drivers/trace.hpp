@@ -29,4 +29,11 @@ inline Outcome since(Outcome outcome, const std::string& name) {
   return outcome;
 }
 
+/// How many calls are between the first two marks.
+inline int calls_between_marks(const Outcome& outcome) {
+  const std::string mark = "call mark ";
+  const std::size_t first = outcome.errors.find(mark) + mark.size();
+  return count("call ", outcome.errors.substr(first, outcome.errors.find(mark, first) - first));
+}
+
 }  // namespace weir::test

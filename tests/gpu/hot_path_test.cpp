@@ -105,6 +105,14 @@ int test(weir::Device& device) {
   if (device.supports(Feature::async_allocation)) {
     expect_none("asynchronous allocate + free", [&] { (void)stream->allocate_async<unsigned>(1024); });
   }
+  void* const handle = other->native_handle();
+  expect_none("wrap + drop of a known handle", [&] { (void)device.wrap_stream(handle, weir::Ownership::borrow); });
+  expect_none("work on a wrapped stream", [&] {
+    const weir::StreamPtr wrapper = device.wrap_stream(handle, weir::Ownership::borrow);
+    wrapper->wait(*stream);
+    wrapper->fill(memory, 1U);
+    stream->wait(*wrapper);
+  });
   if (device.supports(Feature::runtime_compilation)) {
     const weir::ModulePtr module = device.compile(source);
     const weir::KernelPtr nothing = module->kernel("nothing"), add = module->kernel("add");
