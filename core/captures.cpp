@@ -61,7 +61,10 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   const std::shared_lock no_device_wide_call(device_wide_calls);
   const std::lock_guard lock(mutex_);
   // All that can fail comes before the driver begins.
-  auto record = std::make_unique<Record>(Record{std::move(capture), {{&stream, device, blocking}}, {{}, std::move(resumed)}});
+  auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
+  record->capture = capture;
+  record->members.assign(1, {&stream, device, blocking});
+  record->resources.resumed = std::move(resumed);
   open_.reserve(open_.size() + 1);
   record->capture.id = begin();
   // A stream is in one capture at a time: an earlier one that Weir did not end was ended by external code.
@@ -82,9 +85,14 @@ std::optional<CaptureResources> Captures::claim(const Backend& backend, std::uin
 }
 
 void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
-  std::unique_ptr<Record> closed;
+  CaptureResources kept;  // outlives the lock
   const std::lock_guard lock(mutex_);
-  if (const Record* const record = find(backend, id)) closed = remove(*record);
+  const Record* const record = find(backend, id);
+  if (record == nullptr) return;
+  std::unique_ptr<Record> closed = remove(*record);
+  kept = std::exchange(closed->resources, {});
+  closed->capture = {};
+  spare_ = std::move(closed);
 }
 
 std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {

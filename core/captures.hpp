@@ -80,6 +80,7 @@ class Captures {
 
   mutable std::mutex mutex_;
   Records open_;
+  std::unique_ptr<Record> spare_;  // for the next capture, so that it allocates nothing
 };
 
 /// Held while a stream waits for something of a capture that it is not in, and so joins it. The capture counts the stream's

@@ -127,7 +127,7 @@ CaptureState Stream::known_capture() const {
   }
   const std::uint64_t id = capture_.load(std::memory_order_acquire);
   if (id == 0) return {};
-  return {CaptureStatus::active, id, (flags_.load(std::memory_order_relaxed) & flag_body) != 0};
+  return {id, CaptureStatus::active, (flags_.load(std::memory_order_relaxed) & flag_body) != 0};
 }
 
 CaptureState Stream::usable_capture_slowly(const char* operation) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "backends/gpu/errors.hpp"
@@ -16,6 +17,11 @@ namespace weir::gpu {
 /// Not the driver's user objects, which would make each launch of the graph dearer: what they add, that an object outlives an
 /// executable whose launch is under way, modules do not need, since unloading one waits for the device.
 using KeptModules = std::vector<ModulePtr>;
+
+inline const std::shared_ptr<const KeptModules>& no_modules() {
+  static const auto* const none = new std::shared_ptr<const KeptModules>(std::make_shared<const KeptModules>());
+  return *none;
+}
 
 /// Lets the calling thread make calls that a driver may have to synchronize for although a capture is open. For calls of
 /// which it is known that they do no such thing to the stream that captures: the driver then neither refuses them nor breaks

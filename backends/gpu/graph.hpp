@@ -69,7 +69,7 @@ class GpuGraph final : public Graph {
   using NodeHandle = typename Api::NodeHandle;
 
   GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership,
-           std::shared_ptr<const KeptModules> modules = std::make_shared<const KeptModules>())
+           std::shared_ptr<const KeptModules> modules = no_modules())
       : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }

@@ -60,7 +60,7 @@ CaptureState GpuStream<Api>::do_capture_state() const {
     if (!captures) [[likely]] return {};
   }
   const Capture capture = this->capture();
-  return {capture.status, capture.status == CaptureStatus::active ? capture.id : 0};
+  return {capture.status == CaptureStatus::active ? capture.id : 0, capture.status};
 }
 
 template <class Api>
@@ -138,7 +138,8 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
     check(result, operation);
   }
   if (resumed == nullptr) {
-    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own, std::make_shared<const KeptModules>(std::move(kept.modules)));
+    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own,
+                               kept.modules.empty() ? no_modules() : std::make_shared<const KeptModules>(std::move(kept.modules)));
   }
   resumed->keep(kept.modules);
   return std::move(kept.resumed);

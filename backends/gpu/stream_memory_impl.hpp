@@ -78,9 +78,6 @@ template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
   const char* const operation = "Stream::allocate_async (free)";
   const Submission submission(*this);
-  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node.
-  std::optional<CaptureModeScope<Api>> relaxed;
-  if (!capture) relaxed.emplace(api_);
   // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
   const bool by_legacy_stream = is_of_another_thread();
   if (by_legacy_stream || kind() == StreamKind::legacy_default) {
@@ -92,6 +89,9 @@ bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& captu
     if (is_in_the_way(usable)) return false;
     check(usable, operation);
   }
+  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node.
+  std::optional<CaptureModeScope<Api>> relaxed;
+  if (!capture) relaxed.emplace(api_);
   const Result result = api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native());
   if (is_in_the_way(result)) return false;
   check(result, operation);

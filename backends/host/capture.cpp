@@ -111,7 +111,7 @@ CaptureState Capture::state_of(const Queue& queue) {
   if (!queue.is_capturing()) return {};
   std::lock_guard lock(mutex());
   const Capture* const capture = queue.capture_.get();
-  return capture != nullptr ? CaptureState{CaptureStatus::active, capture->id_} : CaptureState{};
+  return capture != nullptr ? CaptureState{capture->id_, CaptureStatus::active} : CaptureState{};
 }
 
 Ptr<HostGraph> Capture::graph_of(const Queue& queue) {

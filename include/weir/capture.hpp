@@ -49,8 +49,8 @@ struct CaptureInfo {
 /// The capture that a stream is in while it is called, as the core knows it. Handed to a backend with each call, so that the
 /// backend need not ask its driver.
 struct CaptureState {
+  std::uint64_t id = 0;  ///< the driver's; 0 unless the capture is active
   CaptureStatus status = CaptureStatus::none;
-  std::uint64_t id = 0;           ///< the driver's; 0 unless the capture is active
   bool conditional_body = false;  ///< the capture makes the body of a conditional node
   /// Whether work that the stream is told to do becomes part of a graph.
   explicit operator bool() const noexcept { return status == CaptureStatus::active; }

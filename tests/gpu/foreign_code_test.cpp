@@ -158,7 +158,7 @@ TEST_CASE(
   std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
   CHECK(driver::capture_status(CU_STREAM_PER_THREAD) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
   CHECK(end_foreign_capture(CU_STREAM_PER_THREAD) == 0);
-  std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
+  stream->synchronize();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
 }
