@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, and the package that `find_package(weir)` finds there. The tree can be moved as a whole:
-# the library finds its plugins in the folder `weir` beside itself.
+# the library finds its plugins in the folder `weir-0.1` (of version 0.1) beside itself.
 #
 # Without WEIR_INSTALL nothing of Weir is installed with the project that Weir is a part of. Its target is in an export set
 # all the same, so that the project can export a library that links it; whoever uses that library finds Weir as a package.

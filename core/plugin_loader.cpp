@@ -86,7 +86,7 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
   }
   if (const std::string own = library_folder(); !own.empty()) {
     add(own);
-    add(own + "/weir");
+    add(own + "/" WEIR_PLUGIN_FOLDER);
   }
   return folders;
 }

@@ -21,7 +21,7 @@ namespace weir::detail {
 ///
 ///   1. those of `plugin_path` (WEIR_PLUGIN_PATH), colon-separated;
 ///   2. the folder of the library itself, where a build tree has them;
-///   3. `weir` in the folder of the library, where an installed tree has them.
+///   3. `weir-0.1` (of version 0.1) in the folder of the library, where an installed tree has them.
 ///
 /// No path is compiled in: a tree that was moved, or is not installed yet, must not load the plugins of another installation.
 /// Throws `invalid_environment` for an empty or relative element: the current folder is never searched.

@@ -10,6 +10,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset WEIR_PLUGIN_PATH WEIR_BACKEND LD_LIBRARY_PATH
 consumer=$(dirname "$(realpath "$0")")/consumer
+# Without debug information, so that a compiler cache, which minds folders otherwise, makes the next run short.
+common=(-G Ninja -S "$consumer" -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER="$compiler")
+if command -v ccache >/dev/null; then common+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
 fail() {
   printf 'packaging: %s\n' "$1" >&2
@@ -40,21 +43,21 @@ done
 if [ -x "$folder/moved/bin/weir" ]; then quietly "weir info" "$folder/moved/bin/weir" info; fi
 
 # The soname has the minor version until 1.0.
-library=$(echo "$folder"/moved/lib*/libweir.so) plugin=$(echo "$folder"/moved/lib*/weir/libweir_host.so)
-[ -e "$library" ] || library=$(echo "$folder"/moved/lib*/*/libweir.so) plugin=$(echo "$folder"/moved/lib*/*/weir/libweir_host.so)
 series=${version%.*}
 [[ $series == 0.* ]] || series=${series%.*}
+library=$(find "$folder/moved" -name libweir.so) plugin=$(find "$folder/moved" -name libweir_host.so)
+[ "$plugin" = "${library%/*}/weir-$series/libweir_host.so" ] || fail "$plugin is not in the folder weir-$series beside the library"
 readelf -d "$library" | grep -q "soname: \[libweir.so.$series\]" || fail "$library has not the soname libweir.so.$series"
 
 # Components are plugins; for one that is not installed the reason says which file is missing.
-if cmake -G Ninja -S "$consumer" -B "$folder/component" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$folder/moved" \
-  -DWEIR_COMPONENTS="host;nosuch" >"$folder/log" 2>&1; then
+if cmake "${common[@]}" -B "$folder/component" -DCMAKE_PREFIX_PATH="$folder/moved" -DWEIR_COMPONENTS="host;nosuch" \
+  >"$folder/log" 2>&1; then
   fail "find_package finds a component that there is not"
 fi
 grep -q 'libweir_nosuch.so' "$folder/log" || { cat "$folder/log"; fail "find_package does not say why a component is missing"; }
 
-quietly "configuring with find_package" cmake -G Ninja -S "$consumer" -B "$folder/found" -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$folder/moved" -DWEIR_COMPONENTS=host
+quietly "configuring with find_package" cmake "${common[@]}" -B "$folder/found" -DCMAKE_PREFIX_PATH="$folder/moved" \
+  -DWEIR_COMPONENTS=host
 quietly "building with find_package" cmake --build "$folder/found"
 runs "$folder/found/consumer" "$folder/moved"
 
@@ -70,8 +73,8 @@ done
 quietly "strip" strip --strip-all "$plugin"
 runs "$folder/found/consumer" "$folder/moved"
 
-quietly "configuring with add_subdirectory" cmake -G Ninja -S "$consumer" -B "$folder/added" -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_CXX_COMPILER="$compiler" -DWEIR_SOURCE="$source" -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF
+quietly "configuring with add_subdirectory" cmake "${common[@]}" -B "$folder/added" -DWEIR_SOURCE="$source" \
+  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF
 if grep -Eq 'WEIR_(BUILD_TESTS|BUILD_TOOLS|BUILD_EXAMPLES|BUILD_BENCH|INSTALL):BOOL=ON' "$folder/added/CMakeCache.txt"; then
   fail "as a part of another project, Weir builds more than the library and its plugins"
 fi

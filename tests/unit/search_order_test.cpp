@@ -28,14 +28,14 @@ std::string real(const std::string& path) { return std::filesystem::canonical(pa
 
 TEST_CASE("search order: the user's folders and the library's, and those of no other installation") {
   const std::string own = own_folder();
-  CHECK(plugin_folders(std::nullopt) == Folders{own, own + "/weir"});
-  CHECK(plugin_folders("/b:/a") == Folders{"/b", "/a", own, own + "/weir"});
+  CHECK(plugin_folders(std::nullopt) == Folders{own, own + "/" WEIR_PLUGIN_FOLDER});
+  CHECK(plugin_folders("/b:/a") == Folders{"/b", "/a", own, own + "/" WEIR_PLUGIN_FOLDER});
 }
 
 TEST_CASE("search order: no folder twice, and its first place counts") {
   const std::string own = own_folder();
-  CHECK(plugin_folders("/a:/a/:/b:/a//:" + own) == Folders{"/a", "/b", own, own + "/weir"});
-  CHECK(plugin_folders("/") == Folders{"/", own, own + "/weir"});
+  CHECK(plugin_folders("/a:/a/:/b:/a//:" + own) == Folders{"/a", "/b", own, own + "/" WEIR_PLUGIN_FOLDER});
+  CHECK(plugin_folders("/") == Folders{"/", own, own + "/" WEIR_PLUGIN_FOLDER});
 }
 
 TEST_CASE("search order: the current folder is never searched") {
@@ -109,10 +109,10 @@ TEST_CASE("search order: neither the current folder nor the loader's own path is
   CHECK_FALSE(outcome.says(temporary.path() + "/libweir_immediate.so"));
 }
 
-TEST_CASE("search order: the folder of the library, and `weir` in it, wherever the library lies") {
+TEST_CASE("search order: the folder of the library, and the plugin folder in it, wherever the library lies") {
   const TemporaryFolder temporary;
   const std::string lib = temporary.folder("lib");
-  temporary.folder("lib/weir");
+  temporary.folder("lib/" WEIR_PLUGIN_FOLDER);
   const std::string library = temporary.copy(WEIR_TEST_LIBRARY, "lib/libweir.so");
   // Loaded before the program's own library of the same name, which it thereby replaces.
   const weir::test::Environment environment = {{"LD_PRELOAD", library}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
@@ -121,8 +121,8 @@ TEST_CASE("search order: the folder of the library, and `weir` in it, wherever t
   auto outcome = probe();
   CHECK(outcome.says("library: " + library));
   CHECK(outcome.says("immediate: plugin_not_found"));
-  temporary.copy(immediate, "lib/weir/libweir_immediate.so");
-  CHECK(probe().says("plugin: " + real(lib) + "/weir/libweir_immediate.so"));
+  temporary.copy(immediate, "lib/" WEIR_PLUGIN_FOLDER "/libweir_immediate.so");
+  CHECK(probe().says("plugin: " + real(lib) + "/" WEIR_PLUGIN_FOLDER "/libweir_immediate.so"));
   temporary.copy(immediate, "lib/libweir_immediate.so");
   CHECK(probe().says("plugin: " + real(lib) + "/libweir_immediate.so"));
 }
