@@ -47,7 +47,7 @@ series=${version%.*}
 [[ $series == 0.* ]] || series=${series%.*}
 library=$(find "$folder/moved" -name libweir.so) plugin=$(find "$folder/moved" -name libweir_host.so)
 [ "$plugin" = "${library%/*}/weir-$series/libweir_host.so" ] || fail "$plugin is not in the folder weir-$series beside the library"
-readelf -d "$library" | grep -q "soname: \[libweir.so.$series\]" || fail "$library has not the soname libweir.so.$series"
+readelf -d "$library" | grep "soname: \[libweir.so.$series\]" >/dev/null || fail "$library has not the soname libweir.so.$series"
 
 # Components are plugins; for one that is not installed the reason says which file is missing.
 if cmake "${common[@]}" -B "$folder/component" -DCMAKE_PREFIX_PATH="$folder/moved" -DWEIR_COMPONENTS="host;nosuch" \
@@ -61,11 +61,17 @@ quietly "configuring with find_package" cmake "${common[@]}" -B "$folder/found" 
 quietly "building with find_package" cmake --build "$folder/found"
 runs "$folder/found/consumer" "$folder/moved"
 
-# GCC and Clang follow one C++ ABI: a program of one works with a library of the other.
+# GCC and Clang follow one C++ ABI: a program of one works with a library of the other. Its flags come from pkg-config, where
+# that is installed.
+flags="-I$folder/moved/include -L${library%/*} -lweir"
+if command -v pkg-config >/dev/null; then
+  flags=$(PKG_CONFIG_PATH="${library%/*}/pkgconfig" pkg-config --cflags --libs weir) || fail "pkg-config does not find weir"
+fi
 for other in g++ clang++; do
   if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
-  quietly "compiling with $other" "$other" -std=c++20 -I"$folder/moved/include" "$consumer/consumer.cpp" "$library" \
-    -Wl,-rpath,"$(dirname "$library")" -o "$folder/found/$other"
+  # shellcheck disable=SC2086  # the flags are several words
+  quietly "compiling with $other" "$other" -std=c++20 "$consumer/consumer.cpp" $flags -Wl,-rpath,"${library%/*}" \
+    -o "$folder/found/$other"
   runs "$folder/found/$other" "$folder/moved"
 done
 
@@ -85,4 +91,4 @@ runs "$folder/added/consumer" "$folder/added"
 # The project exports a library that links Weir, and installs nothing of Weir itself.
 quietly "installing the project" cmake --install "$folder/added" --prefix "$folder/project"
 grep -q 'weir::weir' "$folder"/project/lib/cmake/wrapper/wrapperTargets.cmake || fail "the project's export does not name weir::weir"
-if find "$folder/project" -name '*weir*' | grep -q .; then fail "the project installs files of Weir"; fi
+if find "$folder/project" -name '*weir*' | grep . >/dev/null; then fail "the project installs files of Weir"; fi
