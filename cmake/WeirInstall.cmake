@@ -1,17 +1,29 @@
 # What `cmake --install` puts where, and the package that `find_package(weir)` finds there. The tree can be moved as a whole:
-# the library finds its plugins in the folder `weir` beside itself.
+# the library finds its plugins in the folder `weir-0.1` (of version 0.1) beside itself.
+#
+# Without WEIR_INSTALL nothing of Weir is installed with the project that Weir is a part of. Its target is in an export set
+# all the same, so that the project can export a library that links it; whoever uses that library finds Weir as a package.
 include(CMakePackageConfigHelpers)
 
 set(weir_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
+set(weir_excluded "")
+if(NOT WEIR_INSTALL)
+  set(weir_excluded EXCLUDE_FROM_ALL)
+endif()
 
 install(TARGETS weir EXPORT weirTargets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development ${weir_excluded}
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development ${weir_excluded})
+if(NOT WEIR_INSTALL)
+  return()
+endif()
+
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weir" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
   FILES_MATCHING PATTERN "*.hpp")
 
-get_property(weir_plugins GLOBAL PROPERTY WEIR_PLUGINS)
-foreach(plugin IN LISTS weir_plugins)
+get_property(weir_plugin_targets GLOBAL PROPERTY WEIR_PLUGINS)
+foreach(plugin IN LISTS weir_plugin_targets)
   set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
   install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT runtime)
 endforeach()
@@ -22,13 +34,19 @@ if(TARGET weir_command)
   install(TARGETS weir_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
-install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
   INSTALL_DESTINATION "${weir_package_dir}"
   PATH_VARS WEIR_PLUGIN_INSTALL_DIR)
-# Before 1.0 the interface may change with each minor version.
-write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+# As the library's soname says: before 1.0 each minor version may break programs, after it each major one.
+set(weir_compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(weir_compatibility SameMinorVersion)
+endif()
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake" COMPATIBILITY ${weir_compatibility})
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
+file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)

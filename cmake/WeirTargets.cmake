@@ -42,9 +42,12 @@ function(weir_optimize_library target)
   endif()
 endfunction()
 
-# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree.
+# weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree. Whatever links the library
+# has the plugin built first.
 function(weir_add_plugin name)
   add_library(weir_${name} MODULE ${ARGN})
+  set_property(TARGET weir_${name} PROPERTY WEIR_IS_PLUGIN ON)
+  add_dependencies(weir_plugins weir_${name})
   weir_configure_target(weir_${name})
   weir_optimize_library(weir_${name})
   target_link_libraries(weir_${name} PRIVATE weir)
@@ -56,14 +59,9 @@ function(weir_add_plugin name)
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGINS weir_${name})
 endfunction()
 
-# weir_add_executable(NAME sources…): a program that uses Weir. It can be started without building the plugins' targets
-# by hand: they are dependencies.
+# weir_add_executable(NAME sources…): a program that uses Weir.
 function(weir_add_executable name)
   add_executable(${name} ${ARGN})
   weir_configure_target(${name})
   target_link_libraries(${name} PRIVATE weir)
-  get_property(plugins GLOBAL PROPERTY WEIR_PLUGINS)
-  if(plugins)
-    add_dependencies(${name} ${plugins})
-  endif()
 endfunction()

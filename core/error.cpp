@@ -61,6 +61,8 @@ CodeText text_of(Errc code) noexcept {
     case Errc::plugin_not_found:
       return {"plugin_not_found", "the backend's plugin was not found", errc::no_such_file_or_directory};
     case Errc::plugin_incompatible: return {"plugin_incompatible", "the plugin was built for another Weir"};
+    case Errc::headers_incompatible:
+      return {"headers_incompatible", "the program was built with the headers of another Weir"};
     case Errc::driver_not_found:
       return {"driver_not_found", "the driver library could not be opened", errc::no_such_file_or_directory};
     case Errc::driver_too_old: return {"driver_too_old", "the driver lacks a function that Weir needs"};

@@ -11,18 +11,20 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
+#include "core/abi_difference.hpp"
 #include "core/environment.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin.hpp"
+#include "weir/version.hpp"
 
 namespace weir::detail {
 namespace {
 
 constexpr const char* variable = "WEIR_PLUGIN_PATH";
-constexpr char magic[8] = {'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'};
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -62,8 +64,6 @@ std::string error_text(int error) { return std::generic_category().message(error
               fmt::format("the plugin {} cannot be used: {}", path, cause));
 }
 
-std::string_view printable(const char* text) { return text != nullptr ? text : "(none)"; }
-
 }  // namespace
 
 std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin_path) {
@@ -86,9 +86,8 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
   }
   if (const std::string own = library_folder(); !own.empty()) {
     add(own);
-    add(own + "/weir");
+    add(own + "/" WEIR_PLUGIN_FOLDER);
   }
-  add(WEIR_PLUGIN_INSTALL_PATH);
   return folders;
 }
 
@@ -104,8 +103,19 @@ std::string find_plugin(std::string_view name, std::span<const std::string> fold
   return {};
 }
 
-const weir_plugin_descriptor& open_plugin(std::string_view name, const std::string& path,
-                                          std::vector<LoadAttempt>& attempts) {
+Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts) {
+  std::string fault;
+  PluginNote note;
+  try {
+    note = read_plugin_note(path);
+    fault = handshake_fault(note, name);
+  } catch (const NoPluginNote& error) {
+    fault = error.what();
+  }
+  if (!fault.empty()) {
+    attempts.push_back({path, fault});
+    refuse(name, path, fault);
+  }
   // NOW: a plugin that lacks a symbol fails here, not in the middle of work. LOCAL: two vendors' drivers must not see each
   // other's symbols. NODELETE: objects with virtual functions of the plugin may live as long as the process.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -116,50 +126,31 @@ const weir_plugin_descriptor& open_plugin(std::string_view name, const std::stri
            fmt::format("the loader says \"{}\"; install what it lacks, or build the plugin for this machine",
                        attempts.back().outcome));
   }
-  using Entry = const weir_plugin_descriptor* (*)();
-  const auto entry = reinterpret_cast<Entry>(::dlsym(library, "weir_plugin"));
-  if (entry == nullptr) {
-    attempts.push_back({path, "exports no function weir_plugin"});
-    refuse(name, path, "it exports no function weir_plugin; write one with WEIR_PLUGIN from weir/plugin.hpp");
-  }
-  const weir_plugin_descriptor* const descriptor = entry();
-  if (std::string fault = handshake_fault(descriptor, name); !fault.empty()) {
-    attempts.push_back({path, fault});
-    refuse(name, path, fault);
+  const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
+  if (create == nullptr) {
+    attempts.push_back({path, "exports no function weir_create_backend"});
+    refuse(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
-  return *descriptor;
+  return {std::move(note.version), create};
 }
 
-std::string handshake_fault(const weir_plugin_descriptor* descriptor, std::string_view name) {
-  const char* const rebuild = "build the plugin with the headers and the compiler of this Weir";
-  if (descriptor == nullptr) return "its weir_plugin returned no descriptor; write it with WEIR_PLUGIN from weir/plugin.hpp";
-  if (std::memcmp(descriptor->magic, magic, sizeof(magic)) != 0) {
-    std::string found(descriptor->magic, sizeof(magic));
-    std::replace_if(
-        found.begin(), found.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-    return fmt::format("its descriptor begins with \"{}\", Weir's with \"{}\"; it is not a plugin for Weir", found,
-                       std::string_view(magic, sizeof(magic)));
+std::string handshake_fault(const PluginNote& note, std::string_view name) {
+  const char* const rebuild = "build the plugin with the headers and the options of this Weir";
+  if (note.revision != interface_revision) {
+    return fmt::format("it was built for interface revision {}, Weir {} has revision {}; {}", note.revision, version(),
+                       interface_revision, rebuild);
   }
-  if (descriptor->size != sizeof(weir_plugin_descriptor)) {
-    return fmt::format("its descriptor has {} bytes, Weir {}'s has {}; {}", descriptor->size, version(),
-                       sizeof(weir_plugin_descriptor), rebuild);
+  if (note.name.empty() || note.version.empty() || note.build.empty()) {
+    return "its note lacks the name, the version or the build; write it with WEIR_PLUGIN from weir/plugin.hpp";
   }
-  if (descriptor->interface_revision != interface_revision) {
-    return fmt::format("it was built for interface revision {}, Weir {} has revision {}; {}", descriptor->interface_revision,
-                       version(), interface_revision, rebuild);
+  const AbiDifference difference = abi_difference(note.build, std::string(plugin_sanitizer) + abi());
+  if (!difference.theirs.empty()) {
+    return fmt::format("it was built with {}, this Weir with {}; {}", difference.theirs, difference.ours, rebuild);
   }
-  if (descriptor->abi_fingerprint == nullptr || std::strcmp(descriptor->abi_fingerprint, WEIR_ABI_FINGERPRINT) != 0) {
-    return fmt::format("it was built as {}, this Weir as {}; {}", printable(descriptor->abi_fingerprint),
-                       WEIR_ABI_FINGERPRINT, rebuild);
-  }
-  if (descriptor->name == nullptr || name != descriptor->name) {
-    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend",
-                       printable(descriptor->name), name);
-  }
-  if (descriptor->version == nullptr || descriptor->create == nullptr) {
-    return fmt::format("its descriptor has no {}; fill it in with WEIR_PLUGIN from weir/plugin.hpp",
-                       descriptor->version == nullptr ? "version" : "factory");
+  if (name != note.name) {
+    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend", printable(note.name),
+                       name);
   }
   return {};
 }

@@ -21,6 +21,7 @@
 #include "core/selection.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
+#include "weir/plugin.hpp"
 
 namespace weir {
 
@@ -118,11 +119,11 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
 }
 
 // Calls the plugin's factory. Throws one of the outcomes that the registry tells apart.
-void start(const weir_plugin_descriptor& descriptor, Entry& e) {
+void start(const detail::Plugin& plugin, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    e.made = descriptor.create(context);
+    e.made = plugin.create(context);
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -153,10 +154,10 @@ void load(Entry& e, std::span<const std::string> folders) {
   std::string path;
   if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
   if (path.empty()) throw_without_plugin(info.name);
-  const weir_plugin_descriptor& descriptor = detail::open_plugin(info.name, path, info.attempts);
+  const detail::Plugin plugin = detail::open_plugin(info.name, path, info.attempts);
   info.plugin_path = path;
-  info.plugin_version = descriptor.version;
-  start(descriptor, e);
+  info.plugin_version = plugin.version;
+  start(plugin, e);
   info.backend = e.made;
   info.state = BackendState::usable;
 }
@@ -285,7 +286,7 @@ struct Registry::Implementation {
 
 Registry::Registry() : implementation_(new Implementation) {}
 
-Registry& Registry::instance() {
+Registry& Registry::shared() {
   enter("Registry::instance");
   // Never destroyed: static objects may hold streams until after main.
   static Registry* const registry = [] {
@@ -351,6 +352,11 @@ Device& Registry::default_device() {
   return device;
 }
 
+Device& Registry::device(std::string_view name) {
+  const detail::DeviceName wanted = detail::parse_device_name(name);
+  return open(wanted.backend).device(wanted.ordinal);
+}
+
 std::string_view to_string(BackendState state) noexcept {
   switch (state) {
     case BackendState::usable: return "usable";
@@ -362,13 +368,6 @@ std::string_view to_string(BackendState state) noexcept {
     case BackendState::driver_failed: return "driver_failed";
   }
   return "unknown";
-}
-
-Device& default_device() { return Registry::instance().default_device(); }
-
-Device& device(std::string_view name) {
-  const detail::DeviceName wanted = detail::parse_device_name(name);
-  return Registry::instance().open(wanted.backend).device(wanted.ordinal);
 }
 
 }  // namespace weir

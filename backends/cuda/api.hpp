@@ -101,7 +101,7 @@ class Api : public Symbols {
 
   // --- The driver -----------------------------------------------------------------------------------------------------
 
-  /// Opens the driver. Throws what `weir_plugin_descriptor::create` may throw. Called once.
+  /// Opens the driver. Throws what a plugin's factory may throw (weir/plugin.hpp). Called once.
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;

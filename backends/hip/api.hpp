@@ -103,7 +103,7 @@ class Api : public Symbols {
 
   // --- The runtime ----------------------------------------------------------------------------------------------------
 
-  /// Opens the runtime. Throws what `weir_plugin_descriptor::create` may throw. Called once.
+  /// Opens the runtime. Throws what a plugin's factory may throw (weir/plugin.hpp). Called once.
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;

@@ -52,6 +52,7 @@ enum class Errc : int {
   backend_unknown,           ///< no backend of that name is known or found
   plugin_not_found,          ///< the backend's plugin is in none of the folders searched
   plugin_incompatible,       ///< the plugin was built for another Weir
+  headers_incompatible,      ///< the program was built with the headers of another Weir
   driver_not_found,          ///< the vendor's driver library could not be opened
   driver_too_old,            ///< the driver lacks a function that Weir needs
   no_device,                 ///< the driver works and shows no device

@@ -13,7 +13,7 @@
 /// What a device can do: each capability that some backend, device or driver version lacks, by name, with a reason.
 namespace weir {
 
-/// The list of features, X(name, what it lets a program do). The order is not part of the interface.
+/// The list of features, X(name, what it lets a program do). Programs have the order compiled in: see docs/abi.md.
 #define WEIR_FEATURES(X)                                                                                        \
   X(stream_priorities, "streams whose work is preferred over other streams'")                                   \
   X(per_thread_default_stream, "Device::per_thread_stream")                                                     \

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
+#include "weir/abi.hpp"
 #include "weir/backend.hpp"
+#include "weir/backend_info.hpp"
 #include "weir/feature.hpp"
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
-/// How a backend comes into the process: what a plugin `libweir_NAME.so` exports.
+/// How a backend comes into the process: what a plugin `libweir_NAME.so` consists of.
 ///
-/// A plugin exports one C function, `weir_plugin`, that returns a `weir_plugin_descriptor`. The core reads the descriptor
-/// first, and touches nothing else unless all of it matches. `WEIR_PLUGIN` writes the function.
+/// A plugin has a note, which says what it was built for, and exports one C function, the factory. The core reads the note
+/// from the file and loads the plugin only if it fits, so that no code of a plugin that does not fit ever runs. `WEIR_PLUGIN`
+/// writes both.
 namespace weir {
 
 /// Given to a plugin's factory: where it tells what it tried, for the user to see.
@@ -29,58 +34,50 @@ class PluginContext {
   BackendInfo& info_;
 };
 
-#if defined(__clang__)
-#define WEIR_ABI_COMPILER "clang"
-#else
-#define WEIR_ABI_COMPILER "gcc"
-#endif
-#if defined(_LIBCPP_VERSION)
-#define WEIR_ABI_LIBRARY "libc++"
-#elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
-#define WEIR_ABI_LIBRARY "libstdc++-cxx11"
-#else
-#define WEIR_ABI_LIBRARY "libstdc++-cxx98"
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define WEIR_ABI_SANITIZER "+asan"
-#elif defined(__SANITIZE_THREAD__)
-#define WEIR_ABI_SANITIZER "+tsan"
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEIR_ABI_SANITIZER "+asan"
-#elif __has_feature(thread_sanitizer)
-#define WEIR_ABI_SANITIZER "+tsan"
-#endif
-#endif
-#ifndef WEIR_ABI_SANITIZER
-#define WEIR_ABI_SANITIZER ""
-#endif
-/// Compiler family, standard library with its ABI, and sanitizer: what two binaries must share to pass C++ objects.
-#define WEIR_ABI_FINGERPRINT WEIR_ABI_COMPILER "/" WEIR_ABI_LIBRARY WEIR_ABI_SANITIZER
+namespace detail {
 
+/// What a plugin's note says of its build: the sanitizer, and the fingerprint.
+inline constexpr std::string_view plugin_sanitizer = "sanitizer=" WEIR_ABI_SANITIZER " ";
+
+/// An ELF note with the name "Weir" and the type 1, as docs/abi.md describes it. Text: the plugin's name, its version, and
+/// how it was built, each ended by a 0; then zeros up to a multiple of 4 bytes.
+template <std::size_t TextSize>
+struct PluginNoteImage {
+  std::uint32_t name_size = 5;
+  std::uint32_t content_size = sizeof(std::uint32_t) + TextSize;
+  std::uint32_t type = 1;
+  char name[8] = {'W', 'e', 'i', 'r'};
+  std::uint32_t revision = interface_revision;
+  char text[(TextSize + 3) / 4 * 4] = {};
+};
+
+/// `name` and `version` are string literals, so that their sizes count the 0.
+template <std::size_t NameSize, std::size_t VersionSize>
+consteval auto make_plugin_note(const char (&name)[NameSize], const char (&version)[VersionSize]) {
+  PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + fingerprint.size + 1> note;
+  std::size_t size = 0;
+  const auto add = [&](std::string_view part) {
+    for (const char c : part) note.text[size++] = c;
+  };
+  add({name, NameSize});
+  add({version, VersionSize});
+  add(plugin_sanitizer);
+  add({fingerprint.text, fingerprint.size});
+  return note;
+}
+
+}  // namespace detail
 }  // namespace weir
 
 extern "C" {
-/// Plain data, so that it can be read whoever built it.
-struct weir_plugin_descriptor {
-  char magic[8];                      ///< "WEIRPLUG"
-  std::uint32_t size;                 ///< sizeof(weir_plugin_descriptor)
-  std::uint32_t interface_revision;   ///< weir::interface_revision
-  const char* abi_fingerprint;        ///< WEIR_ABI_FINGERPRINT
-  const char* name;                   ///< the backend's name, as in the file's
-  const char* version;                ///< the plugin's own version
-  /// Opens the driver and returns the backend, which lives until the process ends. Throws `weir::Error` with
-  /// `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a process.
-  weir::Backend* (*create)(weir::PluginContext&);
-};
+/// The factory, which a plugin exports: opens the driver and returns the backend, which lives until the process ends. Throws
+/// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a process.
+WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 }
 
-/// Defines a plugin's one exported function. `create`: a function `weir::Backend*(weir::PluginContext&)`.
-#define WEIR_PLUGIN(name, version, create)                                                          \
-  extern "C" WEIR_API const weir_plugin_descriptor* weir_plugin();                                  \
-  extern "C" WEIR_API const weir_plugin_descriptor* weir_plugin() {                                 \
-    static const weir_plugin_descriptor descriptor = {                                              \
-        {'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'}, sizeof(weir_plugin_descriptor),                   \
-        weir::interface_revision, WEIR_ABI_FINGERPRINT, name, version, create};                     \
-    return &descriptor;                                                                             \
-  }
+/// Defines a plugin's note and its one exported function. `name`: of the backend, as in the file's name; `version`: the
+/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
+#define WEIR_PLUGIN(name, version, create)                                                                  \
+  __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
+      weir::detail::make_plugin_note(name, version);                                                        \
+  extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }

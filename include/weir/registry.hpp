@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "weir/abi.hpp"
 #include "weir/backend.hpp"
-#include "weir/error.hpp"
+#include "weir/backend_info.hpp"
 #include "weir/export.hpp"
-#include "weir/feature.hpp"
 
 /// The registry: which backends there are, which of them this machine can use, and why not the others.
 ///
@@ -23,43 +20,16 @@
 ///   WEIR_LOG               error | warn (the default) | info | debug
 namespace weir {
 
-enum class BackendState : std::uint8_t {
-  usable,
-  plugin_not_found,
-  plugin_incompatible,
-  driver_not_found,
-  driver_too_old,
-  no_device,
-  driver_failed,
-};
-WEIR_API std::string_view to_string(BackendState) noexcept;
-
-/// One thing that was tried on the way to a backend: a file, and what came of it.
-struct LoadAttempt {
-  std::string path;
-  std::string outcome;  ///< "opened", or the loader's message
-};
-
-/// A backend's standing on this machine.
-struct BackendInfo {
-  std::string name;
-  BackendState state = BackendState::plugin_not_found;
-  std::string reason;                  ///< empty where usable; else cause and remedy
-  std::string plugin_path;             ///< the plugin that was loaded, or empty
-  std::string plugin_version;
-  std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
-  /// What a device could do, as far as the driver's release decides, where a driver without a device can tell; else null.
-  std::shared_ptr<const FeatureTable> features;
-  Backend* backend = nullptr;          ///< null unless usable
-};
-
 /// The process's backends. Any thread may use it. It is never destroyed, and plugins are never unloaded, so that objects
 /// may outlive main.
 class WEIR_API Registry {
  public:
-  /// The one registry; made at the first call. Throws `invalid_environment`; `forked_process` in a child of a process that
-  /// had opened it.
-  static Registry& instance();
+  /// The one registry; made at the first call. Throws `headers_incompatible` if the caller was compiled with headers that do
+  /// not fit the library; `invalid_environment`; `forked_process` in a child of a process that had opened it.
+  WEIR_IN_CALLER static Registry& instance() {
+    detail::check_headers();
+    return shared();
+  }
 
   /// The names that Weir comes with, in the order that `auto` prefers: cuda, hip, host.
   static std::span<const std::string_view> known_names() noexcept;
@@ -77,20 +47,23 @@ class WEIR_API Registry {
   Backend& default_backend();
   /// The device of the default backend that WEIR_DEVICE chooses.
   Device& default_device();
+  /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for another spelling, else as `open` does.
+  Device& device(std::string_view name);
 
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
  private:
   struct Implementation;
+  static Registry& shared();
   Registry();
   ~Registry() = delete;
   Implementation* const implementation_;
 };
 
 /// `Registry::instance().default_device()`: where most programs start.
-WEIR_API Device& default_device();
-/// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for another spelling, else as `open` does.
-WEIR_API Device& device(std::string_view name);
+WEIR_IN_CALLER Device& default_device() { return Registry::instance().default_device(); }
+/// `Registry::instance().device(name)`.
+WEIR_IN_CALLER Device& device(std::string_view name) { return Registry::instance().device(name); }
 
 }  // namespace weir

@@ -2,7 +2,9 @@
 #pragma once
 
 /// All of Weir but the interop headers, which need a vendor's.
+#include "weir/abi.hpp"
 #include "weir/backend.hpp"
+#include "weir/backend_info.hpp"
 #include "weir/capture.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"

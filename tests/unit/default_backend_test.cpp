@@ -21,7 +21,7 @@ Outcome default_with(const std::string& backend, Environment more = {}) {
 // A library that has no plugins at all beside it.
 class BareLibrary {
  public:
-  BareLibrary() : library_(folder_.copy(WEIR_TEST_LIBRARY, "libweir.so.0")) {}
+  BareLibrary() : library_(folder_.copy(WEIR_TEST_LIBRARY, "libweir.so")) {}
   Outcome run_default(Environment environment) const {
     environment["LD_PRELOAD"] = library_;
     environment["ASAN_OPTIONS"] = "verify_asan_link_order=0";

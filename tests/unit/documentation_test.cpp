@@ -49,6 +49,24 @@ TEST_CASE("documentation: every variable that is read is described, and known to
   }
 }
 
+TEST_CASE("documentation: every option of the build is described") {
+  const std::string page = content(source / "docs/building.md");
+  const std::regex option("(option|find_path)\\((WEIR_[A-Z_]+)|set\\((WEIR_[A-Z_]+) [^)]*CACHE");
+  std::set<std::string> names;
+  for (const char* const file : {"CMakeLists.txt", "core/CMakeLists.txt", "backends/cuda/CMakeLists.txt",
+                                 "backends/hip/CMakeLists.txt", "backends/host/CMakeLists.txt"}) {
+    const std::string text = content(source / file);
+    for (auto m = std::sregex_iterator(text.begin(), text.end(), option); m != std::sregex_iterator(); ++m) {
+      names.insert((*m)[2].matched ? (*m)[2].str() : (*m)[3].str());
+    }
+  }
+  CHECK(names.size() >= 12);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    CHECK(page.find("| `" + name + "` |") != std::string::npos);
+  }
+}
+
 TEST_CASE("documentation: every trap of HIP has its line, and the tests that the lines name are there") {
   std::string tests;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source / "tests")) {

@@ -1,67 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 
+#include "core/abi_difference.hpp"
 #include "core/plugin_loader.hpp"
+#include "core/plugin_note.hpp"
 #include "subprocess.hpp"
+#include "weir/version.hpp"
 
+using namespace std::string_literals;
+using weir::detail::abi_difference;
 using weir::detail::handshake_fault;
+using weir::detail::NoPluginNote;
+using weir::detail::PluginNote;
+using weir::detail::read_plugin_note;
 using weir::test::Outcome;
 using weir::test::run_child;
+using weir::test::TemporaryFolder;
 
 namespace {
 
-const std::string misfit = WEIR_TEST_PLUGINS "/libweir_misfit.so";
-const std::string revision = std::to_string(weir::interface_revision);
-
-// Opens the misfit with a descriptor that is wrong in one way. It must be refused before its factory is called.
-Outcome refused(const char* field) {
-  const Outcome outcome = run_child({"open", "misfit", "probe", "misfit"}, {{"WEIR_TEST_DESCRIPTOR", field}});
-  CHECK(outcome.status == 0);
-  CHECK(outcome.says("error: plugin_incompatible\n"));
-  CHECK(outcome.says("misfit: plugin_incompatible\n"));
-  CHECK(outcome.says("Registry::open on backend misfit: the plugin " + misfit + " cannot be used: "));
-  CHECK(outcome.says("tried: " + misfit + ": "));
-  CHECK(outcome.says("plugin:  \n"));  // it was not loaded
-  CHECK_FALSE(outcome.says("factory called"));
-  return outcome;
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
+
+// A plugin's file, with its note to be changed: the note's header, "Weir", the revision and the texts follow each other.
+class Image {
+ public:
+  explicit Image(const std::string& name, const std::string& version) : name_(name) {
+    bytes = content(WEIR_TEST_PLUGINS "/libweir_" + name + ".so");
+    text = bytes.find(name + '\0' + version + "\0sanitizer="s);
+    REQUIRE(text != std::string::npos);
+  }
+
+  std::size_t revision() const { return text - 4; }
+  std::size_t owner() const { return text - 12; }
+  std::size_t type() const { return text - 16; }
+  std::size_t content_size() const { return text - 20; }
+  std::size_t name_size() const { return text - 24; }
+  void set(std::size_t at, std::uint32_t value) { std::memcpy(bytes.data() + at, &value, sizeof(value)); }
+  // Changes the text that follows `key` in the note.
+  void change_after(std::string_view key) {
+    const std::size_t at = bytes.find(key, text);
+    REQUIRE(at != std::string::npos);
+    bytes[at + key.size()] = bytes[at + key.size()] == '9' ? '8' : '9';
+  }
+
+  // Writes the image as the plugin of its name, and opens it: it must be refused, and none of its code must have run.
+  Outcome refused() const {
+    const TemporaryFolder temporary;
+    const std::string file = temporary.path() + "/libweir_" + name_ + ".so";
+    std::ofstream(file, std::ios::binary) << bytes;
+    const Outcome outcome = run_child({"open", name_, "probe", name_}, {{"WEIR_PLUGIN_PATH", temporary.path()}});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.says("error: plugin_incompatible\n"));
+    CHECK(outcome.says(name_ + ": plugin_incompatible\n"));
+    CHECK(outcome.says("Registry::open on backend " + name_ + ": the plugin " + file + " cannot be used: "));
+    CHECK(outcome.says("tried: " + file + ": "));
+    CHECK(outcome.says("plugin:  \n"));  // it was not loaded
+    CHECK_FALSE(outcome.says("a constructor ran"));
+    CHECK_FALSE(outcome.says("factory called"));
+    CHECK_FALSE(outcome.says("undefined symbol"));
+    return outcome;
+  }
+
+  std::string bytes;
+  std::size_t text;
+
+ private:
+  std::string name_;
+};
+
+Image misfit() { return Image("misfit", "2.0-test"); }
+
+// A file in memory, that can be cut and changed quickly.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& bytes) : descriptor_(::memfd_create("plugin", MFD_CLOEXEC)) {
+    REQUIRE(descriptor_ >= 0);
+    write(0, bytes);
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  void write(std::size_t at, std::string_view bytes) const {
+    REQUIRE(::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at)) == static_cast<ssize_t>(bytes.size()));
+  }
+  void cut(std::size_t size) const { REQUIRE(::ftruncate(descriptor_, static_cast<off_t>(size)) == 0); }
+  // The fault that the core would find: empty if the plugin would be loaded.
+  std::string fault() const {
+    try {
+      return handshake_fault(read_plugin_note(descriptor_), "misfit");
+    } catch (const NoPluginNote& error) {
+      CHECK(error.what() != ""s);
+      return error.what();
+    }
+  }
+
+ private:
+  int descriptor_;
+};
 
 }  // namespace
 
-TEST_CASE("handshake: a descriptor of another kind is refused before anything else of it is read") {
-  const Outcome outcome = refused("magic");
-  CHECK(outcome.says("begins with \"WEIRPLU?\", Weir's with \"WEIRPLUG\""));
+TEST_CASE("handshake: a plugin that fits says so in its note") {
+  const PluginNote note = read_plugin_note(WEIR_TEST_PLUGINS "/libweir_misfit.so");
+  CHECK(note.revision == weir::interface_revision);
+  CHECK(note.name == "misfit");
+  CHECK(note.version == "2.0-test");
+  CHECK(note.build.ends_with(" "s + weir::abi()));
+  CHECK(handshake_fault(note, "misfit") == "");
+  CHECK(handshake_fault(note, "misfi") != "");
+  CHECK(handshake_fault(note, "") != "");
 }
 
-TEST_CASE("handshake: a descriptor of another size names both") {
-  const Outcome outcome = refused("size");
-  CHECK(outcome.says("has 4096 bytes"));
-  CHECK(outcome.says("'s has " + std::to_string(sizeof(weir_plugin_descriptor))));
+TEST_CASE("handshake: the note outlives link-time optimization, removal of unused sections, and strip") {
+  // The plugin `immediate` is built so.
+  CHECK(read_plugin_note(WEIR_TEST_PLUGINS "/libweir_immediate.so").version == "1.0");
 }
 
-TEST_CASE("handshake: another interface revision names both") {
-  const Outcome outcome = refused("revision");
-  CHECK(outcome.says("interface revision " + std::to_string(weir::interface_revision + 1)));
-  CHECK(outcome.says("has revision " + revision));
+TEST_CASE("handshake: another interface revision names both, and no code of the plugin runs") {
+  Image image = misfit();
+  image.set(image.revision(), weir::interface_revision + 1);
+  const Outcome outcome = image.refused();
+  CHECK(outcome.says("built for interface revision " + std::to_string(weir::interface_revision + 1)));
+  CHECK(outcome.says("has revision " + std::to_string(weir::interface_revision) + ";"));
 }
 
-TEST_CASE("handshake: another ABI names both") {
-  CHECK(refused("fingerprint").says("built as msvc/stl, this Weir as " WEIR_ABI_FINGERPRINT));
-  CHECK(refused("no_fingerprint").says("built as (none), this Weir as " WEIR_ABI_FINGERPRINT));
+TEST_CASE("handshake: another interface revision comes before the symbols that the plugin lacks") {
+  Image image("unresolved", "1.0");
+  image.set(image.revision(), 5);
+  CHECK(image.refused().says("built for interface revision 5"));
+  const Outcome outcome = run_child({"open", "unresolved"});
+  CHECK(outcome.says("error: plugin_incompatible"));
+  CHECK(outcome.says("weir_test_function_that_nothing_has"));
+}
+
+TEST_CASE("handshake: another revision's note may hold anything behind the revision") {
+  Image image = misfit();
+  image.set(image.revision(), weir::interface_revision + 1);
+  image.set(image.content_size(), 4);
+  CHECK(image.refused().says("built for interface revision " + std::to_string(weir::interface_revision + 1)));
+}
+
+TEST_CASE("handshake: another layout names the entries that differ, on both sides") {
+  Image image = misfit();
+  image.change_after("std::vector<int>=");
+  image.change_after(" Stream=");
+  const Outcome outcome = image.refused();
+  CHECK(outcome.says("it was built with std::vector<int>=9"));
+  CHECK(outcome.says(", Stream=9"));
+  CHECK(outcome.says(", this Weir with std::vector<int>=" + std::to_string(sizeof(std::vector<int>)) + ", Stream="));
+}
+
+TEST_CASE("handshake: another sanitizer names both") {
+  Image image = misfit();
+  image.change_after("sanitizer=");
+  CHECK(image.refused().says("it was built with sanitizer=9"));
+}
+
+TEST_CASE("handshake: a plugin that was built with _GLIBCXX_DEBUG is refused") {
+  const Outcome outcome = run_child({"open", "debug_containers"});
+  CHECK(outcome.says("error: plugin_incompatible"));
+  CHECK(outcome.says("it was built with debug-containers=1, std::vector<int>="));
+  CHECK(outcome.says("this Weir with debug-containers=0, std::vector<int>="));
+  CHECK_FALSE(outcome.says("a constructor ran"));
 }
 
 TEST_CASE("handshake: another name than the file's names both") {
-  CHECK(refused("name").says("calls itself 'fits', its file 'misfit'"));
-  CHECK(refused("no_name").says("calls itself '(none)', its file 'misfit'"));
+  Image image = misfit();
+  image.bytes.replace(image.text, 6, "fitfit");
+  CHECK(image.refused().says("calls itself 'fitfit', its file 'misfit'"));
 }
 
-TEST_CASE("handshake: a descriptor that is not filled in") {
-  CHECK(refused("none").says("returned no descriptor"));
-  CHECK(refused("no_version").says("has no version"));
-  CHECK(refused("no_factory").says("has no factory"));
+TEST_CASE("handshake: a note that is not filled in") {
+  for (const std::size_t gone : {0, 7, 16}) {  // the name, the version, the build
+    CAPTURE(gone);
+    Image image = misfit();
+    image.bytes[image.text + gone] = '\0';
+    CHECK(image.refused().says("its note lacks the name, the version or the build"));
+  }
+  Image image = misfit();
+  image.set(image.content_size(), 4 + 6);  // ends within the name
+  CHECK(image.refused().says("its note lacks"));
+}
+
+TEST_CASE("handshake: a shared object without the note is not a plugin") {
+  Image image = misfit();
+  SUBCASE("another owner") { image.bytes[image.owner()] = 'w'; }
+  SUBCASE("another type") { image.set(image.type(), 2); }
+  CHECK(image.refused().says("it is not a Weir plugin: it has no ELF note of the name \"Weir\""));
+}
+
+TEST_CASE("handshake: notes whose sizes lead out of them are damaged") {
+  for (const std::uint32_t size : {0x7FFFFFFFU, 0x80000000U, 0xFFFFFFF0U, 0xFFFFFFFFU}) {
+    CAPTURE(size);
+    Image image = misfit();
+    SUBCASE("of the name") { image.set(image.name_size(), size); }
+    SUBCASE("of the content") { image.set(image.content_size(), size); }
+    CHECK(image.refused().says("its notes are damaged"));
+  }
 }
 
 TEST_CASE("handshake: files that are no plugins") {
@@ -69,30 +219,80 @@ TEST_CASE("handshake: files that are no plugins") {
     const Outcome outcome = run_child({"open", name, "probe", name});
     CHECK(outcome.says("error: plugin_incompatible\n"));
     CHECK(outcome.says(WEIR_TEST_PLUGINS "/libweir_" + name + ".so"));
+    CHECK_FALSE(outcome.says("a constructor ran"));
     return outcome;
   };
-  CHECK(open("mute").says("exports no function weir_plugin"));
-  CHECK(open("text").says("invalid ELF header"));
-  CHECK(open("unresolved").says("weir_test_function_that_nothing_has"));
+  CHECK(open("mute").says("it is not a Weir plugin"));
+  CHECK(open("text").says("it is not an ELF file"));
+  CHECK(open("note_only").says("exports no function weir_create_backend"));
 }
 
-TEST_CASE("handshake: the library's own descriptor fits") {
-  static const weir_plugin_descriptor fitting = {{'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'},
-                                                 sizeof(weir_plugin_descriptor),
-                                                 weir::interface_revision,
-                                                 WEIR_ABI_FINGERPRINT,
-                                                 "fits",
-                                                 "1",
-                                                 [](weir::PluginContext&) -> weir::Backend* { return nullptr; }};
-  CHECK(handshake_fault(&fitting, "fits") == "");
-  CHECK(handshake_fault(&fitting, "fit") != "");
-  CHECK(handshake_fault(&fitting, "") != "");
+TEST_CASE("handshake: what has a plugin's name and is no file is refused, and nothing waits for it") {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path() + "/libweir_misfit.so";
+  SUBCASE("a folder") { std::filesystem::create_directory(path); }
+  SUBCASE("a pipe") { REQUIRE(::mkfifo(path.c_str(), 0600) == 0); }
+  const Outcome outcome = run_child({"open", "misfit"}, {{"WEIR_PLUGIN_PATH", temporary.path()}});
+  CHECK(outcome.says("error: plugin_incompatible\n"));
+  CHECK(outcome.says("it is not a file"));
 }
 
-TEST_CASE("handshake: the descriptor's layout is what other revisions read of it") {
-  // A plugin of any revision, past or future, must be readable as far as the field that refuses it.
-  CHECK(offsetof(weir_plugin_descriptor, magic) == 0);
-  CHECK(offsetof(weir_plugin_descriptor, size) == 8);
-  CHECK(offsetof(weir_plugin_descriptor, interface_revision) == 12);
-  CHECK(offsetof(weir_plugin_descriptor, abi_fingerprint) == 16);
+TEST_CASE("handshake: a file of another processor, or of another kind") {
+  Image image = misfit();
+  SUBCASE("machine") {
+    image.bytes[18] = static_cast<char>(image.bytes[18] + 1);
+    CHECK(image.refused().says("it is for another processor"));
+  }
+  SUBCASE("byte order") {
+    image.bytes[5] = static_cast<char>(3 - image.bytes[5]);
+    CHECK(image.refused().says("it is for another processor"));
+  }
+  SUBCASE("a program's object file") {
+    image.bytes[16] = 1;
+    CHECK(image.refused().says("not a shared object"));
+  }
+}
+
+TEST_CASE("handshake: a file that is cut short anywhere before the note's end is refused") {
+  const Image image = misfit();
+  const std::size_t end = image.text + image.bytes.substr(image.text).find("LaunchConfig::cooperative=");
+  const MemoryFile file(image.bytes);
+  CHECK(file.fault() == "");
+  for (std::size_t size = end; size-- > 0;) {
+    file.cut(size);
+    if (file.fault().empty()) FAIL("cut to ", size, " bytes, the file was taken for a plugin that fits");
+  }
+}
+
+TEST_CASE("handshake: a flipped bit anywhere up to the note's end never breaks the reader, and is noticed where it counts") {
+  const Image image = misfit();
+  const std::size_t build = image.bytes.find("sanitizer=", image.text);
+  const std::size_t end = image.bytes.find('\0', build);
+  const auto counts = [&](std::size_t at) {
+    return (at >= image.type() && at < image.owner() + 5) || (at >= image.revision() && at < image.text + 7) ||
+           (at >= build && at < end);
+  };
+  const MemoryFile file(image.bytes);
+  for (std::size_t at = 0; at < end + 64; ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      const char flipped = static_cast<char>(image.bytes[at] ^ (1 << bit));
+      file.write(at, {&flipped, 1});
+      if (file.fault().empty() && counts(at)) FAIL("bit ", bit, " of byte ", at, " was flipped, and nobody noticed");
+    }
+    file.write(at, std::string_view(image.bytes).substr(at, 1));
+  }
+  CHECK(file.fault() == "");
+}
+
+TEST_CASE("fingerprints: what differs is named on both sides, what one side lacks is said, and the rest is counted") {
+  CHECK(abi_difference("a=1 b=2", "a=1 b=2").theirs == "");
+  CHECK(abi_difference("", "").ours == "");
+  auto difference = abi_difference("a=1 b=2 d=4", "a=1 b=3 c=5");
+  CHECK(difference.theirs == "b=2, no c, d=4");
+  CHECK(difference.ours == "b=3, c=5, no d");
+  difference = abi_difference("a=1 b=1 c=1 d=1 e=1 f=1", "a=2 b=2 c=2 d=2 e=2 f=2");
+  CHECK(difference.theirs == "a=1, b=1, c=1, d=1 (2 more differ)");
+  CHECK(difference.ours == "a=2, b=2, c=2, d=2 (2 more differ)");
+  CHECK(abi_difference("a\n=\x01", "").theirs == "a?=?");
+  CHECK(abi_difference("a  a=1 =", "a").theirs != "");
 }

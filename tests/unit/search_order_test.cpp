@@ -26,16 +26,16 @@ std::string real(const std::string& path) { return std::filesystem::canonical(pa
 
 }  // namespace
 
-TEST_CASE("search order: the user's folders, the library's, and the installed ones") {
+TEST_CASE("search order: the user's folders and the library's, and those of no other installation") {
   const std::string own = own_folder();
-  CHECK(plugin_folders(std::nullopt) == Folders{own, own + "/weir", "/installed/weir"});
-  CHECK(plugin_folders("/b:/a") == Folders{"/b", "/a", own, own + "/weir", "/installed/weir"});
+  CHECK(plugin_folders(std::nullopt) == Folders{own, own + "/" WEIR_PLUGIN_FOLDER});
+  CHECK(plugin_folders("/b:/a") == Folders{"/b", "/a", own, own + "/" WEIR_PLUGIN_FOLDER});
 }
 
 TEST_CASE("search order: no folder twice, and its first place counts") {
   const std::string own = own_folder();
-  CHECK(plugin_folders("/a:/a/:/b:/a//:/installed/weir") == Folders{"/a", "/b", "/installed/weir", own, own + "/weir"});
-  CHECK(plugin_folders("/") == Folders{"/", own, own + "/weir", "/installed/weir"});
+  CHECK(plugin_folders("/a:/a/:/b:/a//:" + own) == Folders{"/a", "/b", own, own + "/" WEIR_PLUGIN_FOLDER});
+  CHECK(plugin_folders("/") == Folders{"/", own, own + "/" WEIR_PLUGIN_FOLDER});
 }
 
 TEST_CASE("search order: the current folder is never searched") {
@@ -109,11 +109,11 @@ TEST_CASE("search order: neither the current folder nor the loader's own path is
   CHECK_FALSE(outcome.says(temporary.path() + "/libweir_immediate.so"));
 }
 
-TEST_CASE("search order: the folder of the library, and `weir` in it, wherever the library lies") {
+TEST_CASE("search order: the folder of the library, and the plugin folder in it, wherever the library lies") {
   const TemporaryFolder temporary;
   const std::string lib = temporary.folder("lib");
-  temporary.folder("lib/weir");
-  const std::string library = temporary.copy(WEIR_TEST_LIBRARY, "lib/libweir.so.0");
+  temporary.folder("lib/" WEIR_PLUGIN_FOLDER);
+  const std::string library = temporary.copy(WEIR_TEST_LIBRARY, "lib/libweir.so");
   // Loaded before the program's own library of the same name, which it thereby replaces.
   const weir::test::Environment environment = {{"LD_PRELOAD", library}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}};
   const auto probe = [&] { return run(WEIR_TEST_CHILD, {"library", "probe", "immediate"}, environment); };
@@ -121,8 +121,8 @@ TEST_CASE("search order: the folder of the library, and `weir` in it, wherever t
   auto outcome = probe();
   CHECK(outcome.says("library: " + library));
   CHECK(outcome.says("immediate: plugin_not_found"));
-  temporary.copy(immediate, "lib/weir/libweir_immediate.so");
-  CHECK(probe().says("plugin: " + real(lib) + "/weir/libweir_immediate.so"));
+  temporary.copy(immediate, "lib/" WEIR_PLUGIN_FOLDER "/libweir_immediate.so");
+  CHECK(probe().says("plugin: " + real(lib) + "/" WEIR_PLUGIN_FOLDER "/libweir_immediate.so"));
   temporary.copy(immediate, "lib/libweir_immediate.so");
   CHECK(probe().says("plugin: " + real(lib) + "/libweir_immediate.so"));
 }
@@ -130,9 +130,9 @@ TEST_CASE("search order: the folder of the library, and `weir` in it, wherever t
 TEST_CASE("search order: a library that was found by a relative path is still searched where it lies") {
   const TemporaryFolder temporary;
   const std::string lib = temporary.folder("lib");
-  temporary.copy(WEIR_TEST_LIBRARY, "lib/libweir.so.0");
+  temporary.copy(WEIR_TEST_LIBRARY, "lib/libweir.so");
   temporary.copy(immediate, "lib/libweir_immediate.so");
-  const std::string relative = std::filesystem::relative(lib).string() + "/libweir.so.0";
+  const std::string relative = std::filesystem::relative(lib).string() + "/libweir.so";
   const auto outcome = run(WEIR_TEST_CHILD, {"library", "change_folder", "/", "probe", "immediate"},
                            {{"LD_PRELOAD", relative}, {"ASAN_OPTIONS", "verify_asan_link_order=0"}});
   CHECK(outcome.says("library: " + relative));

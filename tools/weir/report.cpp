@@ -144,7 +144,7 @@ Json make_report(const std::vector<std::string>& names) {
   Registry& registry = Registry::instance();
   Json report = {{"version", version()},
                  {"interface_revision", interface_revision},
-                 {"abi", WEIR_ABI_FINGERPRINT},
+                 {"abi", abi()},
                  {"library", library_path()}};
   add_environment(report);
   if (names.empty()) report["default"] = default_of();

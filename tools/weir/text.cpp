@@ -35,8 +35,9 @@ class Writer {
 
   void head(const Json& report) {
     field(0, fmt::format("weir {}", text_of(report, "version")), column,
-          fmt::format(" interface revision {}, {}", report["interface_revision"].get<int>(), text_of(report, "abi")));
+          fmt::format(" interface revision {}", report["interface_revision"].get<int>()));
     field(0, "library", column, text_of(report, "library"));
+    if (verbose_) field(0, "built with", column, text_of(report, "abi"));
     for (const auto& [name, value] : report["environment"].items()) {
       field(0, "set", column, fmt::format("{}={}", name, value.get<std::string>()));
     }

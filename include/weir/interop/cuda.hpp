@@ -7,6 +7,7 @@
 
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
+#include "weir/export.hpp"
 #include "weir/interop/of_backend.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
@@ -88,7 +89,7 @@ inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_
 // --- In ---------------------------------------------------------------------------------------------------------------
 
 /// The device that CUDA calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
-inline Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
+WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
 
 /// Weir's stream over CUDA's, which must be of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, CUstream_st* stream, Ownership ownership = Ownership::borrow,

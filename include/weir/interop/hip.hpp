@@ -6,6 +6,7 @@
 
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
+#include "weir/export.hpp"
 #include "weir/interop/of_backend.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
@@ -79,7 +80,7 @@ inline int device_number(const Device& d) {
 // --- In ---------------------------------------------------------------------------------------------------------------
 
 /// The device that HIP calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
-inline Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
+WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
 
 /// Weir's stream over HIP's, which must be of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, ihipStream_t* stream, Ownership ownership = Ownership::borrow,

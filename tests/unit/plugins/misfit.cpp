@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A plugin that goes wrong in whatever way the environment asks for: WEIR_TEST_DESCRIPTOR names the field of the descriptor
-// that does not fit, WEIR_TEST_FACTORY what the factory does.
+// A plugin whose factory goes wrong in the way that WEIR_TEST_FACTORY asks for. Tests change its note in the file.
 
 #include <unistd.h>
 
@@ -77,44 +76,11 @@ weir::Backend* create(weir::PluginContext& context) {
   throw std::logic_error("WEIR_TEST_FACTORY asks for nothing that there is");
 }
 
-// Where no other field is reached: reading it would be a fault.
-template <class T>
-T* unreadable() {
-  return reinterpret_cast<T*>(16);
-}
+[[maybe_unused]] const int constructed = std::puts("a constructor ran");
 
 }  // namespace
 
-extern "C" WEIR_API const weir_plugin_descriptor* weir_plugin();
-extern "C" const weir_plugin_descriptor* weir_plugin() {
-  static weir_plugin_descriptor d = {{'W', 'E', 'I', 'R', 'P', 'L', 'U', 'G'},
-                                     sizeof(weir_plugin_descriptor),
-                                     weir::interface_revision,
-                                     WEIR_ABI_FINGERPRINT,
-                                     "misfit",
-                                     "2.0-test",
-                                     create};
-  const std::string_view field = asked("WEIR_TEST_DESCRIPTOR");
-  if (field == "none") return nullptr;
-  // Whatever comes after the field that does not fit must not be looked at.
-  if (field == "magic" || field == "size" || field == "revision" || field == "fingerprint") {
-    d.name = d.version = unreadable<const char>();
-  }
-  if (field == "magic" || field == "size" || field == "revision") d.abi_fingerprint = unreadable<const char>();
-  if (field == "magic") {
-    d.magic[7] = '\n';
-    d.size = 0;
-  }
-  if (field == "size") {
-    d.size = 4096;
-    d.interface_revision = 0;
-  }
-  if (field == "revision") d.interface_revision = weir::interface_revision + 1;
-  if (field == "fingerprint") d.abi_fingerprint = "msvc/stl";
-  if (field == "no_fingerprint") d.abi_fingerprint = nullptr;
-  if (field == "name") d.name = "fits";
-  if (field == "no_name") d.name = nullptr;
-  if (field == "no_version") d.version = nullptr;
-  if (field == "no_factory") d.create = nullptr;
-  return &d;
-}
+#ifndef WEIR_TEST_NAME
+#define WEIR_TEST_NAME "misfit"
+#endif
+WEIR_PLUGIN(WEIR_TEST_NAME, "2.0-test", create)

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A shared object that needs a function which nothing has: it must fail when it is opened, not when it is called.
-extern "C" int weir_test_function_that_nothing_has();
-extern "C" int weir_test_call();
-extern "C" int weir_test_call() { return weir_test_function_that_nothing_has(); }
+// A plugin that needs a function which nothing has: it must fail when it is opened, not when it is called.
+#include "weir/plugin.hpp"
+
+extern "C" weir::Backend* weir_test_function_that_nothing_has();
+
+namespace {
+weir::Backend* create(weir::PluginContext&) { return weir_test_function_that_nothing_has(); }
+}  // namespace
+
+WEIR_PLUGIN("unresolved", "1.0", create)

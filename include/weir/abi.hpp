@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "weir/backend.hpp"
+#include "weir/backend_info.hpp"
+#include "weir/capture.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/event.hpp"
+#include "weir/export.hpp"
+#include "weir/feature.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
+#include "weir/stream_pool.hpp"
+#include "weir/stream_scope.hpp"
+#include "weir/version.hpp"
+
+/// What a program, the library and its plugins must share to pass C++ objects: the fingerprint, and the check of the headers
+/// that a program was compiled with against the library that it runs with. docs/abi.md says what this promises.
+extern "C" {
+/// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library.
+/// Its name and parameters never change, so that every library can judge every program. Any thread.
+WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
+                                 const char* fingerprint);
+}
+
+namespace weir::detail {
+
+// GCC and Clang follow one C++ ABI and are checked against each other; what still differs shows in the sizes.
+#if defined(__GXX_ABI_VERSION)
+#define WEIR_ABI_CXX "itanium"
+#else
+#define WEIR_ABI_CXX "unknown"
+#endif
+#if defined(_LIBCPP_VERSION)
+#define WEIR_ABI_LIBRARY "libc++"
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+#define WEIR_ABI_LIBRARY "libstdc++-cxx11"
+#else
+#define WEIR_ABI_LIBRARY "libstdc++-cxx98"
+#endif
+// _GLIBCXX_ASSERTIONS is not here: it changes no layout.
+#if defined(_GLIBCXX_DEBUG)
+#define WEIR_ABI_DEBUG "1"
+#else
+#define WEIR_ABI_DEBUG "0"
+#endif
+// A sanitizer changes no layout either, so a program may have one that the library lacks. A plugin may not: it needs the
+// sanitizer's runtime, which the process lacks then.
+#if defined(__SANITIZE_ADDRESS__)
+#define WEIR_ABI_SANITIZER "address"
+#elif defined(__SANITIZE_THREAD__)
+#define WEIR_ABI_SANITIZER "thread"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEIR_ABI_SANITIZER "address"
+#elif __has_feature(thread_sanitizer)
+#define WEIR_ABI_SANITIZER "thread"
+#endif
+#endif
+#ifndef WEIR_ABI_SANITIZER
+#define WEIR_ABI_SANITIZER "none"
+#endif
+
+/// The types whose size both sides must agree on, the most telling first.
+#define WEIR_ABI_SIZES(X)                                                                                            \
+  X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)          \
+  X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex)                                        \
+  X(Error) X(NativeError)                                                                                            \
+  X(Backend) X(BackendInfo) X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState)                        \
+  X(Device) X(DeviceProperties) X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(MemoryOperation)       \
+  X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope) X(UniqueFunction<void()>)   \
+  X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
+  X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
+  X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
+  X(Module) X(Kernel) X(KernelProperties) X(CompileOptions) X(Dim3) X(LaunchConfig)
+/// The fields whose place both sides must agree on: of the structures that programs read and fill in, the last ones.
+#define WEIR_ABI_OFFSETS(X)                                                                                          \
+  X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
+  X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
+  X(Topology, edges) X(KernelProperties, local_memory_bytes) X(CompileOptions, extra) X(LaunchConfig, cooperative)
+
+/// Text that the compiler puts together, ended by a 0.
+template <std::size_t Capacity>
+struct AbiText {
+  char text[Capacity] = {};
+  std::size_t size = 0;
+
+  constexpr void add(std::string_view part) {
+    for (const char c : part) text[size++] = c;
+  }
+  constexpr void add(std::string_view key, std::uint64_t value) {
+    char digits[20] = {};
+    std::size_t first = sizeof(digits);
+    do {
+      digits[--first] = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    add(" ");
+    add(key);
+    add("=");
+    add({digits + first, sizeof(digits) - first});
+  }
+};
+
+/// FNV-1a.
+constexpr std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // GCC and Clang know the offsets of every structure
+/// The words of the fingerprint, separated by single spaces.
+consteval AbiText<4096> make_fingerprint() {
+  AbiText<4096> all;
+  all.add("c++=" WEIR_ABI_CXX " library=" WEIR_ABI_LIBRARY " debug-containers=" WEIR_ABI_DEBUG);
+  // The numbers of features and of errors are compiled into programs.
+#define WEIR_ABI_NAME(name, text) #name ","
+  all.add("features", feature_count);
+  all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
+#undef WEIR_ABI_NAME
+  all.add("errors", static_cast<std::uint64_t>(Errc::backend_failure));
+#define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
+  WEIR_ABI_SIZES(WEIR_ABI_SIZE)
+#undef WEIR_ABI_SIZE
+#define WEIR_ABI_OFFSET(type, field) all.add(#type "::" #field, offsetof(type, field));
+  WEIR_ABI_OFFSETS(WEIR_ABI_OFFSET)
+#undef WEIR_ABI_OFFSET
+  return all;
+}
+#pragma GCC diagnostic pop
+
+/// Without what `make_fingerprint` had to spare.
+consteval auto trim_fingerprint() {
+  constexpr AbiText<4096> all = make_fingerprint();
+  AbiText<all.size + 1> exact;
+  exact.add({all.text, all.size});
+  return exact;
+}
+
+// Not `inline`: each translation unit has its own, since it may have been compiled otherwise than its neighbours.
+static constexpr auto fingerprint = trim_fingerprint();
+static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
+
+/// Throws `headers_incompatible` if the caller was compiled with headers that do not fit the library that is running.
+WEIR_IN_CALLER void check_headers() {
+  ::weir_check_headers(WEIR_VERSION, interface_revision, fingerprint_hash, fingerprint.text);
+}
+
+}  // namespace weir::detail
