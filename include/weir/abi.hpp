@@ -81,7 +81,7 @@ namespace weir::detail {
   X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex)                                        \
   X(Error) X(NativeError)                                                                                            \
   X(Backend) X(BackendInfo) X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState)                        \
-  X(Device) X(DeviceProperties) X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(MemoryOperation)       \
+  X(Device) X(DeviceProperties) X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources) X(MemoryOperation) \
   X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope) X(UniqueFunction<void()>)   \
   X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
   X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
