@@ -180,6 +180,12 @@ void GpuStream<Api>::keep_module_in_capture(const Capture& capture, const Module
 
 template <class Api>
 void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const KeptModules& modules, const Capture& capture) {
+  if (graph == capture.graph) {  // drivers follow it without end
+    throw Error(
+        Errc::invalid_argument, "Stream::add_child_graph", describe(),
+        "the capture continues this graph, which cannot be a node of itself; add a clone of it, or launch an executable "
+        "that was made of it before the capture; the capture goes on");
+  }
   for (const ModulePtr& module : modules) keep_module_in_capture(capture, module);
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),

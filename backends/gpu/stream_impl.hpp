@@ -39,8 +39,8 @@ void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
 template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
-  const auto current = device_.make_current_for_object();
-  const auto result = api_.StreamDestroy(native());
+  device_.forget_number_of(native());
+  const auto result = device_.with_current([&] { return api_.StreamDestroy(native()); }, api_.objects_need_current());
   if (!Api::is_shut_down(result)) check(result, "Stream::close");
 }
 
@@ -55,10 +55,9 @@ void* GpuStream<Api>::do_native_context() const {
 /// the stream does.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
-  if (id_.load(std::memory_order_relaxed) == 0 && !device_.supports(Feature::stream_id)) {
-    // Far from any number that a driver could give.
-    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
-    id_.store(++last, std::memory_order_relaxed);
+  if (id_.load(std::memory_order_relaxed) == 0 && (!device_.supports(Feature::stream_id) || !api_.has_id(native()))) {
+    number_ = device_.number_of(native(), kind());
+    id_.store(*number_, std::memory_order_relaxed);
   }
   const bool wants_id = id_.load(std::memory_order_relaxed) == 0;
   const bool wants_flags = non_blocking_.load(std::memory_order_relaxed) < 0;
@@ -143,13 +142,17 @@ void GpuStream<Api>::do_record(Event& event, bool external) {
     refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
     // Each launch of the graph records it, whoever else has let go of it by then.
     keep_in_capture(capture, event);
+    // A launch of the graph is outside captures.
+    const auto handle = recorded.native_for_record(false);
     const Submission submission(*this);
-    check(api_.record_external(recorded.native(), native()), "Stream::record_external");
+    check(api_.record_external(handle, native()), "Stream::record_external");
+    recorded.recorded(handle);
     return;
   }
-  if (captures_matter() && !open_capture()) [[unlikely]] recorded.leave_capture();
+  const auto handle = recorded.native_for_record(captures_matter() && open_capture());
   const Submission submission(*this);
-  check(api_.EventRecord(recorded.native(), native()), "Stream::record");
+  check(api_.EventRecord(handle, native()), "Stream::record");
+  recorded.recorded(handle);
 }
 
 template <class Api>
@@ -224,7 +227,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function) {
   const Submission submission(*this);
   if (const auto capture = open_capture()) [[unlikely]] {
     refuse_in_conditional_body(*capture, operation, "host functions");
-    auto* const captured = new CapturedHostFunction{std::move(function), errors_};
+    auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
     // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
     give_to_graph(api_, capture->graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
@@ -324,10 +327,12 @@ void GpuStream<Api>::check_cooperative_in_capture() const {
 
 template <class Api>
 void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
-  fail(api_, result, "Stream::launch", describe(),
-       "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
-           " threads and " + std::to_string(config.shared_memory_bytes) +
-           " bytes of shared memory: " + std::string(Api::meaning(result).detail));
+  const Meaning meaning = Api::meaning_at_launch(result);
+  throw Error(meaning.errc, "Stream::launch", describe(),
+              "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+                  " threads and " + std::to_string(config.shared_memory_bytes) +
+                  " bytes of shared memory: " + std::string(meaning.detail),
+              native_error(api_, result));
 }
 
 }  // namespace weir::gpu

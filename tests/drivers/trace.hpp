@@ -29,4 +29,12 @@ inline Outcome since(Outcome outcome, const std::string& name) {
   return outcome;
 }
 
+/// What was called between the first two marks (the story's step "mark").
+inline Outcome between_marks(const Outcome& outcome) {
+  Outcome between = since(outcome, "mark");
+  between.errors.erase(0, 1);
+  between.errors.erase(between.errors.find("call mark "));
+  return between;
+}
+
 }  // namespace weir::test
