@@ -147,10 +147,15 @@ inline constexpr const char* stddef_header = R"(
 #define WEIR_STDDEF
 typedef unsigned long size_t; typedef long ptrdiff_t;
 typedef struct { alignas(16) long long value; } max_align_t;
-#undef NULL
+#ifndef NULL
 #define NULL 0
+#endif
 #undef offsetof
+#ifdef __CUDACC_RTC__
+#define offsetof(type, member) ((size_t)__INTADDR__(&((type*)0)->member))
+#else
 #define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
 namespace std {
 using ::size_t; using ::ptrdiff_t; using ::max_align_t;
 typedef decltype(nullptr) nullptr_t;

@@ -3,6 +3,7 @@
 
 #include <new>
 #include <string>
+#include <utility>
 
 #include "weir/backend_support.hpp"
 
@@ -112,11 +113,12 @@ void HostCalls::finish(Call& call) noexcept {
 }
 
 void HostCalls::close() noexcept {
-  if (over_.fetch_sub(put_, std::memory_order_acq_rel) == put_) recycle();
+  // From the subtraction on, the driver's thread may give this to another stream.
+  const std::int64_t put = std::exchange(put_, 0);
+  if (over_.fetch_sub(put, std::memory_order_acq_rel) == put) recycle();
 }
 
 void HostCalls::recycle() noexcept {
-  put_ = 0;
   errors_.reset();
   pool().give_back(this);
 }

@@ -170,6 +170,10 @@ TEST_CASE("cuda calls: what a host function throws comes out of the next synchro
   CHECK(o.complains("a host function threw: thrown on purpose"));
 }
 
+TEST_CASE("cuda calls: host functions that run when their streams have gone all run, once") {
+  CHECK_SAYS(tell("async=1", {"stream", "many-host-functions"}), "sum: 8000\n");
+}
+
 TEST_CASE("cuda calls: a host function may not call Weir") {
   CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
 }
@@ -340,4 +344,35 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
 TEST_CASE("cuda errors: a kernel that cannot be had is named") {
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': there is not enough memory");
+}
+
+// --- Compiling --------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda compiling: <cstddef> and <cstdint> have what kernels for all backends use, where there is an NVRTC") {
+  const char* const source = R"(
+#include <cstddef>
+#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
+struct Pair { int first, second; };
+static_assert(offsetof(Pair, second) == 4 && alignof(std::max_align_t) >= 8);
+static_assert(INT32_MAX == 2147483647 && UINT64_MAX == ~UINT64_C(0) && INT8_MIN == -128 && SIZE_MAX == ~std::size_t{0});
+static_assert(sizeof(std::intmax_t) == 8 && sizeof(std::uint_fast32_t) >= 4 && sizeof(int_least16_t) == 2);
+extern "C" __global__ void k(int* p, std::byte* q) {
+  std::nullptr_t none = nullptr;
+  int* const nowhere = NULL;
+  if (p == none || p == nowhere) return;
+  q[threadIdx.x] = (q[threadIdx.x] << 1) | std::byte{1};
+  p[threadIdx.x] = std::to_integer<int>(q[threadIdx.x]);
+})";
+  const Outcome o = weir::test::run(WEIR_TEST_STORY, {"features", "compile"},
+                                    {{"WEIR_BACKEND", "cuda"},
+                                     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+                                     {"WEIR_TEST_DRIVER", ""},
+                                     {"WEIR_TEST_SOURCE", source}});
+  if (!o.says("feature runtime_compilation: native")) {
+    MESSAGE("there is no NVRTC on this machine");
+    return;
+  }
+  CHECK_SAYS(o, "compile: ok");
 }

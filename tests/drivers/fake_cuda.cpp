@@ -4,6 +4,7 @@
 // and child graphs. Calls of the thread on which the backend tries whether a context is needed, which begins by a change of its
 // capture mode, are neither counted nor traced. See script.hpp for what it can be told, and beside that
 //
+//   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
 //   strict=1         calls on streams and events need a current context
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
@@ -11,12 +12,16 @@
 //   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -57,6 +62,42 @@ struct Function {
   const char* name;
   Implementation run;  // null: succeeds and does nothing
   int version = 0;     // of the signature, where the driver has two
+};
+
+/// Runs host functions one after another. Never ended.
+class HostThread {
+ public:
+  static HostThread& instance() {
+    static auto* const thread = new HostThread;
+    return *thread;
+  }
+  void enqueue(CUhostFn function, void* data) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace_back(function, data);
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.empty(); });
+  }
+
+ private:
+  HostThread() { std::thread(&HostThread::run, this).detach(); }
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !waiting_.empty(); });
+      const auto [function, data] = waiting_.front();
+      lock.unlock();
+      function(data);
+      lock.lock();
+      waiting_.pop_front();
+      changed_.notify_all();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<CUhostFn, void*>> waiting_;
 };
 
 CUcontext context_of(int device, bool other) { return reinterpret_cast<CUcontext>(&contexts[other ? 1 : 0][device]); }
@@ -198,9 +239,15 @@ constexpr Function functions[] = {
        const auto function = reinterpret_cast<CUhostFn>(c.b);
        if (const auto capture = captures.find(c.a); capture != captures.end()) {
          capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{function, memory(c.c)}, nullptr}));
+       } else if (Script::instance().number("async", 0) != 0) {
+         HostThread::instance().enqueue(function, memory(c.c));
        } else {
          function(memory(c.c));
        }
+       return CUDA_SUCCESS;
+     }},
+    {"cuStreamSynchronize", [](const Call&) {
+       if (Script::instance().number("async", 0) != 0) HostThread::instance().wait();
        return CUDA_SUCCESS;
      }},
     {"cuStreamAddCallback", [](const Call& c) {

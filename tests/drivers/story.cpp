@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -225,6 +227,27 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::vector<std::jthread> threads;
        for (int i = 0; i < 4; ++i) threads.emplace_back(work);
      }},
+    {"many-host-functions",  // on streams that are dropped before those have run
+     [](World& w) {
+       static std::atomic<int> sum{0};
+       const auto work = [] {
+         for (int i = 0; i < 200; ++i) {
+           const weir::StreamPtr stream = weir::default_device().create_stream();
+           for (int j = 0; j < 10; ++j) {
+             std::array<char, 128> captured{};
+             captured[127] = 1;
+             stream->launch_host_function([captured] { sum += captured[127]; });
+           }
+         }
+       };
+       {
+         std::vector<std::jthread> threads;
+         for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+       }
+       w.stream->synchronize();
+       std::printf("sum: %d\n", sum.load());
+     }},
+    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE")); }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();
