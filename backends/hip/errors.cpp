@@ -90,8 +90,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
 gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
   if (result == hipErrorLaunchFailure) {
     return {Errc::invalid_argument,
-            "the runtime does not launch it: a block has more threads than the kernel was compiled for; use "
-            "smaller blocks, or compile it with larger __launch_bounds__"};
+            "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
+            "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};
   }
   return meaning(result);
 }

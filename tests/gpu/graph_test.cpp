@@ -17,6 +17,14 @@ namespace {
 
 weir::Device& device() { return weir::cuda::device(0); }
 
+// Destroyed behind the driver, which is opened later.
+struct {
+  weir::ModulePtr module;
+  weir::MemoryPoolPtr pool;
+  weir::EventPtr event;
+  weir::GraphExecPtr exec;
+} kept;
+
 Errc error_of(const std::function<void()>& call) {
   try {
     call();
@@ -205,16 +213,12 @@ TEST_CASE("modules: a graph keeps the module of a kernel that it launches") {
 }
 
 TEST_CASE("modules: a kernel's properties are told in host functions, too, and static objects may outlive the driver") {
-  static weir::ModulePtr module;
-  static weir::MemoryPoolPtr pool;
-  static weir::GraphExecPtr exec;
-  static weir::EventPtr event;
-  module = device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }");
-  pool = device().create_memory_pool();
-  event = device().create_event();
-  const weir::KernelPtr kernel = module->kernel("add");
+  kept.module = device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }");
+  kept.pool = device().create_memory_pool();
+  kept.event = device().create_event();
+  const weir::KernelPtr kernel = kept.module->kernel("add");
   const weir::StreamPtr stream = device().create_stream();
-  exec = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); })->instantiate();
+  kept.exec = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); })->instantiate();
   std::uint32_t threads = 0;
   stream->launch_host_function([&] { threads = kernel->properties().max_threads_per_block; });
   stream->synchronize();
