@@ -2,17 +2,21 @@
 #include "backends/cuda/api.hpp"
 
 #include <cstring>
+#include <thread>
+
+#include "backends/gpu/capture.hpp"
 
 namespace weir::cuda {
 
 // --- Contexts ---------------------------------------------------------------------------------------------------------
 
-void Api::Current::push(const Api& api, const DeviceContext& device) {
-  const CUresult result = api.CtxPushCurrent(device.context);
-  if (result != CUDA_SUCCESS) {
-    gpu::fail(api, result, "cuCtxPushCurrent", "cuda:" + std::to_string(device.device));
-  }
-  api_ = &api;
+void Api::Current::push(const Api& api, const DeviceContext& device) noexcept {
+  result_ = api.CtxPushCurrent(device.context);
+  if (result_ == CUDA_SUCCESS) api_ = &api;
+}
+
+void Api::Current::fail(const Api& api, const DeviceContext& device) const {
+  gpu::fail(api, result_, "cuCtxPushCurrent", "cuda:" + std::to_string(device.device));
 }
 
 void Api::Current::pop() noexcept {
@@ -29,7 +33,35 @@ std::int64_t Api::device_number(int ordinal) const {
 
 Api::Result Api::open_device(int ordinal, DeviceContext& context) const {
   context.device = static_cast<CUdevice>(device_number(ordinal));
-  return DevicePrimaryCtxRetain(&context.context, context.device);
+  const Result result = DevicePrimaryCtxRetain(&context.context, context.device);
+  if (result == CUDA_SUCCESS && driver_version_ >= 13000)
+    std::call_once(tried_without_current_, [&] { try_without_current(context); });
+  return result;
+}
+
+/// On a thread of its own, which has no current context, and which no other thread's capture keeps from anything.
+void Api::try_without_current(const DeviceContext& device) const noexcept {
+  const auto attempt = [&] {
+    const gpu::CaptureModeScope<Api> relaxed(*this);
+    StreamHandle stream = nullptr;
+    EventHandle event = nullptr;
+    const auto made_there = [&] {
+      const Current current(*this, device, std::nothrow);
+      return current.result() == CUDA_SUCCESS && StreamCreateWithPriority(&stream, stream_non_blocking, 0) == CUDA_SUCCESS &&
+             EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+    };
+    const bool works = made_there() && EventRecord(event, stream) == CUDA_SUCCESS &&
+                       StreamWaitEvent(stream, event, 0) == CUDA_SUCCESS && StreamSynchronize(stream) == CUDA_SUCCESS;
+    const Current current(*this, device, std::nothrow);
+    if (event != nullptr) EventDestroy(event);
+    if (stream != nullptr) StreamDestroy(stream);
+    objects_need_current_.store(!works, std::memory_order_relaxed);
+  };
+  try {
+    std::thread(attempt).join();
+  } catch (const std::exception&) {
+    // No thread: the context is set where it may not be needed.
+  }
 }
 
 // --- Streams ----------------------------------------------------------------------------------------------------------
@@ -41,7 +73,7 @@ Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
   return result;
 }
 
-int Api::device_of(StreamHandle stream) const noexcept {
+int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept {
   CUcontext context = nullptr;
   // A stream that captures cannot be asked, and the asking would end its capture.
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -49,11 +81,13 @@ int Api::device_of(StreamHandle stream) const noexcept {
       status != CU_STREAM_CAPTURE_STATUS_NONE || StreamGetCtx(stream, &context) != CUDA_SUCCESS) {
     return -1;
   }
+  if (context == own.context) [[likely]] return own.device;
   CUdevice device = -1;
   if (CtxPushCurrent(context) != CUDA_SUCCESS) return -1;
   const CUresult result = CtxGetDevice(&device);
   CtxPopCurrent(&context);
-  return result == CUDA_SUCCESS ? device : -1;
+  if (result != CUDA_SUCCESS) return -1;
+  return device == own.device ? of_another_context : device;
 }
 
 namespace {
@@ -280,10 +314,7 @@ Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {
   return result;
 }
 
-Api::Result Api::enable_peer(const DeviceContext& peer) const {
-  const CUresult result = CtxEnablePeerAccess(peer.context, 0);
-  return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
-}
+Api::Result Api::enable_peer(const DeviceContext& peer) const { return CtxEnablePeerAccess(peer.context, 0); }
 
 Api::Result Api::disable_peer(const DeviceContext& peer) const {
   const CUresult result = CtxDisablePeerAccess(peer.context);
@@ -359,7 +390,12 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
                               const NodeHandle** dependencies, std::size_t* count) const {
   CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  const CUresult result = StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
+  // Without room for the edges' data, the driver fails where other code has added an edge that has some.
+  const EdgeData* edges = nullptr;
+  const CUresult result = StreamGetCaptureInfoAndEdges != nullptr
+                              ? StreamGetCaptureInfoAndEdges(stream, &native, &number, &graph, dependencies,
+                                                             dependencies != nullptr ? &edges : nullptr, count)
+                              : StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
   status = native == CU_STREAM_CAPTURE_STATUS_ACTIVE        ? CaptureStatus::active
            : native == CU_STREAM_CAPTURE_STATUS_INVALIDATED ? CaptureStatus::invalidated
                                                             : CaptureStatus::none;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,12 +61,17 @@ class Api : public Symbols {
   /// Makes a device's context current for a scope, if another is or none.
   class Current {
    public:
-    Current(const Api& api, const DeviceContext& device, bool needed = true) {
+    Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
+      if (result_ != CUDA_SUCCESS) [[unlikely]] fail(api, device);
+    }
+    /// Does not throw where the context cannot be made current: see `result`.
+    Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       CUcontext now = nullptr;
       if (api.CtxGetCurrent(&now) == CUDA_SUCCESS && now == device.context) [[likely]] return;
       push(api, device);
     }
+    Result result() const noexcept { return result_; }
     ~Current() {
       if (api_ != nullptr) [[unlikely]] pop();
     }
@@ -71,9 +79,11 @@ class Api : public Symbols {
     Current& operator=(const Current&) = delete;
 
    private:
-    void push(const Api& api, const DeviceContext& device);
+    void push(const Api& api, const DeviceContext& device) noexcept;
+    [[noreturn]] void fail(const Api& api, const DeviceContext& device) const;
     void pop() noexcept;
     const Api* api_ = nullptr;
+    Result result_ = CUDA_SUCCESS;
   };
 
   // --- Constants ------------------------------------------------------------------------------------------------------
@@ -83,6 +93,8 @@ class Api : public Symbols {
   static constexpr Result not_ready = CUDA_ERROR_NOT_READY;
   static constexpr Result not_found = CUDA_ERROR_NOT_FOUND;
   static constexpr Result illegal_state = CUDA_ERROR_ILLEGAL_STATE;
+  static constexpr Result peer_already_enabled = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  static constexpr int of_another_context = -2;
   static constexpr unsigned stream_blocking = CU_STREAM_DEFAULT;
   static constexpr unsigned stream_non_blocking = CU_STREAM_NON_BLOCKING;
   static constexpr CaptureModeValue capture_relaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -113,9 +125,9 @@ class Api : public Symbols {
   /// Properties and features, by attributes alone: no context is made.
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
 
-  /// Whether calls that take a stream or an event need its context to be current. Drivers from 13.0 on do not ask for one;
-  /// what earlier ones do has not been tried.
-  bool objects_need_current() const noexcept { return driver_version_ < 13000; }
+  /// Whether calls that take a stream or an event need its context to be current. Drivers from 13.0 on do not ask for one,
+  /// which is tried when the first device is opened; earlier ones get it always.
+  bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
   /// Whether a batch is several calls, which a lock keeps together.
   static constexpr bool orders_submissions() noexcept { return false; }
   /// Whether a cooperative launch on a stream that captures would be carried out at once.
@@ -126,20 +138,23 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  static bool is_shut_down(Result result) noexcept {
-    return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  }
+  /// What a code means that a launch returned, or the loading of a kernel.
+  static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
+  static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
+  static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
 
   static StreamHandle legacy_stream() noexcept { return CU_STREAM_LEGACY; }
   static bool is_legacy_stream(StreamHandle stream) noexcept { return stream == nullptr || stream == CU_STREAM_LEGACY; }
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
+  bool has_id(StreamHandle) const noexcept { return StreamGetId != nullptr; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
   Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
-  /// The ordinal of the device that a stream is of, or -1 if that cannot be told.
-  int device_of(StreamHandle stream) const noexcept;
+  /// The ordinal of the device that a stream is of, -1 if that cannot be told, or `of_another_context`: it is of `own`'s
+  /// device, and of another context.
+  int device_of(StreamHandle stream, const DeviceContext& own) const noexcept;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
     return LaunchHostFunc(stream, function, data);
   }
@@ -220,7 +235,8 @@ class Api : public Symbols {
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
-  /// The current device may address `peer`'s memory, or no longer. Idempotent.
+  /// The current device may address `peer`'s memory, or no longer; the former fails with `peer_already_enabled` where it
+  /// could.
   Result enable_peer(const DeviceContext& peer) const;
   Result disable_peer(const DeviceContext& peer) const;
 
@@ -302,6 +318,10 @@ class Api : public Symbols {
   std::string describe_compiler() const;
   void describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const;
 
+  void try_without_current(const DeviceContext& device) const noexcept;
+
+  mutable std::once_flag tried_without_current_;
+  mutable std::atomic<bool> objects_need_current_{true};
   int driver_version_ = 0;
   int device_count_ = 0;
   std::string library_path_;

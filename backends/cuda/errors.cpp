@@ -15,7 +15,10 @@ std::string_view Api::error_text(Result result) const noexcept {
 }
 
 gpu::Meaning Api::meaning(Result result) noexcept {
-  switch (result) {
+  // By number where not all the headers that this is built with have the name.
+  constexpr int contained = 226, tensor_memory_leak = 721, external_device = 911, invalid_cluster_size = 912,
+                stream_detached = 917, graph_recapture_failure = 918;
+  switch (static_cast<int>(result)) {
     case CUDA_ERROR_INVALID_VALUE:
       return {Errc::invalid_argument, "the driver refuses an argument: an address or a size that is not of this device's memory, "
                                       "or a shape that it does not run"};
@@ -25,6 +28,36 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_DEINITIALIZED:
       return {Errc::backend_failure, "the driver has shut down, as it does when the process ends"};
     case CUDA_ERROR_NO_DEVICE: return {Errc::no_device, "the driver shows no device"};
+    case CUDA_ERROR_STUB_LIBRARY:
+      return {Errc::driver_failed,
+              "the library is the CUDA Toolkit's stub, which is for linking only; take its folder off the "
+              "library path, so that the driver's own libcuda.so.1 is found"};
+    case CUDA_ERROR_DEVICE_NOT_LICENSED:
+      return {Errc::driver_failed, "the virtual GPU has no licence; see the licence server's settings in gridd.conf"};
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return {Errc::backend_failure,
+              "the device's context is gone, as after cudaDeviceReset or cuDevicePrimaryCtxReset, and with "
+              "it all that Weir had on the device; only a new process can use the device again: take the "
+              "reset out"};
+    case CUDA_ERROR_INVALID_HANDLE:
+      return {Errc::backend_failure, "a handle is not of a living object, or is of another context"};
+    case CUDA_ERROR_LOSSY_QUERY:
+      return {Errc::unsupported,
+              "other code gave the object what this driver does not tell of, such as programmatic edges in a "
+              "capture; update the driver to CUDA 12.3 or later"};
+    case CUDA_ERROR_NOT_PERMITTED:
+      return {Errc::called_from_host_function,
+              "the driver does not permit the call here: host functions and callbacks may not "
+              "call it; hand the work to another thread"};
+    case external_device:
+      return {Errc::device_fault,
+              "a device outside CUDA, which this one waited for, reports that its data is not valid; only a "
+              "new process gets another context"};
+    case stream_detached:
+      return {Errc::backend_failure, "the stream's green context was destroyed, and nothing can be enqueued there any more"};
+    case graph_recapture_failure:
+      return {Errc::graph_update_failed, "the graph could not be captured anew into what was there"};
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_SOURCE: return {Errc::invalid_image, "the image is not device code; give PTX, a cubin or a fatbin"};
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
@@ -35,7 +68,14 @@ gpu::Meaning Api::meaning(Result result) noexcept {
                                    "toolkit"};
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
       return {Errc::invalid_image, "the driver has no compiler for PTX here; give a cubin for the device's architecture"};
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+      return {Errc::invalid_image,
+              "compiling PTX is switched off (CUDA_DISABLE_PTX_JIT); unset that, or give a cubin for the "
+              "device's architecture"};
+    case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
+      return {Errc::invalid_image, "the code calls cudaDeviceSynchronize on the device, which newer drivers do not have"};
     case CUDA_ERROR_NOT_FOUND: return {Errc::kernel_not_found, "there is nothing of that name"};
+    case CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY:
     case CUDA_ERROR_NOT_SUPPORTED:
       return {Errc::unsupported, "this device, or its driver, does not support the operation"};
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
@@ -43,6 +83,12 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
+    case invalid_cluster_size:
+      return {Errc::invalid_argument,
+              "the device does not run the kernel's clusters in that shape; use a grid that is a multiple "
+              "of the cluster"};
+    case CUDA_ERROR_TOO_MANY_PEERS:
+      return {Errc::unsupported, "the device can address no more devices' memory; disable the access to another one first"};
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
       return {Errc::unsupported, "the two devices cannot address each other's memory"};
     case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
@@ -80,6 +126,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case contained:
+    case tensor_memory_leak:
       return {Errc::device_fault, "work on the device failed; the device's context is lost, and only a new process gets another; "
                                   "compute-sanitizer finds the cause in a kernel"};
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
@@ -87,6 +135,21 @@ gpu::Meaning Api::meaning(Result result) noexcept {
                                    "after an update, or reinstall the driver"};
     case CUDA_ERROR_SYSTEM_NOT_READY:
       return {Errc::driver_failed, "the system is not ready for CUDA; on machines with NVSwitch, start the fabric manager"};
+    case CUDA_ERROR_MPS_CONNECTION_FAILED:
+    case CUDA_ERROR_MPS_RPC_FAILURE:
+    case CUDA_ERROR_MPS_SERVER_NOT_READY:
+      return {Errc::driver_failed,
+              "the MPS server does not answer; see whether nvidia-cuda-mps-control runs for this user, its "
+              "log, and CUDA_MPS_PIPE_DIRECTORY"};
+    case CUDA_ERROR_MPS_MAX_CLIENTS_REACHED:
+    case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
+      return {Errc::driver_failed,
+              "the MPS server takes no more clients or connections; end other processes, or lower "
+              "CUDA_DEVICE_MAX_CONNECTIONS"};
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+      return {Errc::device_fault,
+              "the MPS server ended this process's work, as it does after a fault of any client; only a new "
+              "process gets another context"};
     case CUDA_ERROR_OPERATING_SYSTEM:
       return {Errc::driver_failed, "a call to the operating system failed; see the rights on /dev/nvidia* and the limits of the "
                                    "process"};

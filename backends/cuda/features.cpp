@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
 #include <utility>
 
@@ -17,9 +18,8 @@ int Api::attribute(CUdevice_attribute attribute, CUdevice device) const noexcept
 
 namespace {
 
-std::string uuid_text(const CUuuid& uuid) {
+std::string uuid_text(const CUuuid& uuid, std::string text) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string text = "GPU-";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
@@ -86,7 +86,13 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.compute_capability_minor = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   properties.architecture =
       "sm_" + std::to_string(properties.compute_capability_major) + std::to_string(properties.compute_capability_minor);
-  if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) properties.uuid = uuid_text(uuid);
+  if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
+    // An instance of a divided GPU has a number of its own, which the function's first version does not tell.
+    CUuuid whole;
+    const bool is_instance = DeviceGetUuidOfGpu != nullptr && DeviceGetUuidOfGpu(&whole, device) == CUDA_SUCCESS &&
+                             std::memcmp(&uuid, &whole, sizeof(uuid)) != 0;
+    properties.uuid = uuid_text(uuid, is_instance ? "MIG-" : "GPU-");
+  }
   if (DeviceGetPCIBusId(text, sizeof(text), device) == CUDA_SUCCESS) properties.pci_bus_id = text;
   DeviceTotalMem(&properties.total_memory, device);
   properties.multiprocessor_count = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

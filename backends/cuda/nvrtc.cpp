@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 
 #include "backends/cuda/api.hpp"
+#include "backends/gpu/device_headers.hpp"
 #include "backends/gpu/library.hpp"
 #include "weir/backend_support.hpp"
 
@@ -101,25 +101,6 @@ int architecture_number(const DeviceProperties& properties) {
   return properties.compute_capability_major * 10 + properties.compute_capability_minor;
 }
 
-// --- What the common dialect may include -------------------------------------------------------------------------------
-
-// NVRTC brings no C++ headers; these are the ones that kernels for all backends may include.
-constexpr const char* integer_types = R"(#pragma once
-typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
-typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
-typedef unsigned long long uint64_t; typedef unsigned long uintptr_t; typedef long intptr_t;
-namespace std {
-using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
-using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t;
-}
-)";
-constexpr const char* size_types = R"(#pragma once
-typedef unsigned long size_t; typedef long ptrdiff_t;
-namespace std { using ::size_t; using ::ptrdiff_t; }
-)";
-constexpr std::array header_names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
-constexpr std::array header_texts = {integer_types, integer_types, size_types, size_types};
-
 std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard)};
   for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
@@ -175,7 +156,8 @@ std::vector<std::byte> Api::compile(const Device& device, std::string_view sourc
                 std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
   };
   check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
-                                 static_cast<int>(header_names.size()), header_texts.data(), header_names.data()),
+                                 static_cast<int>(gpu::device_header_names.size()), gpu::device_header_texts.data(),
+                                 gpu::device_header_names.data()),
         "nvrtcCreateProgram");
 
   const std::vector<std::string> list = option_list(options, target);

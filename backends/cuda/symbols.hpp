@@ -22,6 +22,7 @@
   X(DeviceGet, cuDeviceGet, 2000, required)                                                                     \
   X(DeviceGetName, cuDeviceGetName, 2000, required)                                                             \
   X(DeviceGetUuid, cuDeviceGetUuid, 11040, required)                                                            \
+  X(DeviceGetUuidOfGpu, cuDeviceGetUuid, 9020, optional)                                                        \
   X(DeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, required)                                                     \
   X(DeviceTotalMem, cuDeviceTotalMem, 3020, required)                                                           \
   X(DeviceGetAttribute, cuDeviceGetAttribute, 2000, required)                                                   \
@@ -114,7 +115,6 @@
   X(UserObjectCreate, cuUserObjectCreate, 11030, required)                                                      \
   X(UserObjectRelease, cuUserObjectRelease, 11030, required)                                                    \
   X(GraphRetainUserObject, cuGraphRetainUserObject, 11030, required)                                            \
-  X(GraphReleaseUserObject, cuGraphReleaseUserObject, 11030, required)                                          \
   X(GraphCreate, cuGraphCreate, 10000, required)                                                                \
   X(GraphDestroy, cuGraphDestroy, 10000, required)                                                              \
   X(GraphClone, cuGraphClone, 10000, required)                                                                  \
@@ -125,7 +125,6 @@
   X(GraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, required)                                          \
   X(GraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, required)                                \
   X(GraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, required)                                          \
-  X(GraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000, required)                                          \
   X(GraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070, optional)                                          \
   X(GraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, required)                                    \
   X(GraphUpload, cuGraphUpload, 11010, optional)                                                                \
@@ -161,6 +160,8 @@ struct ConditionalNodeParams {
 #define WEIR_CUDA_NEWER_SYMBOLS(Y)                                                                                          \
   Y(StreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030,                                                          \
     (CUstream, CUgraph, const CUgraphNode*, const weir::cuda::EdgeData*, size_t, CUstreamCaptureMode))                      \
+  Y(StreamGetCaptureInfoAndEdges, cuStreamGetCaptureInfo, 12030,                                                            \
+    (CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**, const weir::cuda::EdgeData**, size_t*))  \
   Y(GraphGetEdgesAndData, cuGraphGetEdges, 12030, (CUgraph, CUgraphNode*, CUgraphNode*, weir::cuda::EdgeData*, size_t*))    \
   Y(GraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030,                                                    \
     (std::uint64_t*, CUgraph, CUcontext, unsigned, unsigned))                                                               \

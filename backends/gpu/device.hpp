@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -58,6 +60,20 @@ class GpuDevice final : public Device {
   [[nodiscard]] Current make_current() const { return Current(api_, context()); }
   /// The same for calls that take an object which knows its device: only drivers that insist on it get it.
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
+  /// For what ends objects, which may come after the driver has shut down: calls `call()` with the device current, unless it
+  /// is not `needed`. The result is the call's, or that of the attempt to make the device current. Never throws. Captures live
+  /// on, whoever began them.
+  template <class F>
+  typename Api::Result with_current(F&& call, bool needed = true) const noexcept {
+    const Current current(api_, context_, std::nothrow, needed);
+    const CaptureModeScope<Api> relaxed(api_);
+    return current.result() != Api::success ? current.result() : call();
+  }
+  /// The same for destructors: a failure is logged. `what`: "while a module was unloaded".
+  template <class F>
+  void end(F&& call, const char* what, bool needed = true) const noexcept {
+    log_failure(api_, with_current(call, needed), what, describe());
+  }
   EventPool<Api>& events() noexcept { return *events_; }
 
   /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
@@ -76,6 +92,11 @@ class GpuDevice final : public Device {
   /// The event by which other streams wait for `stream`; the same for all wrappers of one native stream, unless `shared` is
   /// false, since the handle of a per-thread default stream names another stream in each thread.
   std::shared_ptr<const CachedEvent<Api>> cached_event(StreamHandle stream, bool shared);
+
+  /// A number for a stream that the driver gives none: the same for all wrappers that there are of one native stream. Drivers
+  /// give handles anew: once the wrappers have gone, or Weir destroys the stream, the handle gets another number.
+  std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
+  void forget_number_of(StreamHandle stream) noexcept;
 
   void add_pool(GpuMemoryPool<Api>& pool);
   void remove_pool(GpuMemoryPool<Api>& pool) noexcept;
@@ -109,7 +130,7 @@ class GpuDevice final : public Device {
  private:
   void open() const;
   StreamHandle copy_stream();
-  int device_of(StreamHandle stream) const noexcept;
+  int device_of(StreamHandle stream) const;
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);
   /// Lets another device address what this one's pools hold, or no longer.
   void admit(const GpuDevice& reader, bool allowed);
@@ -127,8 +148,11 @@ class GpuDevice final : public Device {
   std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // null: in use
   std::map<StreamHandle, std::weak_ptr<const CachedEvent<Api>>> cached_events_;
   std::size_t sweep_cached_events_at_ = 64;
+  std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
+  std::shared_ptr<const std::uint64_t> legacy_number_;
   std::vector<GpuMemoryPool<Api>*> pools_;
   std::vector<const GpuDevice*> readers_;  // the devices that may address this one's memory
+  std::vector<const GpuDevice*> enabled_peers_;  // those whose memory this one may address because Weir said so
   StreamHandle copy_stream_ = nullptr;
 };
 

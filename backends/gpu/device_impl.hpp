@@ -79,9 +79,10 @@ StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
 }
 
 template <class Api>
-int GpuDevice<Api>::device_of(StreamHandle stream) const noexcept {
+int GpuDevice<Api>::device_of(StreamHandle stream) const {
+  const Context& own = context();
   const std::shared_lock lock(capture_lock());
-  return api_.device_of(stream);
+  return api_.device_of(stream, own);
 }
 
 template <class Api>
@@ -105,6 +106,12 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
   } else if (const int found = device_of(native); found >= 0 && found != ordinal()) {
     throw Error(Errc::wrong_device, operation, describe(),
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
+  } else if (found == Api::of_another_context) {
+    throw Error(
+        Errc::invalid_argument, operation, describe(),
+        "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), with "
+        "which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
+        "runtime does");
   }
   (void)context();
   return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
@@ -183,6 +190,34 @@ std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandl
   return event;
 }
 
+template <class Api>
+std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
+  // Far from any number that a driver could give.
+  static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
+  // The handle of a per-thread default stream names another one in each thread.
+  static thread_local std::map<const GpuDevice*, std::shared_ptr<const std::uint64_t>> of_thread;
+  const auto made = [&] { return std::make_shared<const std::uint64_t>(++last); };
+  if (kind == StreamKind::per_thread_default) {
+    auto& number = of_thread[this];
+    if (!number) number = made();
+    return number;
+  }
+  const std::lock_guard lock(mutex_);
+  auto number = stream_numbers_[stream].lock();
+  if (!number) {
+    std::erase_if(stream_numbers_, [](const auto& entry) { return entry.second.expired(); });
+    stream_numbers_[stream] = number = made();
+    if (kind == StreamKind::legacy_default) legacy_number_ = number;  // which there is as long as the device
+  }
+  return number;
+}
+
+template <class Api>
+void GpuDevice<Api>::forget_number_of(StreamHandle stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  stream_numbers_.erase(stream);
+}
+
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -201,9 +236,7 @@ void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
 
 template <class Api>
 void GpuDevice<Api>::do_deallocate(void* memory, MemoryKind kind) {
-  const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);
-  const auto result = api_.deallocate(memory, kind);
+  const auto result = with_current([&] { return api_.deallocate(memory, kind); });
   if (!Api::is_shut_down(result)) check(api_, result, "Device::allocate (free)", *this);
 }
 
@@ -243,9 +276,7 @@ void* GpuDevice<Api>::do_register_host(void* data, std::size_t bytes) {
 
 template <class Api>
 void GpuDevice<Api>::do_unregister_host(void* data) {
-  const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);
-  const auto result = api_.MemHostUnregister(data);
+  const auto result = with_current([&] { return api_.MemHostUnregister(data); });
   if (!Api::is_shut_down(result)) check(api_, result, "HostRegistration", *this);
 }
 
@@ -255,7 +286,14 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
   check(api_, api_.create_pool(context(), options.max_size, handle), operation, *this);
-  MemoryPoolPtr pool = make<GpuMemoryPool<Api>>(*this, handle, true);
+  Ptr<GpuMemoryPool<Api>> pool;
+  try {
+    pool = make<GpuMemoryPool<Api>>(*this, handle, true);
+  } catch (...) {
+    log_failure(api_, api_.MemPoolDestroy(handle), "while a memory pool was destroyed", describe());
+    throw;
+  }
+  add_pool(*pool);
   if (options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
   return pool;
 }
@@ -301,9 +339,7 @@ void* GpuDevice<Api>::do_open_memory(const InterprocessHandle& handle) {
 
 template <class Api>
 void GpuDevice<Api>::do_close_memory(void* memory) {
-  const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);
-  const auto result = api_.close_memory(memory);
+  const auto result = with_current([&] { return api_.close_memory(memory); });
   if (!Api::is_shut_down(result)) check(api_, result, "Device::open_allocation (close)", *this);
 }
 
@@ -322,7 +358,14 @@ void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
   auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
   {
     const auto current = make_current();
-    check(api_, api_.enable_peer(owner.context()), "Device::enable_peer_access", *this);
+    const std::lock_guard lock(mutex_);
+    // Other code in the process may have enabled it, and counts on it: that is not Weir's to disable.
+    enabled_peers_.reserve(enabled_peers_.size() + 1);
+    const auto result = api_.enable_peer(owner.context());
+    if (result != Api::peer_already_enabled) {
+      check(api_, result, "Device::enable_peer_access", *this);
+      enabled_peers_.push_back(&owner);
+    }
   }
   owner.admit(*this, true);
 }
@@ -330,9 +373,15 @@ void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
 template <class Api>
 void GpuDevice<Api>::do_disable_peer_access(const Device& peer) {
   auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
+  {
+    const auto current = make_current();
+    const std::lock_guard lock(mutex_);
+    if (const auto mine = std::find(enabled_peers_.begin(), enabled_peers_.end(), &owner); mine != enabled_peers_.end()) {
+      check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
+      enabled_peers_.erase(mine);
+    }
+  }
   owner.admit(*this, false);
-  const auto current = make_current();
-  check(api_, api_.disable_peer(owner.context()), "Device::disable_peer_access", *this);
 }
 
 template <class Api>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/free_list.hpp"
@@ -18,42 +20,59 @@ class GpuEvent final : public Event {
   enum class Origin : std::uint8_t { pooled, own, opened };
 
   GpuEvent(GpuDevice<Api>& device, const EventOptions& options, Handle handle, Origin origin)
-      : Event(device, options, handle), origin_(origin) {}
+      : Event(device, options, handle), origin_(origin), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   /// Whether the native event's state is this event's. A pooled event that was not recorded yet in this life has that of its
   /// former one; one that foreign code may have recorded, or another process, is taken at its word.
   bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
   bool is_known_to_foreign_code() const noexcept { return is_shared(); }
-  void renew(Handle handle) noexcept { set_native_handle(handle); }
-  /// Before a record outside the capture that the last record was in: CUDA's driver (580) follows a null pointer where a thread
-  /// records an event whose last record is in another thread's open capture.
-  void leave_capture() {
-    if (!is_captured() || is_shared() || options().interprocess) return;
+  void renew(Handle handle) noexcept {
+    first_ = handle;
+    set_native_handle(handle);
+  }
+  /// The native event for a record, in a capture or outside one; once it is recorded, `recorded` makes it the one that waits
+  /// see. Each kind has its own, since CUDA's driver (580) follows a null pointer where a thread records an event whose last
+  /// record is in another thread's open capture. Neither is given up before the event is, so that other threads may use
+  /// both.
+  Handle native_for_record(bool in_capture) {
+    if (is_shared() || options().interprocess) return native();  // the one that other code knows
+    if (!in_capture) [[likely]] return first_;
+    Handle there = for_captures_.load(std::memory_order_acquire);
+    if (there != nullptr) return there;
     GpuDevice<Api>& owner = own_device();
-    const Handle fresh = owner.events().make_native(options());
-    log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was recorded again", owner.describe());
-    renew(fresh);
+    const Handle made = owner.events().make_native(options());
+    if (for_captures_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
+    destroy(made);  // another thread was faster
+    return there;
+  }
+  void recorded(Handle handle) noexcept {
+    if (handle != native()) [[unlikely]] set_native_handle(handle);
   }
 
   FreeListHook pool_hook;
 
  protected:
-  Disposal disposal() const noexcept override { return keeps_handle() ? Disposal::anywhere : Disposal::driver; }
+  Disposal disposal() const noexcept override {
+    const bool calls_driver =
+        origin_ != Origin::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
+    return calls_driver ? Disposal::driver : Disposal::anywhere;
+  }
 
   void dispose() noexcept override {
-    GpuDevice<Api>& owner = own_device();
-    if (!keeps_handle()) {
-      // The next life begins with another.
-      log_failure(owner.api(), owner.api().EventDestroy(native()), "while an event was destroyed", owner.describe());
-      set_native_handle(nullptr);
+    if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
+    // Of the next life, if there is one and no other code knows it.
+    if (origin_ != Origin::pooled || is_shared()) {
+      destroy(first_);
+      first_ = nullptr;
     }
+    set_native_handle(first_);
     if (origin_ != Origin::pooled) {
       delete this;
       return;
     }
     reset_state();
-    owner.events().give_back(*this);
+    own_device().events().give_back(*this);
   }
 
   bool do_is_complete() const override {
@@ -95,12 +114,16 @@ class GpuEvent final : public Event {
   }
 
  private:
-  /// Whether the native event may be recorded in the next life. What foreign code did with it is not known; for captures see
-  /// `leave_capture`.
-  bool keeps_handle() const noexcept { return origin_ == Origin::pooled && !is_shared() && !is_captured(); }
+  void destroy(Handle handle) const noexcept {
+    const GpuDevice<Api>& owner = own_device();
+    owner.end([&] { return owner.api().EventDestroy(handle); }, "while an event was destroyed",
+              owner.api().objects_need_current());
+  }
   GpuDevice<Api>& own_device() const noexcept { return static_cast<GpuDevice<Api>&>(device()); }
 
   Origin origin_;
+  Handle first_;
+  std::atomic<Handle> for_captures_{nullptr};
 };
 
 /// A device's events that are not in use, by what they were made for.

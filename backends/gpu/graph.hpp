@@ -102,10 +102,10 @@ class GpuGraph final : public Graph {
   /// The nodes that a capture goes on behind. Executables that exist keep the graph as it is now.
   std::vector<NodeHandle> prepare_resume();
 
-  /// Calls `use(handle, errors, allocates)` while the graph's host functions are led to `errors`, null if it has none, so that
-  /// what is made of the graph meanwhile has them so. `allocates`: whether a node allocates memory.
+  /// Calls `use(handle, errors, allocates)`: what the graph's host functions throw, null if it has none that Weir captured,
+  /// and whether a node allocates memory.
   template <class F>
-  void with_host_functions_bound(const char* operation, F&& use) const;
+  void with_contents(const char* operation, F&& use) const;
 
  protected:
   ~GpuGraph() override {
@@ -121,12 +121,8 @@ class GpuGraph final : public Graph {
   GraphExecPtr do_instantiate(const InstantiateOptions& options) const override;
 
  private:
-  struct HostNode {
-    NodeHandle node;
-    typename Api::HostNodeParameters captured;
-  };
   struct Contents {
-    std::vector<HostNode> host_functions;  // those that Weir captured, also in child graphs
+    std::vector<Ptr<HostErrors>> host_functions;  // those that Weir captured, also in child graphs
     bool allocates = false;
   };
   void check_there(const char* operation) const {

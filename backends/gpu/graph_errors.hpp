@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-#include <deque>
+#include <exception>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backends/gpu/host_function.hpp"
@@ -12,50 +12,61 @@
 
 namespace weir::gpu {
 
-/// Leads what the host functions of an executable graph throw to the stream of the launch they threw in.
-///
-/// A captured function does not know which launch it runs in. But an executable graph runs one launch after another, and each
-/// launch calls each of its functions once: so the n-th call of a function belongs to the n-th launch. Each executable graph
-/// therefore has counters of its own, which take the place of the captured functions in its nodes.
+/// What the host functions of an executable graph threw. Each captured function keeps its own, since it does not know which
+/// launch it runs in: of several launches, or of several executables of one graph, it is not told which one threw.
 class GraphErrors final : public RefCounted {
  public:
-  /// One host function of the executable graph.
-  struct Slot {
-    CapturedHostFunction* function;
-    GraphErrors* owner;
-    std::atomic<std::uint64_t> calls{0};
-
-    Slot(CapturedHostFunction* f, GraphErrors* o) : function(f), owner(o) {}
-    /// What the driver calls.
-    static void run(void* slot) noexcept;
-  };
-
-  /// To be called before the launches begin. The slot stays where it is.
-  Slot& add(CapturedHostFunction* function) { return slots_.emplace_back(function, this); }
-  bool empty() const noexcept { return slots_.empty(); }
-
-  /// Before each launch, one at a time: errors of the launch go to `stream`.
-  void launching(const Ptr<HostErrors>& stream);
-  /// After a launch that did not happen.
-  void not_launched() noexcept;
-
-  /// What the driver calls once no executable graph needs the slots any more.
-  static void destroy(void* errors) noexcept;
+  explicit GraphErrors(std::vector<Ptr<HostErrors>> functions) : functions_(std::move(functions)) {}
+  /// One that nobody has taken yet, forgetting the others; null if there is none.
+  std::exception_ptr take() const noexcept {
+    std::exception_ptr taken;
+    for (const Ptr<HostErrors>& errors : functions_) {
+      if (auto error = errors->take()) taken = std::move(error);
+    }
+    return taken;
+  }
 
  private:
-  // Launches from `first` on, up to the next entry's, were made on one stream.
-  struct Run {
-    std::uint64_t first;
-    Ptr<HostErrors> stream;
-  };
-  Ptr<HostErrors> stream_of(std::uint64_t launch) const;
-  void forget_finished();
+  const std::vector<Ptr<HostErrors>> functions_;
+};
 
-  std::deque<Slot> slots_;
-  // Held for moments, by launches and by functions that have thrown; never while the driver or a function is called.
-  mutable std::mutex mutex_;
-  std::vector<Run> runs_;
-  std::uint64_t launches_ = 0;
+/// The executable graphs that one stream has launched, as far as they have host functions: the stream's `synchronize` throws
+/// what those threw.
+class LaunchedGraphs {
+ public:
+  /// Before a launch. Allocates where the stream has not launched the executable before.
+  void add(const Ptr<GraphErrors>& errors) {
+    const std::lock_guard lock(mutex_);
+    for (auto known = launched_.rbegin(); known != launched_.rend(); ++known) {
+      if (known->errors == errors) return;
+    }
+    launched_.push_back({errors, false});
+    any_.store(true, std::memory_order_relaxed);
+  }
+
+  /// To be called after a synchronize of the stream. One that nobody has taken yet, forgetting the others; null if there is
+  /// none.
+  std::exception_ptr take() noexcept {
+    if (!any_.load(std::memory_order_relaxed)) [[likely]] return nullptr;
+    const std::lock_guard lock(mutex_);
+    std::exception_ptr taken;
+    for (const Entry& entry : launched_) {
+      if (auto error = entry.errors->take()) taken = std::move(error);
+    }
+    // An executable that was gone the last time was launched before that, and since then the stream has been waited for.
+    std::erase_if(launched_, [](const Entry& entry) { return entry.gone; });
+    for (Entry& entry : launched_) entry.gone = entry.errors->use_count() == 1;
+    return taken;
+  }
+
+ private:
+  struct Entry {
+    Ptr<GraphErrors> errors;
+    bool gone;  // seen without an executable
+  };
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::vector<Entry> launched_;
 };
 
 }  // namespace weir::gpu

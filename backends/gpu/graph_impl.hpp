@@ -143,59 +143,24 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
       look_through(child, contents);
     }
     if (kind == NodeKind::host_function) {
-      HostNode host{node, {}};
-      check(api.GraphHostNodeGetParams(node, &host.captured), operation);
-      if (host.captured.fn == &CapturedHostFunction::run) contents.host_functions.push_back(host);
+      typename Api::HostNodeParameters parameters{};
+      check(api.GraphHostNodeGetParams(node, &parameters), operation);
+      if (parameters.fn == &CapturedHostFunction::run) {
+        contents.host_functions.push_back(static_cast<CapturedHostFunction*>(parameters.userData)->errors);
+      }
     }
   }
 }
 
 template <class Api>
 template <class F>
-void GpuGraph<Api>::with_host_functions_bound(const char* operation, F&& use) const {
-  const Api& api = device_.api();
+void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   const std::lock_guard lock(mutex_);
   check_there(operation);
   Contents contents;
   look_through(native(), contents);
-  if (contents.host_functions.empty()) {
-    use(native(), Ptr<GraphErrors>{}, contents.allocates);
-    return;
-  }
-  auto errors = make<GraphErrors>();
-  // The executable takes over, as a user object, what the graph owns at that moment; the graph itself does not keep it.
-  errors->retain();
-  typename Api::UserObject owner = nullptr;
-  auto result = api.UserObjectCreate(&owner, errors.get(), &GraphErrors::destroy, 1, Api::user_object_no_sync);
-  if (result != Api::success) {
-    errors->release();
-    check(result, operation);
-  }
-  result = api.GraphRetainUserObject(native(), owner, 1, Api::user_object_move);
-  if (result != Api::success) {
-    (void)api.UserObjectRelease(owner, 1);
-    check(result, operation);
-  }
-  struct Restore {
-    const GpuGraph& graph;
-    const Contents& contents;
-    typename Api::UserObject owner;
-    ~Restore() {
-      const Api& driver = graph.device_.api();
-      for (const HostNode& host : contents.host_functions) {
-        log_failure(driver, driver.GraphHostNodeSetParams(host.node, &host.captured), "while a graph was restored",
-                    graph.device_.Device::describe());
-      }
-      log_failure(driver, driver.GraphReleaseUserObject(graph.native(), owner, 1), "while a graph was restored",
-                  graph.device_.Device::describe());
-    }
-  } restore{*this, contents, owner};
-  for (const HostNode& host : contents.host_functions) {
-    typename Api::HostNodeParameters bound = host.captured;
-    bound.fn = &GraphErrors::Slot::run;
-    bound.userData = &errors->add(static_cast<CapturedHostFunction*>(host.captured.userData));
-    check(api.GraphHostNodeSetParams(host.node, &bound), operation);
-  }
+  Ptr<GraphErrors> errors;
+  if (!contents.host_functions.empty()) errors = make<GraphErrors>(std::move(contents.host_functions));
   use(native(), std::move(errors), contents.allocates);
 }
 
@@ -204,7 +169,7 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
   const char* const operation = "Graph::instantiate";
   auto made_of = as_template();
   GraphExecPtr made;
-  with_host_functions_bound(operation, [&](Handle graph, Ptr<GraphErrors> errors, bool allocates) {
+  with_contents(operation, [&](Handle graph, Ptr<GraphErrors> errors, bool allocates) {
     const Api& api = device_.api();
     const auto current = device_.make_current();
     const CaptureModeScope<Api> relaxed(api);
@@ -229,12 +194,9 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   }
   const std::lock_guard lock(mutex_);
   const typename GpuStream<Api>::Submission submission(on);
-  if (errors_) errors_->launching(on.errors());
+  if (errors_) on.launched_graphs().add(errors_);
   const auto result = device_.api().GraphLaunch(native(), on.native());
-  if (result != Api::success) [[unlikely]] {
-    if (errors_) errors_->not_launched();
-    fail(device_.api(), result, "GraphExec::launch", stream.describe());
-  }
+  if (result != Api::success) [[unlikely]] fail(device_.api(), result, "GraphExec::launch", stream.describe());
 }
 
 template <class Api>
@@ -251,7 +213,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   const char* const operation = "GraphExec::update";
   const auto& source = static_cast<const GpuGraph<Api>&>(graph);
   auto made_of = source.as_template();
-  source.with_host_functions_bound(operation, [&](auto handle, Ptr<GraphErrors> errors, bool) {
+  source.with_contents(operation, [&](auto handle, Ptr<GraphErrors> errors, bool) {
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
     std::string difference;

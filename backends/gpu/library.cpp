@@ -29,6 +29,23 @@ std::optional<Library> Library::open(std::span<const std::string> names, std::ve
 
 void* Library::find(const char* symbol) const noexcept { return ::dlsym(handle_, symbol); }
 
+std::string loaded_library(std::string_view name) {
+  struct Search {
+    std::string_view name;
+    std::string path;
+  } search{name, {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        const std::string_view path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+        if (!path.substr(path.rfind('/') + 1).starts_with(wanted.name)) return 0;
+        wanted.path = path;
+        return 1;
+      },
+      &search);
+  return search.path;
+}
+
 std::string list_attempts(std::span<const LoadAttempt> attempts) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {

@@ -34,6 +34,9 @@ class Library {
   std::string path_;
 };
 
+/// The path of the first library whose file name begins with `name` that the process has loaded, or empty.
+std::string loaded_library(std::string_view name);
+
 /// "a (outcome), b (outcome)": what was tried, for an error's detail.
 std::string list_attempts(std::span<const LoadAttempt> attempts);
 

@@ -13,9 +13,7 @@ class GpuMemoryPool final : public MemoryPool {
  public:
   using Handle = typename Api::PoolHandle;
 
-  GpuMemoryPool(GpuDevice<Api>& device, Handle handle, bool own) : MemoryPool(device, handle), device_(device), own_(own) {
-    if (own_) device_.add_pool(*this);
-  }
+  GpuMemoryPool(GpuDevice<Api>& device, Handle handle, bool own) : MemoryPool(device, handle), device_(device), own_(own) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
@@ -23,9 +21,7 @@ class GpuMemoryPool final : public MemoryPool {
   ~GpuMemoryPool() override {
     if (!own_) return;
     device_.remove_pool(*this);
-    const auto current = device_.make_current();
-    const CaptureModeScope<Api> relaxed(device_.api());
-    log_failure(device_.api(), device_.api().MemPoolDestroy(native()), "while a memory pool was destroyed", device_.describe());
+    device_.end([this] { return device_.api().MemPoolDestroy(native()); }, "while a memory pool was destroyed");
   }
 
   std::size_t do_used_bytes() const override { return get(Api::pool_used, "MemoryPool::used_bytes"); }

@@ -19,10 +19,17 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
+  /// The device is current. Properties are read here, since later any device may be current, and host functions may ask;
+  /// where the driver does not tell them, that matters to nobody but who asks.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle)
       : Kernel(std::move(module), std::move(name), handle, device.api().parameter_sizes(handle)), device_(device) {
+    properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
+                   .registers_per_thread = attribute(Api::function_registers),
+                   .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
+                   .local_memory_bytes = attribute(Api::function_local_bytes)};
     const auto unasked = static_cast<std::uint32_t>(device.properties().shared_memory_per_block);
-    allowed_.store(unasked - std::min(unasked, attribute(Api::function_shared_bytes)), std::memory_order_relaxed);
+    const auto statically = static_cast<std::uint32_t>(properties_.static_shared_memory_bytes);
+    if (asked_ == Api::success) allowed_.store(unasked - std::min(unasked, statically), std::memory_order_relaxed);
   }
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
@@ -43,10 +50,12 @@ class GpuKernel final : public Kernel {
 
  protected:
   KernelProperties do_properties() const override {
-    return {.max_threads_per_block = attribute(Api::function_max_threads),
-            .registers_per_thread = attribute(Api::function_registers),
-            .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
-            .local_memory_bytes = attribute(Api::function_local_bytes)};
+    if (asked_ != Api::success) {
+      fail(
+          device_.api(), asked_, "Kernel::properties", device_.describe(),
+          "the driver does not tell the attributes of kernel '" + name() + "': " + std::string(Api::meaning(asked_).detail));
+    }
+    return properties_;
   }
 
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override {
@@ -59,15 +68,18 @@ class GpuKernel final : public Kernel {
   }
 
  private:
-  std::uint32_t attribute(typename Api::FunctionAttribute attribute) const {
+  std::uint32_t attribute(typename Api::FunctionAttribute attribute) noexcept {
     int value = 0;
-    check(device_.api(), device_.api().FuncGetAttribute(&value, attribute, native()), "Kernel::properties", device_);
+    const auto result = device_.api().FuncGetAttribute(&value, attribute, native());
+    if (result != Api::success) asked_ = result;
     return static_cast<std::uint32_t>(value);
   }
 
   GpuDevice<Api>& device_;
   mutable std::mutex allowing_;
   mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
+  KernelProperties properties_;
+  typename Api::Result asked_ = Api::success;  // why they are not known
 };
 
 /// A loaded image.
@@ -82,9 +94,7 @@ class GpuModule final : public Module {
 
  protected:
   ~GpuModule() override {
-    const auto current = device_.make_current();
-    const CaptureModeScope<Api> relaxed(device_.api());
-    log_failure(device_.api(), device_.api().ModuleUnload(native()), "while a module was unloaded", device_.describe());
+    device_.end([this] { return device_.api().ModuleUnload(native()); }, "while a module was unloaded");
   }
 
   KernelPtr do_kernel(std::string_view name) override {
@@ -94,9 +104,10 @@ class GpuModule final : public Module {
     typename Api::FunctionHandle function = nullptr;
     const auto result = device_.api().ModuleGetFunction(&function, native(), text.c_str());
     if (result == Api::not_found) throw_missing(operation, "kernel", name);
-    check(device_.api(), result, operation, device_);
+    if (result != Api::success) fail_for(result, operation, "kernel", name);
     // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
-    check(device_.api(), device_.api().load_function(function), operation, device_);
+    const auto loaded = device_.api().load_function(function);
+    if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
     return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function);
   }
 
@@ -107,11 +118,18 @@ class GpuModule final : public Module {
     std::size_t bytes = 0;
     const auto result = device_.api().module_global(address, bytes, native(), std::string(name).c_str());
     if (result == Api::not_found) throw_missing(operation, "variable", name);
-    check(device_.api(), result, operation, device_);
+    if (result != Api::success) fail_for(result, operation, "variable", name);
     return {static_cast<std::byte*>(address), bytes};
   }
 
  private:
+  [[noreturn]] void fail_for(typename Api::Result result, const char* operation, const char* what,
+                             std::string_view name) const {
+    const Meaning meaning = Api::meaning_at_load(result);
+    throw Error(meaning.errc, operation, device_.describe(),
+                std::string(what) + " '" + std::string(name) + "': " + std::string(meaning.detail),
+                native_error(device_.api(), result));
+  }
   [[noreturn]] void throw_missing(const char* operation, const char* what, std::string_view name) const {
     std::string detail = std::string("the module has no ") + what + " '" + std::string(name) + "'";
     if (const auto names = device_.api().kernel_names(native()); what == std::string_view("kernel") && !names.empty()) {

@@ -9,6 +9,7 @@
 
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/event.hpp"
+#include "backends/gpu/graph_errors.hpp"
 #include "backends/gpu/host_function.hpp"
 #include "weir/stream.hpp"
 
@@ -43,6 +44,7 @@ class GpuStream final : public Stream {
   /// A wrapper that nobody uses stands for its handle again. False, and nothing done, where the handle is another stream's by
   /// now, or captures, so that it cannot be asked. Two questions to the driver.
   bool wrap_again(std::shared_ptr<const void>& keep_alive);
+  LaunchedGraphs& launched_graphs() noexcept { return launched_graphs_; }
 
   /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
   class Submission {
@@ -91,7 +93,11 @@ class GpuStream final : public Stream {
 
   void do_synchronize() override;
   bool do_is_complete() const override;
-  std::exception_ptr do_take_host_error() noexcept override { return errors_->take(); }
+  std::exception_ptr do_take_host_error() noexcept override {
+    std::exception_ptr of_graphs = launched_graphs_.take();
+    std::exception_ptr own = errors_->take();
+    return own ? own : of_graphs;
+  }
   void do_record(Event& event, const CaptureState& capture) override;
   void do_record_external(Event& event, const CaptureState& capture) override;
   void do_wait(const Event& event, const CaptureState& capture) override;
@@ -165,6 +171,7 @@ class GpuStream final : public Stream {
   const bool plain_;
   bool is_reusable_;
   const Ptr<HostErrors> errors_;
+  LaunchedGraphs launched_graphs_;
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
 
@@ -174,6 +181,7 @@ class GpuStream final : public Stream {
 
   // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known
+  mutable std::shared_ptr<const std::uint64_t> number_;  // the id where the driver has none; set in the constructor
   mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
   std::atomic<HostCalls*> host_calls_{nullptr};

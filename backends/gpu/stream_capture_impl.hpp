@@ -164,6 +164,12 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
 template <class Api>
 void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   const Capture capture = this->capture(true);
+  if (graph == capture.graph) {  // drivers follow it without end
+    throw Error(
+        Errc::invalid_argument, "Stream::add_child_graph", describe(),
+        "the capture continues this graph, which cannot be a node of itself; add a clone of it, or launch an executable "
+        "that was made of it before the capture; the capture goes on");
+  }
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
         "Stream::add_child_graph");

@@ -65,8 +65,8 @@ void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
 template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
-  const auto current = device_.make_current_for_object();
-  const auto result = api_.StreamDestroy(native());
+  device_.forget_number_of(native());
+  const auto result = device_.with_current([&] { return api_.StreamDestroy(native()); }, api_.objects_need_current());
   if (!Api::is_shut_down(result)) check(result, "Stream::close");
 }
 
@@ -81,10 +81,9 @@ void* GpuStream<Api>::do_native_context() const {
 /// the stream does.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
-  if (id_.load(std::memory_order_relaxed) == 0 && !device_.supports(Feature::stream_id)) {
-    // Far from any number that a driver could give.
-    static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
-    id_.store(++last, std::memory_order_relaxed);
+  if (id_.load(std::memory_order_relaxed) == 0 && (!device_.supports(Feature::stream_id) || !api_.has_id(native()))) {
+    number_ = device_.number_of(native(), kind());
+    id_.store(*number_, std::memory_order_relaxed);
   }
   const bool wants_id = id_.load(std::memory_order_relaxed) == 0;
   const bool wants_flags = non_blocking_.load(std::memory_order_relaxed) < 0;
@@ -164,9 +163,10 @@ bool GpuStream<Api>::do_is_complete() const {
 template <class Api>
 void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  if (!capture) recorded.leave_capture();
+  const auto handle = recorded.native_for_record(static_cast<bool>(capture));
   const Submission submission(*this);
-  check(api_.EventRecord(recorded.native(), native()), "Stream::record");
+  check(api_.EventRecord(handle, native()), "Stream::record");
+  recorded.recorded(handle);
 }
 
 template <class Api>
@@ -174,8 +174,11 @@ void GpuStream<Api>::do_record_external(Event& event, const CaptureState& captur
   refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
   // Each launch of the graph records it, whoever else has let go of it by then.
   keep_in_capture(event);
+  auto& recorded = static_cast<GpuEvent<Api>&>(event);
+  const auto handle = recorded.native_for_record(false);  // a launch of the graph is outside captures
   const Submission submission(*this);
-  check(api_.record_external(static_cast<GpuEvent<Api>&>(event).native(), native()), "Stream::record_external");
+  check(api_.record_external(handle, native()), "Stream::record_external");
+  recorded.recorded(handle);
 }
 
 template <class Api>
@@ -236,7 +239,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   const Submission submission(*this);
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
-    auto* const captured = new CapturedHostFunction{std::move(function), errors_};
+    auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
     // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
     give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
@@ -329,10 +332,12 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
 
 template <class Api>
 void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
-  fail(api_, result, "Stream::launch", describe(),
-       "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
-           " threads and " + std::to_string(config.shared_memory_bytes) +
-           " bytes of shared memory: " + std::string(Api::meaning(result).detail));
+  const Meaning meaning = Api::meaning_at_launch(result);
+  throw Error(meaning.errc, "Stream::launch", describe(),
+              "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+                  " threads and " + std::to_string(config.shared_memory_bytes) +
+                  " bytes of shared memory: " + std::string(meaning.detail),
+              native_error(api_, result));
 }
 
 }  // namespace weir::gpu

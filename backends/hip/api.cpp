@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
-#include <atomic>
 #include <cstring>
 
 #include "backends/gpu/free_list.hpp"
@@ -11,10 +10,13 @@ namespace weir::hip {
 
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
-void Api::Current::set(const Api& api, int ordinal) {
-  const Result result = api.SetDevice(ordinal);
-  if (result != success) gpu::fail(api, result, "hipSetDevice", "hip:" + std::to_string(ordinal));
-  api_ = &api;
+void Api::Current::set(const Api& api, int ordinal) noexcept {
+  result_ = api.SetDevice(ordinal);
+  if (result_ == success) api_ = &api;
+}
+
+void Api::Current::fail(const Api& api, int ordinal) const {
+  gpu::fail(api, result_, "hipSetDevice", "hip:" + std::to_string(ordinal));
 }
 
 void Api::Current::restore() noexcept {
@@ -24,12 +26,6 @@ void Api::Current::restore() noexcept {
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
-  // Numbers of its own where the runtime has none, far from those that it gives.
-  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 63U};
-  if (!StreamGetId || !is_own_stream(stream)) {
-    id = next.fetch_add(1, std::memory_order_relaxed);
-    return success;
-  }
   unsigned long long value = 0;
   const Result result = StreamGetId(stream, &value);
   id = value;
@@ -46,7 +42,7 @@ Api::Result Api::stream_priority(StreamHandle stream, int& priority) const {
   return is_own_stream(stream) ? StreamGetPriority(stream, &priority) : success;
 }
 
-int Api::device_of(StreamHandle stream) const noexcept {
+int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
   if (!is_own_stream(stream)) return -1;
   if (StreamGetDevice) {
     hipDevice_t device = -1;
@@ -273,7 +269,9 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   access.location.type = hipMemLocationTypeDevice;
   access.location.id = reader.ordinal;
   access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
-  return MemPoolSetAccess(pool, &access, 1);
+  const Result result = MemPoolSetAccess(pool, &access, 1);
+  // 6.2 takes access away from no device. What a pool still lets in cannot come once peer access is disabled.
+  return !allowed && result == hipErrorInvalidDevice ? success : result;
 }
 
 // --- Peers ------------------------------------------------------------------------------------------------------------
@@ -285,10 +283,7 @@ Api::Result Api::can_access_peer(int ordinal, int peer, bool& can) const {
   return result;
 }
 
-Api::Result Api::enable_peer(const DeviceContext& peer) const {
-  const Result result = DeviceEnablePeerAccess(peer.ordinal, 0);
-  return result == hipErrorPeerAccessAlreadyEnabled ? success : result;
-}
+Api::Result Api::enable_peer(const DeviceContext& peer) const { return DeviceEnablePeerAccess(peer.ordinal, 0); }
 
 Api::Result Api::disable_peer(const DeviceContext& peer) const {
   const Result result = DeviceDisablePeerAccess(peer.ordinal);

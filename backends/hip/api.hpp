@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,11 +61,16 @@ class Api : public Symbols {
   /// Makes a device the calling thread's current one for a scope. Each thread begins with device 0 without being told.
   class Current {
    public:
-    Current(const Api& api, const DeviceContext& device, bool needed = true) {
+    Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
+      if (result_ != hipSuccess) [[unlikely]] fail(api, device.ordinal);
+    }
+    /// Does not throw where the device cannot be made current: see `result`.
+    Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]] return;
       set(api, device.ordinal);
     }
+    Result result() const noexcept { return result_; }
     ~Current() {
       if (api_ != nullptr) [[unlikely]] restore();
     }
@@ -72,9 +78,11 @@ class Api : public Symbols {
     Current& operator=(const Current&) = delete;
 
    private:
-    void set(const Api& api, int ordinal);
+    void set(const Api& api, int ordinal) noexcept;
+    [[noreturn]] void fail(const Api& api, int ordinal) const;
     void restore() noexcept;
     const Api* api_ = nullptr;
+    Result result_ = hipSuccess;
     int before_ = 0;
   };
 
@@ -85,6 +93,8 @@ class Api : public Symbols {
   static constexpr Result not_ready = hipErrorNotReady;
   static constexpr Result not_found = hipErrorNotFound;
   static constexpr Result illegal_state = hipErrorIllegalState;
+  static constexpr Result peer_already_enabled = hipErrorPeerAccessAlreadyEnabled;
+  static constexpr int of_another_context = -2;  // which HIP has not
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
@@ -129,9 +139,10 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  static bool is_shut_down(Result result) noexcept {
-    return result == hipErrorDeinitialized || result == hipErrorContextIsDestroyed;
-  }
+  /// What a code means that a launch returned, or the loading of a kernel: no work has run there that could have failed.
+  static gpu::Meaning meaning_at_launch(Result result) noexcept;
+  static gpu::Meaning meaning_at_load(Result result) noexcept;
+  static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
 
@@ -144,10 +155,11 @@ class Api : public Symbols {
   static bool is_own_stream(StreamHandle stream) noexcept {
     return !is_legacy_stream(stream) && stream != per_thread_stream();
   }
+  bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const;
   Result stream_priority(StreamHandle stream, int& priority) const;
-  int device_of(StreamHandle stream) const noexcept;
+  int device_of(StreamHandle stream, const DeviceContext&) const noexcept;
   /// Returns at once, whatever the stream still has to do.
   Result StreamDestroy(StreamHandle stream) const;
   Result StreamSynchronize(StreamHandle stream) const;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <glob.h>
-#include <link.h>
 
 #include <algorithm>
 
@@ -18,20 +16,6 @@ namespace {
 constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
 constexpr int oldest_release = 502;
-
-// A second copy of the runtime in a process breaks both, whatever their versions: one that is there is used.
-std::string already_loaded() {
-  std::string path;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* found) {
-        const std::string_view name = info->dlpi_name != nullptr ? info->dlpi_name : "";
-        if (name.find("libamdhip64.so") == std::string_view::npos) return 0;
-        *static_cast<std::string*>(found) = name;
-        return 1;
-      },
-      &path);
-  return path;
-}
 
 // Numerically, since 10 comes after 7.
 std::vector<std::string> sonames() {
@@ -76,7 +60,8 @@ void add_rocm_folders(std::vector<std::string>& names) {
 std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
-  if (std::string loaded = already_loaded(); !loaded.empty()) names.push_back(std::move(loaded));
+  // A second copy of the runtime in a process breaks both, whatever their versions: one that is there is used.
+  if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
   add_rocm_folders(names);
@@ -131,7 +116,12 @@ const Api& Api::load(PluginContext& context) {
   WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_FIND)
 #undef WEIR_HIP_FIND
 
-  if (api->RuntimeGetVersion) api->RuntimeGetVersion(&api->version_);
+  const hipError_t told = api->RuntimeGetVersion ? api->RuntimeGetVersion(&api->version_) : hipSuccess;
+  if (told != hipSuccess) {
+    throw Error(Errc::driver_failed, operation, library.path(),
+                "the runtime does not tell its version: " + std::string(meaning(told).detail),
+                NativeError{told, "", ""});
+  }
   api->release_ = api->version_ / 10000000 * 100 + api->version_ / 100000 % 100;
   if (!missing.empty() || api->release_ < oldest_release) {
     throw Error(Errc::driver_too_old, operation, library.path(),

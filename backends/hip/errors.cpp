@@ -12,7 +12,7 @@ std::string_view Api::error_name(Result result) const noexcept {
 std::string_view Api::error_text(Result result) const noexcept {
   const char* const text = GetErrorString(result);
   // Up to 6.x the text is the name once more.
-  return text != nullptr && error_name(result) != text ? text : meaning(result).detail;
+  return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 
 gpu::Meaning Api::meaning(Result result) noexcept {
@@ -24,6 +24,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case hipErrorOutOfMemory:
       return {Errc::out_of_memory, "there is not enough memory; free some, ask for less, or see what else runs on the device"};
     case hipErrorNotInitialized:
+      return {Errc::backend_failure, "the runtime has not started: it found no device, or no driver"};
     case hipErrorDeinitialized:
       return {Errc::backend_failure, "the runtime has shut down, as it does when the process ends"};
     case hipErrorNoDevice:
@@ -84,6 +85,21 @@ gpu::Meaning Api::meaning(Result result) noexcept {
                                   "AMD_LOG_LEVEL=4 shows each call"};
     default: return {};
   }
+}
+
+gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
+  if (result == hipErrorLaunchFailure) {
+    return {Errc::invalid_argument,
+            "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
+            "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};
+  }
+  return meaning(result);
+}
+
+gpu::Meaning Api::meaning_at_load(Result result) noexcept {
+  if (result == hipErrorLaunchFailure)
+    return {Errc::invalid_image, "the runtime cannot make it ready to run on this device"};
+  return meaning(result);
 }
 
 }  // namespace weir::hip

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <initializer_list>
@@ -78,8 +79,9 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.max_grid = {get_unsigned(attribute_max_grid_x), get_unsigned(attribute_max_grid_x + 1),
                          get_unsigned(attribute_max_grid_x + 2)};
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
+  // Unknown before 6.0, and 0 up to 6.2.
   properties.shared_memory_per_block_optin =
-      static_cast<std::uint32_t>(attribute(attribute_shared_per_block_optin, ordinal).value_or(get(attribute_shared_per_block)));
+      std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
   properties.registers_per_block = get(attribute_registers_per_block);
   properties.l2_cache_size = get_unsigned(attribute_l2_cache_size);
@@ -114,9 +116,11 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   const auto rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     for (const Symbol* const symbol : symbols) {
       if (symbol->address != nullptr) continue;
+      const bool later = symbol->since > release_;  // else a build of the runtime without it
       return features.absent(feature, std::string(symbol->name) + " is not in " +
                                           library_path_.substr(library_path_.rfind('/') + 1) + " (HIP " + version_text() +
-                                          "); ROCm " + release_text(symbol->since) + " has it");
+                                          "); " + (later ? "ROCm " : "HIP has it since ") + release_text(symbol->since) +
+                                          (later ? " has it" : ", but this build of the runtime does not"));
     }
     if (needed.number >= 0 && is_off(needed.number)) {
       return features.absent(feature, std::string("this device lacks it: ") + needed.name + " is 0");
@@ -157,7 +161,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   }
 
   // Graphs come from captures alone: without those, there is nothing that the others would work on.
-  rule(Feature::graph_capture, {&UserObjectCreate, &UserObjectRelease, &GraphRetainUserObject, &GraphReleaseUserObject});
+  rule(Feature::graph_capture, {&UserObjectCreate, &UserObjectRelease, &GraphRetainUserObject});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
     features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);

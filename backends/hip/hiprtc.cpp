@@ -4,10 +4,10 @@
 #include <hip/hiprtc.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 
+#include "backends/gpu/device_headers.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
@@ -29,20 +29,17 @@ constexpr const char* variable = "WEIR_HIPRTC";
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// What kernels for all backends may include. HIPRTC has these types built in up to 6.4, the same ones, and not since.
-constexpr const char* integer_types = R"(#pragma once
-typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
-typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
-typedef unsigned long long uint64_t; typedef unsigned long uintptr_t; typedef long intptr_t;
-namespace std {
-using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
-using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t; using ::intptr_t;
+/// Files of one library in the order of the runtime's own search: a copy that is loaded already, beside the runtime, by the
+/// loader. Of the runtime's generation alone, since two generations of AMD's compiler do not live in one process; without a
+/// number, as in Python's wheels, only where the folder tells which it is.
+std::vector<std::string> files(const std::string& name, const std::string& number, const gpu::Library& runtime) {
+  const std::string soname = name + "." + number, folder = folder_of(runtime.path());
+  std::vector<std::string> names;
+  if (std::string loaded = gpu::loaded_library(soname); !loaded.empty()) names.push_back(std::move(loaded));
+  if (const std::string loaded = gpu::loaded_library(name); loaded == folder + name) names.push_back(loaded);
+  for (const std::string& file : {folder + soname, folder + name, soname}) names.push_back(file);
+  return names;
 }
-)";
-constexpr const char* size_types = R"(#pragma once
-typedef unsigned long size_t; typedef long ptrdiff_t;
-namespace std { using ::size_t; using ::ptrdiff_t; }
-)";
 
 std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard)};
@@ -92,16 +89,14 @@ struct Compiler::Functions {
 const Compiler& Compiler::open(const gpu::Library& runtime, int release) {
   auto* const compiler = new Compiler;  // as long as the process
   compiler->find(runtime, release);
-  if (compiler->usable_) compiler->list_architectures(release);
+  if (compiler->usable_) compiler->list_architectures(runtime, release);
   return *compiler;
 }
 
 void Compiler::find(const gpu::Library& runtime, int release) {
   const std::optional<std::string> chosen = support::environment_path(variable);
-  // Of the runtime's own generation: two generations of AMD's compiler do not live in one process.
-  const std::string soname = "libhiprtc.so." + std::to_string(release / 100);
   const std::vector<std::string> names =
-      chosen ? std::vector<std::string>{*chosen} : std::vector<std::string>{folder_of(runtime.path()) + soname, soname};
+      chosen ? std::vector<std::string>{*chosen} : files("libhiprtc.so", std::to_string(release / 100), runtime);
   std::vector<LoadAttempt> attempts;
   std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
   if (!library && !chosen && runtime.find("hiprtcCompileProgram") != nullptr) library = runtime;
@@ -127,11 +122,9 @@ void Compiler::find(const gpu::Library& runtime, int release) {
 }
 
 // The code generator behind HIPRTC tells what it can compile for. HIPRTC opens it itself, and cannot do without.
-void Compiler::list_architectures(int release) {
-  const std::vector<std::string> names = release < 604 ? std::vector<std::string>{"libamd_comgr.so.2", "libamd_comgr.so.3"}
-                                                       : std::vector<std::string>{"libamd_comgr.so.3", "libamd_comgr.so.2"};
+void Compiler::list_architectures(const gpu::Library& runtime, int release) {
   std::vector<LoadAttempt> attempts;
-  const auto library = gpu::Library::open(names, attempts);
+  const auto library = gpu::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
   if (!library) return;
   const auto count_names = library->find_as<int (*)(std::size_t*)>("amd_comgr_get_isa_count");
   const auto get_name = library->find_as<int (*)(std::size_t, const char**)>("amd_comgr_get_isa_name");
@@ -185,8 +178,9 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
     throw Error(Errc::compilation_failed, operation, object,
                 std::string(call) + " of " + description_ + ": " + hiprtc.hiprtcGetErrorString(result));
   };
-  std::array<const char*, 4> names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
-  std::array<const char*, 4> texts = {integer_types, integer_types, size_types, size_types};
+  // hiprtcCreateProgram takes them as pointers to what it might write before 7.0.
+  auto names = gpu::device_header_names;
+  auto texts = gpu::device_header_texts;
   check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
                                    static_cast<int>(names.size()), texts.data(), names.data()),
         "hiprtcCreateProgram");

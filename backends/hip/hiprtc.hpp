@@ -15,8 +15,8 @@ namespace weir::hip {
 /// Compiling at run time, with HIPRTC. It needs no device: any architecture that the compiler knows can be compiled for.
 class Compiler {
  public:
-  /// Opens it where that release has it: a library of its own beside the runtime or on the loader's path, else the runtime
-  /// itself. Lives until the process ends.
+  /// Opens it where that release has it: a library of its own, loaded already, beside the runtime or on the loader's path,
+  /// else the runtime itself. Lives until the process ends.
   static const Compiler& open(const gpu::Library& runtime, int release);
 
   bool is_usable() const noexcept { return usable_; }
@@ -37,7 +37,7 @@ class Compiler {
   struct Functions;
   Compiler() = default;
   void find(const gpu::Library& runtime, int release);
-  void list_architectures(int release);
+  void list_architectures(const gpu::Library& runtime, int release);
 
   const Functions* functions_ = nullptr;
   std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked

@@ -86,9 +86,10 @@ constexpr FeatureQuirk features[] = {
 constexpr FunctionQuirk functions[] = {
     {"hipStreamDestroy", {0, 0}, Workaround::end_streams_elsewhere, "waits until the stream's work is done",
      "read: HostQueue::terminate, 6.2"},
-    {"hipGraphExecDestroy", {0, 602}, Workaround::hold_running_executables,
-     "frees what a launch that is under way still uses",
-     "read: hip_graph.cpp deletes the object in 5.x and counts references in 6.2; the releases between were not read"},
+    {"hipGraphExecDestroy", {0, 604}, Workaround::hold_running_executables,
+     "frees what a launch that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
+     "read: hip_graph.cpp deletes the object in 5.x, parks it in 6.2.0 to 6.2.2, and counts references from October 2024 on; "
+     "6.3 was not read"},
     {"hipStreamEndCapture", {0, 0}, Workaround::join_before_end,
      "leaves every stream of a capture that is not joined capturing for ever",
      "read: hip_graph.cpp in 5.4, 6.2 and 2026"},

@@ -109,7 +109,6 @@
   X(GraphAddChildGraphNode, hipGraphAddChildGraphNode, 500, required)                                           \
   X(GraphChildGraphNodeGetGraph, hipGraphChildGraphNodeGetGraph, 500, required)                                 \
   X(GraphHostNodeGetParams, hipGraphHostNodeGetParams, 500, required)                                           \
-  X(GraphHostNodeSetParams, hipGraphHostNodeSetParams, 500, required)                                           \
   X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags, 500, required)                                     \
   X(GraphLaunch, hipGraphLaunch, 500, required)                                                                 \
   X(GraphExecUpdate, hipGraphExecUpdate, 500, required)                                                         \
@@ -166,8 +165,7 @@ struct UserObjectTag;
   Y(GraphDebugDotPrint, hipGraphDebugDotPrint, 505, (hipGraph_t, const char*, unsigned))                                 \
   Y(UserObjectCreate, hipUserObjectCreate, 503, (weir::hip::UserObjectTag**, void*, hipHostFn_t, unsigned, unsigned))    \
   Y(UserObjectRelease, hipUserObjectRelease, 503, (weir::hip::UserObjectTag*, unsigned))                                 \
-  Y(GraphRetainUserObject, hipGraphRetainUserObject, 503, (hipGraph_t, weir::hip::UserObjectTag*, unsigned, unsigned))   \
-  Y(GraphReleaseUserObject, hipGraphReleaseUserObject, 503, (hipGraph_t, weir::hip::UserObjectTag*, unsigned))
+  Y(GraphRetainUserObject, hipGraphRetainUserObject, 503, (hipGraph_t, weir::hip::UserObjectTag*, unsigned, unsigned))
 
 namespace weir::hip {
 

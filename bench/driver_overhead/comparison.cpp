@@ -31,11 +31,13 @@ class Collector final : public benchmark::BenchmarkReporter {
   std::map<std::string, std::vector<double>> times;  // ns per operation
 };
 
-void time_it(benchmark::State& state, const std::function<void()>& operation, const std::function<void()>& drain) {
+void time_it(benchmark::State& state, const std::function<void()>& operation, const Comparison::Pair& pair) {
   operation();  // what is made at the first call is not what is measured
-  if (drain) drain();
+  if (pair.drain) pair.drain();
+  if (pair.before) pair.before();
   for (auto _ : state) operation();
-  if (drain) drain();
+  if (pair.after) pair.after();
+  if (pair.drain) pair.drain();
 }
 
 }  // namespace
@@ -51,9 +53,11 @@ int Comparison::run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 1;
   for (const Pair& pair : pairs_) {
     for (const auto& [side, operation] : {std::pair{"/weir", &pair.weir}, {"/raw", &pair.raw}}) {
-      benchmark::RegisterBenchmark((pair.name + side).c_str(), [operation = operation, &pair](benchmark::State& state) {
-        time_it(state, *operation, pair.drain);
-      })->Iterations(pair.iterations)->UseRealTime();
+      benchmark::RegisterBenchmark(
+          (pair.name + side).c_str(),
+          [operation = operation, &pair](benchmark::State& state) { time_it(state, *operation, pair); })
+          ->Iterations(pair.iterations)
+          ->UseRealTime();
     }
   }
   Collector collector;

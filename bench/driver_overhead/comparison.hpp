@@ -27,6 +27,9 @@ class Comparison {
     std::function<void()> raw;
     std::function<void()> drain;
     int iterations = 400;
+    /// What both sides are timed between, untimed itself: `before` and `after`.
+    std::function<void()> before = {};
+    std::function<void()> after = {};
   };
 
   void add(Pair pair) { pairs_.push_back(std::move(pair)); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -33,6 +34,8 @@ class Operations {
     other_ = device.create_stream();
     raw_stream_ = make_stream();
     raw_other_ = make_stream();
+    borrowed_ = device.wrap_stream(make_stream(), Ownership::borrow);
+    capturing_ = device.create_stream();
     check(api.EventCreate(&raw_event_, Api::event_flags({})), "EventCreate");
     event_ = device.create_event();
     stream_->record(*event_);
@@ -49,6 +52,8 @@ class Operations {
     add_ordering(comparison);
     add_launches(comparison);
     add_memory(comparison);
+    add_borrowed(comparison);
+    add_beside_capture(comparison);
     add_graphs(comparison);
   }
 
@@ -66,6 +71,7 @@ class Operations {
   void drain() const {
     stream_->synchronize();
     other_->synchronize();
+    borrowed_->synchronize();
     check(api_.StreamSynchronize(raw_stream_), "StreamSynchronize");
     check(api_.StreamSynchronize(raw_other_), "StreamSynchronize");
   }
@@ -103,8 +109,98 @@ class Operations {
         [this] { check(api_.StreamQuery(raw_stream_), "query"); }, {}, 1000);
     add(c, "synchronize, idle", [this] { stream_->synchronize(); },
         [this] { check(api_.StreamSynchronize(raw_stream_), "synchronize"); }, {}, 1000);
-    add(c, "host function", [this] { stream_->launch_host_function([] {}); },
-        [this] { check(api_.launch_host_function(raw_stream_, [](void*) {}, nullptr), "host function"); }, {}, 300);
+    const auto raw_function = [this] { raw_host_function(); };
+    add(
+        c, "host function, nothing captured", [this] { stream_->launch_host_function([] {}); }, raw_function, {}, 300);
+    add(
+        c, "host function, 64 bytes captured", [this] { launch_capturing<64>(*stream_); }, raw_function, {}, 300);
+    add(
+        c, "host function, 128 bytes captured", [this] { launch_capturing<128>(*stream_); }, raw_function, {}, 300);
+  }
+
+  void raw_host_function() const {
+    check(api_.launch_host_function(
+              raw_stream_, [](void*) {}, nullptr),
+          "host function");
+  }
+  template <std::size_t Bytes>
+  static void launch_capturing(Stream& stream) {
+    std::array<char, Bytes> captured;
+    benchmark::DoNotOptimize(captured);
+    stream.launch_host_function([captured] { benchmark::DoNotOptimize(captured); });
+  }
+
+  /// Streams that other code made, and may capture at any time.
+  void add_borrowed(Comparison& c) {
+    constexpr Limit limit{.ratio = 1.05, .extra_ns = 40};
+    const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    borrowed_event_ = device_.create_event();
+    borrowed_->record(*borrowed_event_);
+    add(
+        c, "borrowed: launch, 3 arguments", [this, one] { borrowed_->launch(kernels_[1], one, p_, p_, 3U); },
+        [this] { raw_launch(1); }, limit);
+    add(
+        c, "borrowed: record", [this] { borrowed_->record(*borrowed_event_); },
+        [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); }, limit, 2000);
+    add(
+        c, "borrowed: wait (event)", [this] { borrowed_->wait(*event_); },
+        [this] { check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait"); }, limit, 2000);
+    add(
+        c, "borrowed: wait (stream)", [this] { borrowed_->wait(*stream_); },
+        [this] {
+          check(api_.EventRecord(raw_event_, raw_stream_), "record");
+          check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait");
+        },
+        limit, 1000);
+    add(
+        c, "borrowed: synchronize, idle", [this] { borrowed_->synchronize(); },
+        [this] { check(api_.StreamSynchronize(raw_stream_), "synchronize"); }, limit, 1000);
+    add(
+        c, "borrowed: host function", [this] { borrowed_->launch_host_function([] {}); }, [this] { raw_host_function(); },
+        limit, 300);
+    if (device_.supports(Feature::write_value_32)) {
+      const auto write = MemoryOperation::write(memory_.data(), std::uint32_t{5});
+      add(
+          c, "borrowed: write value", [this] { borrowed_->write_value(memory_.data(), std::uint32_t{5}); },
+          [this, write] { check(api_.memory_operation(raw_stream_, write), "write value"); }, limit, 200);
+    }
+    if (device_.supports(Feature::async_allocation)) {
+      add(
+          c, "borrowed: allocate + free", [this] { borrowed_->allocate_bytes_async(4096); },
+          [this] { raw_allocate_and_free(); }, {.ratio = 1.05, .extra_ns = 80});  // two operations
+    }
+    // The driver has no such thing: what Weir takes is allowed as it is.
+    add(
+        c, "wrap + drop, wrapped before", [this] { device_.wrap_stream(raw_other_, Ownership::borrow); }, [] {},
+        {.ratio = 1, .extra_ns = 150}, 2000);
+  }
+
+  /// While another stream captures, which these have nothing to do with.
+  void add_beside_capture(Comparison& c) {
+    const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    const auto add_beside = [&](std::string name, std::function<void()> weir, std::function<void()> raw) {
+      c.add({.name = std::move(name),
+             .limit = {},
+             .weir = std::move(weir),
+             .raw = std::move(raw),
+             .drain = [this] { drain(); },
+             .iterations = 400,
+             .before = [this] { capturing_->begin_capture({.mode = CaptureMode::relaxed}); },
+             .after = [this] { capturing_->end_capture(); }});
+    };
+    add_beside(
+        "launch, another captures", [this, one] { stream_->launch(kernels_[1], one, p_, p_, 3U); },
+        [this] { raw_launch(1); });
+    add_beside(
+        "record + wait, another captures",
+        [this] {
+          stream_->record(*event_);
+          other_->wait(*event_);
+        },
+        [this] {
+          check(api_.EventRecord(raw_event_, raw_stream_), "record");
+          check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait");
+        });
   }
 
   void add_launches(Comparison& c) {
@@ -114,9 +210,7 @@ class Operations {
     }
     p_ = memory_.data();
     for (void*& argument : raw_arguments_) argument = &p_;
-    const auto raw = [this](std::size_t i) {
-      check(api_.LaunchKernel(raw_kernels_[i], 1, 1, 1, 32, 1, 1, 0, raw_stream_, raw_arguments_, nullptr), "launch");
-    };
+    const auto raw = [this](std::size_t i) { raw_launch(i); };
     const LaunchConfig one{.grid = {1, 1, 1}, .block = {32, 1, 1}};
     add(c, "launch, 0 arguments", [this, one] { stream_->launch(kernels_[0], one); }, [raw] { raw(0); });
     add(c, "launch, 3 arguments", [this, one] { stream_->launch(kernels_[1], one, p_, p_, 3U); }, [raw] { raw(1); });
@@ -133,6 +227,16 @@ class Operations {
           check(api_.StreamSynchronize(raw_stream_), "synchronize");
         },
         {}, 100);
+  }
+
+  void raw_launch(std::size_t i) {
+    check(api_.LaunchKernel(raw_kernels_[i], 1, 1, 1, 32, 1, 1, 0, raw_stream_, raw_arguments_, nullptr), "launch");
+  }
+
+  void raw_allocate_and_free() const {
+    void* memory = nullptr;
+    check(api_.allocate_async(memory, 4096, nullptr, raw_stream_), "allocate");
+    check(api_.free_async(memory, raw_stream_), "free");
   }
 
   void add_memory(Comparison& c) {
@@ -160,13 +264,9 @@ class Operations {
           [this] { check(api_.batch(raw_stream_, raw_batch_, 8), "batch"); }, {}, 100);
     }
     if (device_.supports(Feature::async_allocation)) {
-      add(c, "asynchronous allocate + free", [this] { stream_->allocate_bytes_async(4096); },
-          [this] {
-            void* memory = nullptr;
-            check(api_.allocate_async(memory, 4096, nullptr, raw_stream_), "allocate");
-            check(api_.free_async(memory, raw_stream_), "free");
-          },
-          {.ratio = 1.05, .extra_ns = 30});  // two operations
+      add(
+          c, "asynchronous allocate + free", [this] { stream_->allocate_bytes_async(4096); },
+          [this] { raw_allocate_and_free(); }, {.ratio = 1.05, .extra_ns = 30});  // two operations
     }
   }
 
@@ -180,7 +280,7 @@ class Operations {
     const auto raw_capture = [this] {
       check(api_.StreamBeginCapture(raw_stream_, Api::capture_mode(CaptureMode::thread_local_)), "begin");
       for (int i = 0; i < 100; ++i) {
-        check(api_.LaunchKernel(raw_kernels_[1], 1, 1, 1, 32, 1, 1, 0, raw_stream_, raw_arguments_, nullptr), "launch");
+        raw_launch(1);
       }
       typename Api::GraphHandle graph = nullptr;
       check(api_.StreamEndCapture(raw_stream_, &graph), "end");
@@ -225,9 +325,9 @@ class Operations {
   Device& device_;
   typename Api::DeviceContext context_;
   std::unique_ptr<typename Api::Current> current_;
-  StreamPtr stream_, other_;
+  StreamPtr stream_, other_, borrowed_, capturing_;
   StreamHandle raw_stream_ = nullptr, raw_other_ = nullptr;
-  EventPtr event_;
+  EventPtr event_, borrowed_event_;
   EventHandle raw_event_ = nullptr;
   std::unique_ptr<StreamPool> pool_;
   ModulePtr module_;

@@ -91,8 +91,9 @@ class WEIR_API Device {
   /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle,
   /// and the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives
   /// exactly as long as the wrapper is open, and as stream-ordered memory of it is not freed yet. Without one, a borrowed
-  /// handle must live until the wrapper and that memory are gone. The handle must be a stream of this device. Wrapping a
-  /// handle that was wrapped before allocates nothing on CUDA and HIP.
+  /// handle must live until the wrapper and that memory are gone. The handle must be a stream of this device, on CUDA of its
+  /// primary context: `wrong_device` and `invalid_argument` where that can be seen. Wrapping a handle that was wrapped before
+  /// allocates nothing on CUDA and HIP.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
   PriorityRange priority_range() const;
   /// The number that a level stands for on this device.
@@ -148,6 +149,7 @@ class WEIR_API Device {
   bool can_access_peer(const Device& peer) const;
   /// Idempotent. Throws `unsupported` where `can_access_peer` is false.
   void enable_peer_access(const Device& peer);
+  /// Idempotent. Access that other code in the process had enabled before Weir stays.
   void disable_peer_access(const Device& peer);
 
   // --- Modules ----------------------------------------------------------------------------------------------------

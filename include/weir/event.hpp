@@ -34,7 +34,7 @@ class WEIR_API Event : public RefCounted {
   /// with foreign code, which may record it without Weir's knowledge.
   void* native_handle() const noexcept {
     shared_.store(true, std::memory_order_relaxed);
-    return handle_;
+    return handle();
   }
   /// Whether it was ever recorded (through Weir).
   bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
@@ -65,7 +65,7 @@ class WEIR_API Event : public RefCounted {
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
   virtual InterprocessHandle do_interprocess_handle() const;
 
-  void* handle() const noexcept { return handle_; }
+  void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
   /// Whether foreign code was given the handle, so that `is_recorded` may not know all.
   bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
   /// Whether the last record was in a capture.
@@ -75,7 +75,7 @@ class WEIR_API Event : public RefCounted {
     record_state_.store(unrecorded, std::memory_order_relaxed);
     shared_.store(false, std::memory_order_relaxed);
   }
-  void set_native_handle(void* handle) noexcept { handle_ = handle; }
+  void set_native_handle(void* handle) noexcept { handle_.store(handle, std::memory_order_release); }
 
  private:
   friend class Stream;
@@ -84,7 +84,7 @@ class WEIR_API Event : public RefCounted {
   void check_host_access(const char* operation) const;
 
   Device& device_;
-  void* handle_;
+  std::atomic<void*> handle_;
   EventOptions options_;
   std::atomic<std::uint64_t> record_state_{unrecorded};
   mutable std::atomic<bool> shared_{false};

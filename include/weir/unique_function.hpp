@@ -7,18 +7,17 @@
 #include <type_traits>
 #include <utility>
 
-/// A move-only callable, so that a host function may own what it uses. Small ones are kept in place: enqueueing a lambda
-/// with up to six pointers of captures allocates nothing.
+/// A move-only callable, so that a host function may own what it uses. Small ones are kept in place and allocate nothing.
 namespace weir {
 
-template <class Signature>
+/// `InlineSize`: the bytes of captures that are kept in place.
+template <class Signature, std::size_t InlineSize = 48>
 class UniqueFunction;
 
-template <class R, class... Args>
-class UniqueFunction<R(Args...)> {
+template <class R, class... Args, std::size_t InlineSize>
+class UniqueFunction<R(Args...), InlineSize> {
  public:
-  /// Bytes of captures that are kept in place.
-  static constexpr std::size_t inline_size = 48;
+  static constexpr std::size_t inline_size = InlineSize;
 
   UniqueFunction() noexcept = default;
   UniqueFunction(std::nullptr_t) noexcept {}
@@ -99,7 +98,8 @@ class UniqueFunction<R(Args...)> {
   alignas(std::max_align_t) std::byte storage_[inline_size];
 };
 
-/// What `Stream::launch_host_function` takes.
-using HostFunction = UniqueFunction<void()>;
+/// What `Stream::launch_host_function` takes. Callables of up to 128 bytes are enqueued without an allocation; every place
+/// in a queue is as large, and one that captures little touches the first cache line of it only.
+using HostFunction = UniqueFunction<void(), 128>;
 
 }  // namespace weir

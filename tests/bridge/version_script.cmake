@@ -1,8 +1,9 @@
-# weir_hip_version_script(FILE RELEASE [PATTERN regex] [WITHOUT name…]): a linker's version script that exports what that HIP
-# release exports (602: 6.2), as far as exports.txt lists it and the pattern takes it, and nothing else.
+# weir_hip_version_script(FILE RELEASE [PATTERN regex] [WITHOUT name…] [WITH name…]): a linker's version script that exports
+# what that HIP release exports (602: 6.2), as far as exports.txt lists it and the pattern takes it, what is named WITH, and
+# nothing else.
 set(weir_hip_exports "${CMAKE_CURRENT_LIST_DIR}/exports.txt")
 function(weir_hip_version_script file release)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PATTERN" "WITHOUT")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "PATTERN" "WITHOUT;WITH")
   if(NOT arg_PATTERN)
     set(arg_PATTERN ".")
   endif()
@@ -18,6 +19,9 @@ function(weir_hip_version_script file release)
        AND NOT name IN_LIST arg_WITHOUT)
       string(APPEND script "    ${name};\n")
     endif()
+  endforeach()
+  foreach(name IN LISTS arg_WITH)
+    string(APPEND script "    ${name};\n")
   endforeach()
   string(APPEND script "  local: *;\n};\n")
   file(CONFIGURE OUTPUT "${file}" CONTENT "${script}" @ONLY)

@@ -6,11 +6,12 @@
 
 // How the CUDA backend takes what a driver library answers, shown with stand-ins for it.
 
+using weir::test::between_marks;
 using weir::test::calls;
-using weir::test::calls_between_marks;
 using weir::test::Environment;
 using weir::test::in_order;
 using weir::test::Outcome;
+using weir::test::since;
 
 namespace {
 
@@ -161,7 +162,7 @@ TEST_CASE("cuda calls: a stream whose capture cannot be asked for gives an error
 TEST_CASE("cuda calls: a handle that was wrapped before is wrapped with two questions to the driver") {
   const Outcome o = tell("trace=1", {"wrap", "drop-stream", "mark", "wrap", "mark", "synchronize"});
   INFO(o.errors);
-  CHECK(calls_between_marks(o) == 2);
+  CHECK(weir::test::count("call ", between_marks(o).errors) == 2);
   CHECK_SAYS(o, "synchronize: ok");
 }
 
@@ -171,8 +172,9 @@ TEST_CASE("cuda calls: each operation of a stream that external code may know as
     const Outcome own = tell("trace=1", {"stream", "event", "allocate", "record", step, "mark", step, "mark"});
     const Outcome borrowed = tell("trace=1", {"wrap", "event", "allocate", "record", step, "mark", step, "mark"});
     INFO(borrowed.errors);
-    CHECK(calls_between_marks(own) >= 1);
-    CHECK(calls_between_marks(borrowed) <= calls_between_marks(own) + 1);
+    const int calls_of_own = weir::test::count("call ", between_marks(own).errors);
+    CHECK(calls_of_own >= 1);
+    CHECK(weir::test::count("call ", between_marks(borrowed).errors) <= calls_of_own + 1);
   }
 }
 
@@ -194,6 +196,10 @@ TEST_CASE("cuda calls: what a host function throws comes out of the next synchro
   CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
   CHECK_SAYS(o, "synchronize: ok");
   CHECK(o.complains("a host function threw: thrown on purpose"));
+}
+
+TEST_CASE("cuda calls: host functions that run when their streams have gone all run, once") {
+  CHECK_SAYS(tell("async=1", {"stream", "many-host-functions"}), "sum: 8000\n");
 }
 
 TEST_CASE("cuda calls: a host function may not call Weir") {
@@ -221,4 +227,180 @@ TEST_CASE("cuda calls: failures in destructors are logged, save that the driver 
   CHECK(failed.complains("memory is leaked"));
   const Outcome at_exit = tell("fail=cuStreamDestroy:0:4 fail=cuMemFree:0:4", {"stream", "allocate"});
   CHECK_FALSE(at_exit.complains("weir error"));
+}
+
+// --- Ends -------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda ends: objects that outlive the driver go silently, as static ones do at the process's end") {
+  const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "graph", "instantiate",
+                              "keep-to-the-end", "driver-shuts-down"});
+  INFO(o.errors);
+  CHECK(o.count(": ok\n") == 10);
+  CHECK_FALSE(o.complains("weir error"));
+}
+
+TEST_CASE("cuda ends: after a reset of the device by other code, calls tell of it, and destructors log and go on") {
+  const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "context-goes", "event-synchronize",
+                              "stream", "launch", "drop-memory"});
+  CHECK_SAYS(o, "stream: backend_failure | CUDA_ERROR_SCRIPTED");
+  CHECK_SAYS(o, "launch: backend_failure");
+  CHECK_SAYS(o, "the device's context is gone, as after cudaDeviceReset");
+  CHECK_SAYS(o, "drop-memory: ok");
+  INFO(o.errors);
+  CHECK(o.complains("while a module was unloaded"));
+  CHECK(o.complains("while a memory pool was destroyed"));
+  const Outcome destroyed = tell("", {"stream", "context-goes-709", "query", "drop-stream"});
+  CHECK_SAYS(destroyed, "query: backend_failure");
+  CHECK_SAYS(destroyed, "the device's context is gone, as after cudaDeviceReset");
+  CHECK(destroyed.complains("while a stream was destroyed"));
+}
+
+TEST_CASE("cuda ends: a memory pool that cannot be opened to a peer is destroyed") {
+  const Outcome o = tell("devices=2 peers=1 trace=1 fail=cuMemPoolSetAccess:2:2", {"let-peer-in", "pool"});
+  CHECK_SAYS(o, "let-peer-in: ok");
+  CHECK_SAYS(o, "pool: out_of_memory");
+  INFO(o.errors);
+  CHECK(calls(o, "cuMemPoolDestroy") == 1);
+}
+
+// --- Events -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE(
+    "cuda events: one that a capture recorded is recorded outside it by another native event, and both live as long as it") {
+  const Outcome o = tell("trace=1", {"stream", "second", "event", "begin-capture", "record", "mark", "second-record",
+                                     "second-wait", "mark", "end-capture", "drop-event", "event"});
+  INFO(o.errors);
+  CHECK(o.count(": ok\n") == 12);
+  CHECK(calls(between_marks(o), "cuEventRecord") == 1);
+  CHECK(calls(between_marks(o), "cuEventDestroy") == 0);
+  // The one for captures goes with the event; the other one serves the next.
+  CHECK(calls(since(o, "cuStreamEndCapture"), "cuEventDestroy") == 1);
+  CHECK(calls(since(o, "cuStreamEndCapture"), "cuEventCreate") == 0);
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda graphs: what a host function throws comes out once, of a stream that launched the graph") {
+  // Odd runs throw.
+  const Outcome o =
+      tell("", {"stream", "second", "graph", "instantiate", "synchronize", "launch-graph", "synchronize", "synchronize",
+                "launch-graph", "second-launch-graph", "second-synchronize", "second-synchronize", "synchronize"});
+  INFO(o.output);
+  CHECK(o.says("synchronize: ok\nlaunch-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n"));
+  CHECK(o.says("second-synchronize: exception | thrown in run 3\nsecond-synchronize: ok\nsynchronize: ok\n"));
+}
+
+TEST_CASE("cuda graphs: what a host function of a child graph throws comes out, also when the executable has gone") {
+  const Outcome o = tell(
+      "", {"stream", "graph", "parent-graph", "instantiate", "launch-graph", "drop-graph", "synchronize", "synchronize"});
+  INFO(o.output);
+  CHECK(o.says("drop-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n"));
+}
+
+TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, and the capture goes on") {
+  const Outcome o = tell("", {"stream", "graph", "resume", "add-to-itself", "instantiate", "launch-graph", "host-function",
+                              "end-capture", "node-count"});
+  CHECK_SAYS(o, "add-to-itself: invalid_argument");
+  CHECK_SAYS(o, "launch-graph: invalid_argument");
+  CHECK_SAYS(o, "the capture continues this graph, which cannot be a node of itself");
+  CHECK_SAYS(o, "nodes: 2\n");
+}
+
+TEST_CASE("cuda graphs: a capture is asked with room for the data of its edges, which other code may have added") {
+  CHECK_SAYS(tell("lossy=1", {"stream", "graph", "parent-graph"}), "parent-graph: ok");
+  const Outcome old = tell("lossy=1 version=12020", {"stream", "graph", "parent-graph"});
+  CHECK_SAYS(old, "parent-graph: unsupported");
+  CHECK_SAYS(old, "programmatic edges");
+}
+
+// --- Contexts and devices -----------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda contexts: a stream of another context is refused, with the reason") {
+  CHECK_SAYS(tell("", {"wrap"}), "wrap: ok");
+  const Outcome o = tell("contexts=1", {"wrap"});
+  CHECK_SAYS(o, "wrap: invalid_argument");
+  CHECK_SAYS(o, "a stream of another context than the device's primary one");
+  const Outcome elsewhere = tell("devices=2", {"wrap"}, {{"WEIR_DEVICE", "1"}});
+  CHECK_SAYS(elsewhere, "wrap: wrong_device");
+  CHECK_SAYS(elsewhere, "a stream of cuda:0; wrap it on that device");
+}
+
+TEST_CASE("cuda contexts: calls on streams and events go without one where the driver has shown that it needs none") {
+  const auto pushes = [](const std::string& script) {
+    const Outcome o = tell("trace=1 " + script,
+                           {"stream", "event", "mark", "record", "query", "synchronize", "event-synchronize", "mark"});
+    INFO(o.output, o.errors);
+    CHECK(o.count(": ok\n") == 8);
+    return calls(between_marks(o), "cuCtxPushCurrent");
+  };
+  CHECK(pushes("version=13000") == 0);
+  CHECK(pushes("version=13000 strict=1") == 4);
+  CHECK(pushes("version=12000 strict=1") == 4);
+}
+
+TEST_CASE("cuda devices: access to a peer's memory that other code has enabled is not disabled") {
+  const std::vector<std::string> steps = {"peer-on", "peer-on", "peer-off", "peer-off"};
+  const Outcome own = tell("devices=2 peers=1 trace=1", steps);
+  CHECK(own.count(": ok\n") == 4);
+  CHECK(calls(own, "cuCtxDisablePeerAccess") == 1);
+  const Outcome shared = tell("devices=2 peers=1 peer_enabled=1 trace=1", steps);
+  CHECK(shared.count(": ok\n") == 4);
+  CHECK(calls(shared, "cuCtxDisablePeerAccess") == 0);
+}
+
+TEST_CASE("cuda devices: a part of a divided GPU has the uuid that nvidia-smi prints") {
+  CHECK_SAYS(tell("", {"properties"}), "uuid: GPU-11111111-1111-1111-1111-111111111111\n");
+  CHECK_SAYS(tell("instance=1", {"properties"}), "uuid: MIG-22222222-2222-2222-2222-222222222222\n");
+}
+
+// --- Errors -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda errors: each code that a program can meet says what happened, and the driver's own sentence once") {
+  for (const int code : {1,   2,   34,  102, 201, 223, 224, 225, 226, 400, 402, 700, 709, 711,
+                         719, 721, 800, 805, 806, 807, 808, 809, 810, 911, 912, 917, 918}) {
+    CAPTURE(code);
+    const Outcome o = tell("fail=cuStreamQuery:1:" + std::to_string(code), {"stream", "query"});
+    INFO(o.output);
+    CHECK_FALSE(o.says("the driver reports an error"));
+    CHECK(o.count("a scripted failure") == 1);
+  }
+  CHECK_SAYS(tell("fail=cuStreamQuery:1:800", {"stream", "query"}), "query: called_from_host_function");
+  CHECK_SAYS(tell("fail=cuStreamQuery:1:998", {"stream", "query"}),
+             "the driver reports an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
+}
+
+TEST_CASE("cuda errors: a kernel that cannot be had is named") {
+  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
+  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': there is not enough memory");
+}
+
+// --- Compiling --------------------------------------------------------------------------------------------------------
+
+TEST_CASE("cuda compiling: <cstddef> and <cstdint> have what kernels for all backends use, where there is an NVRTC") {
+  const char* const source = R"(
+#include <cstddef>
+#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
+struct Pair { int first, second; };
+static_assert(offsetof(Pair, second) == 4 && alignof(std::max_align_t) >= 8);
+static_assert(INT32_MAX == 2147483647 && UINT64_MAX == ~UINT64_C(0) && INT8_MIN == -128 && SIZE_MAX == ~std::size_t{0});
+static_assert(sizeof(std::intmax_t) == 8 && sizeof(std::uint_fast32_t) >= 4 && sizeof(int_least16_t) == 2);
+extern "C" __global__ void k(int* p, std::byte* q) {
+  std::nullptr_t none = nullptr;
+  int* const nowhere = NULL;
+  if (p == none || p == nowhere) return;
+  q[threadIdx.x] = (q[threadIdx.x] << 1) | std::byte{1};
+  p[threadIdx.x] = std::to_integer<int>(q[threadIdx.x]);
+})";
+  const Outcome o = weir::test::run(WEIR_TEST_STORY, {"features", "compile"},
+                                    {{"WEIR_BACKEND", "cuda"},
+                                     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+                                     {"WEIR_TEST_DRIVER", ""},
+                                     {"WEIR_TEST_SOURCE", source}});
+  if (!o.says("feature runtime_compilation: native")) {
+    MESSAGE("there is no NVRTC on this machine");
+    return;
+  }
+  CHECK_SAYS(o, "compile: ok");
 }

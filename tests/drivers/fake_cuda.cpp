@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for libcuda.so.1. It carries out work at once, on the calling thread, in host memory; see script.hpp for what
-// it can be told.
+// A stand-in for libcuda.so.1. It carries out work at once, on the calling thread, in host memory; graphs hold host functions
+// and child graphs. Calls of the thread on which the backend tries whether a context is needed, which begins by a change of its
+// capture mode, are neither counted nor traced. See script.hpp for what it can be told, and beside that
+//
+//   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
+//   strict=1         calls on streams and events need a current context
+//   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
+//   contexts=1       the streams that it is asked about are of another context than their device's primary one
+//   instance=1       devices are parts of a divided GPU
+//   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "backends/cuda/symbols.hpp"
 #include "script.hpp"
@@ -17,9 +33,12 @@ using Word = std::uint64_t;  // what every parameter of these functions fits in
 
 namespace {
 
-CUcontext current = nullptr;
-int dummy[64];  // what handles point to
+thread_local std::vector<CUcontext> stack;  // the last is current
+CUcontext current() { return stack.empty() ? nullptr : stack.back(); }
+int contexts[2][8];  // what the handles of contexts point to: primary ones, others
+int dummy[64];       // what other handles point to
 int next_handle = 0;
+std::atomic<int> every_call_fails{0};
 
 template <class Handle>
 CUresult make(Handle* handle) {
@@ -42,7 +61,96 @@ using Implementation = CUresult (*)(const Call&);
 struct Function {
   const char* name;
   Implementation run;  // null: succeeds and does nothing
+  int version = 0;     // of the signature, where the driver has two
 };
+
+/// Runs host functions one after another. Never ended.
+class HostThread {
+ public:
+  static HostThread& instance() {
+    static auto* const thread = new HostThread;
+    return *thread;
+  }
+  void enqueue(CUhostFn function, void* data) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace_back(function, data);
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.empty(); });
+  }
+
+ private:
+  HostThread() { std::thread(&HostThread::run, this).detach(); }
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !waiting_.empty(); });
+      const auto [function, data] = waiting_.front();
+      lock.unlock();
+      function(data);
+      lock.lock();
+      waiting_.pop_front();
+      changed_.notify_all();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<CUhostFn, void*>> waiting_;
+};
+
+CUcontext context_of(int device, bool other) { return reinterpret_cast<CUcontext>(&contexts[other ? 1 : 0][device]); }
+int device_of(CUcontext context) { return static_cast<int>((reinterpret_cast<int*>(context) - &contexts[0][0]) % 8); }
+
+// --- Graphs ---
+
+struct Graph;
+struct Node {
+  CUDA_HOST_NODE_PARAMS host{};
+  std::shared_ptr<Graph> child;  // or this
+};
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::shared_ptr<Graph> copy() const {
+    auto made = std::make_shared<Graph>();
+    for (const auto& node : nodes) {
+      made->nodes.push_back(std::make_unique<Node>(Node{node->host, node->child ? node->child->copy() : nullptr}));
+    }
+    return made;
+  }
+  void run() const {
+    for (const auto& node : nodes) node->child ? node->child->run() : node->host.fn(node->host.userData);
+  }
+};
+struct Capture {
+  Word id;
+  Graph* graph;
+};
+std::map<Word, Capture> captures;  // by stream
+Word last_capture = 0;
+
+// Kept for ever: what a graph owns is not looked at here.
+Graph* keep(std::shared_ptr<Graph> graph) {
+  static auto* const kept = new std::vector<std::shared_ptr<Graph>>;
+  return kept->emplace_back(std::move(graph)).get();
+}
+
+CUresult begin_capture(Word stream, Graph* graph) {
+  return captures.emplace(stream, Capture{++last_capture, graph}).second ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
+}
+
+/// Of either signature; `count` is the last parameter.
+CUresult capture_info(const Call& c, Word count) {
+  const auto found = captures.find(c.a);
+  *out<int>(c.b) = found == captures.end() ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (found == captures.end()) return CUDA_SUCCESS;
+  if (c.c != 0) *out<Word>(c.c) = found->second.id;
+  if (c.d != 0) *out<Graph*>(c.d) = found->second.graph;
+  if (c.e != 0) *out<void*>(c.e) = nullptr;
+  if (count != 0) *out<std::size_t>(count) = 0;
+  return CUDA_SUCCESS;
+}
 
 int attribute(CUdevice_attribute which) {
   switch (which) {
@@ -62,15 +170,66 @@ constexpr Function functions[] = {
     {"cuDeviceGetName", [](const Call& c) { std::strncpy(out<char>(c.a), "Stand-in", c.b); return CUDA_SUCCESS; }},
     {"cuDeviceGetAttribute", [](const Call& c) { *out<int>(c.a) = attribute(static_cast<CUdevice_attribute>(c.b)); return CUDA_SUCCESS; }},
     {"cuDeviceTotalMem", [](const Call& c) { *out<std::size_t>(c.a) = 1 << 30; return CUDA_SUCCESS; }},
-    {"cuDeviceCanAccessPeer", [](const Call& c) { *out<int>(c.a) = 0; return CUDA_SUCCESS; }},
-    {"cuDevicePrimaryCtxRetain", [](const Call& c) { return make(out<CUcontext>(c.a)); }},
-    {"cuCtxGetCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current; return CUDA_SUCCESS; }},
-    {"cuCtxPushCurrent", [](const Call& c) { current = reinterpret_cast<CUcontext>(c.a); return CUDA_SUCCESS; }},
-    {"cuCtxPopCurrent", [](const Call&) { current = nullptr; return CUDA_SUCCESS; }},
+    {"cuDeviceGetUuid", [](const Call& c) { std::memset(memory(c.a), 0x11, 16); return CUDA_SUCCESS; }, 9020},
+    {"cuDeviceGetUuid", [](const Call& c) {
+       std::memset(memory(c.a), Script::instance().number("instance", 0) != 0 ? 0x22 : 0x11, 16);
+       return CUDA_SUCCESS;
+     }, 11040},
+    {"cuDeviceCanAccessPeer", [](const Call& c) { *out<int>(c.a) = Script::instance().number("peers", 0); return CUDA_SUCCESS; }},
+    {"cuCtxEnablePeerAccess", [](const Call&) {
+       static bool enabled = Script::instance().number("peer_enabled", 0) != 0;
+       return std::exchange(enabled, true) ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
+     }},
+    {"cuDevicePrimaryCtxRetain", [](const Call& c) { *out<CUcontext>(c.a) = context_of(static_cast<int>(c.b), false); return CUDA_SUCCESS; }},
+    {"cuCtxGetCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current(); return CUDA_SUCCESS; }},
+    {"cuCtxPushCurrent", [](const Call& c) { stack.push_back(reinterpret_cast<CUcontext>(c.a)); return CUDA_SUCCESS; }},
+    {"cuCtxPopCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current(); stack.pop_back(); return CUDA_SUCCESS; }},
+    {"cuCtxGetDevice", [](const Call& c) { *out<int>(c.a) = device_of(current()); return CUDA_SUCCESS; }},
+    {"cuStreamGetCtx", [](const Call& c) { *out<CUcontext>(c.b) = context_of(0, Script::instance().number("contexts", 0) != 0); return CUDA_SUCCESS; }},
     {"cuCtxGetStreamPriorityRange", [](const Call& c) { *out<int>(c.a) = 0; *out<int>(c.b) = -5; return CUDA_SUCCESS; }},
     {"cuStreamCreateWithPriority", [](const Call& c) { return make(out<CUstream>(c.a)); }},
-    {"cuStreamIsCapturing", [](const Call& c) { *out<int>(c.b) = 0; return CUDA_SUCCESS; }},
-    {"cuStreamGetCaptureInfo", [](const Call& c) { *out<int>(c.b) = 0; return CUDA_SUCCESS; }},
+    {"cuStreamIsCapturing", [](const Call& c) {
+       *out<int>(c.b) = captures.contains(c.a) ? 1 : 0;
+       return CUDA_SUCCESS;
+     }},
+    {"cuStreamGetCaptureInfo", [](const Call& c) {
+       if (Script::instance().number("lossy", 0) != 0 && c.e != 0) return CUDA_ERROR_LOSSY_QUERY;
+       return capture_info(c, c.f);
+     }, 11030},
+    {"cuStreamGetCaptureInfo", [](const Call& c) {
+       if (Script::instance().number("lossy", 0) != 0 && c.e != 0 && c.f == 0) return CUDA_ERROR_LOSSY_QUERY;
+       return capture_info(c, c.g);
+     }, 12030},
+    {"cuStreamBeginCapture", [](const Call& c) { return begin_capture(c.a, keep(std::make_shared<Graph>())); }},
+    {"cuStreamBeginCaptureToGraph", [](const Call& c) { return begin_capture(c.a, out<Graph>(c.b)); }},
+    {"cuStreamEndCapture", [](const Call& c) {
+       *out<Graph*>(c.b) = captures.at(c.a).graph;
+       captures.erase(c.a);
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphGetNodes", [](const Call& c) {
+       const Graph& graph = *out<Graph>(c.a);
+       for (std::size_t i = 0; c.b != 0 && i < graph.nodes.size(); ++i) out<Node*>(c.b)[i] = graph.nodes[i].get();
+       *out<std::size_t>(c.c) = graph.nodes.size();
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphGetEdges", [](const Call& c) { *out<std::size_t>(c.d) = 0; return CUDA_SUCCESS; }, 10000},
+    {"cuGraphGetEdges", [](const Call& c) { *out<std::size_t>(c.e) = 0; return CUDA_SUCCESS; }, 12030},
+    {"cuGraphNodeGetType", [](const Call& c) {
+       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->child ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_HOST;
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphHostNodeGetParams", [](const Call& c) { *out<CUDA_HOST_NODE_PARAMS>(c.b) = out<Node>(c.a)->host; return CUDA_SUCCESS; }},
+    {"cuGraphChildGraphNodeGetGraph", [](const Call& c) { *out<Graph*>(c.b) = out<Node>(c.a)->child.get(); return CUDA_SUCCESS; }},
+    {"cuGraphAddChildGraphNode", [](const Call& c) {
+       if (c.b == c.e) std::abort();  // the driver follows it without end
+       out<Graph>(c.b)->nodes.push_back(std::make_unique<Node>(Node{{}, out<Graph>(c.e)->copy()}));
+       *out<Node*>(c.a) = out<Graph>(c.b)->nodes.back().get();
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphClone", [](const Call& c) { *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy()); return CUDA_SUCCESS; }},
+    {"cuGraphInstantiateWithFlags", [](const Call& c) { *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy()); return CUDA_SUCCESS; }},
+    {"cuGraphLaunch", [](const Call& c) { out<Graph>(c.a)->run(); return CUDA_SUCCESS; }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
     {"cuMemAlloc", [](const Call& c) { *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b)); return CUDA_SUCCESS; }},
     {"cuMemHostAlloc", [](const Call& c) { *out<void*>(c.a) = std::malloc(c.b); return CUDA_SUCCESS; }},
@@ -80,7 +239,21 @@ constexpr Function functions[] = {
     {"cuMemFreeAsync", [](const Call& c) { std::free(memory(c.a)); return CUDA_SUCCESS; }},
     {"cuMemcpyAsync", [](const Call& c) { std::memmove(memory(c.a), memory(c.b), c.c); return CUDA_SUCCESS; }},
     {"cuMemsetD8Async", [](const Call& c) { std::memset(memory(c.a), static_cast<int>(c.b), c.c); return CUDA_SUCCESS; }},
-    {"cuLaunchHostFunc", [](const Call& c) { reinterpret_cast<void (*)(void*)>(c.b)(memory(c.c)); return CUDA_SUCCESS; }},
+    {"cuLaunchHostFunc", [](const Call& c) {
+       const auto function = reinterpret_cast<CUhostFn>(c.b);
+       if (const auto capture = captures.find(c.a); capture != captures.end()) {
+         capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{function, memory(c.c)}, nullptr}));
+       } else if (Script::instance().number("async", 0) != 0) {
+         HostThread::instance().enqueue(function, memory(c.c));
+       } else {
+         function(memory(c.c));
+       }
+       return CUDA_SUCCESS;
+     }},
+    {"cuStreamSynchronize", [](const Call&) {
+       if (Script::instance().number("async", 0) != 0) HostThread::instance().wait();
+       return CUDA_SUCCESS;
+     }},
     {"cuStreamAddCallback", [](const Call& c) {
        reinterpret_cast<CUstreamCallback>(c.b)(reinterpret_cast<CUstream>(c.a), CUDA_SUCCESS, memory(c.c));
        return CUDA_SUCCESS;
@@ -91,42 +264,63 @@ constexpr Function functions[] = {
     {"cuModuleGetFunctionCount", [](const Call& c) { *out<unsigned>(c.a) = 0; return CUDA_SUCCESS; }},
 };
 
-// Every name that the backend may ask for, so that each has a thunk of its own.
-constexpr const char* names[] = {
-#define WEIR_NAME(field, function, version, need) #function,
+// Every function that the backend may ask for, so that each has a thunk of its own.
+struct Name {
+  const char* name;
+  int version;
+};
+constexpr Name names[] = {
+#define WEIR_NAME(field, function, version, need) {#function, version},
     WEIR_CUDA_SYMBOLS(WEIR_NAME)
 #undef WEIR_NAME
-#define WEIR_NAME(field, function, version, parameters) #function,
+#define WEIR_NAME(field, function, version, parameters) {#function, version},
     WEIR_CUDA_NEWER_SYMBOLS(WEIR_NAME)
 #undef WEIR_NAME
 };
 [[maybe_unused]] constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
 
-[[maybe_unused]] const Function* implementation_of(const char* name) {
+[[maybe_unused]] const Function* implementation_of(const Name& name) {
   for (const Function& function : functions) {
-    if (std::strcmp(function.name, name) == 0) return &function;
+    const bool is_version = function.version == 0 || function.version == name.version;
+    if (is_version && std::strcmp(function.name, name.name) == 0) return &function;
   }
   return nullptr;
 }
 
+bool on_trial_thread(const char* call) {
+  static thread_local const bool is_trial = std::strcmp(call, "cuThreadExchangeStreamCaptureMode") == 0;  // the first call
+  return is_trial;
+}
+
 template <std::size_t Index>
 CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
-  if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call %s \n", names[Index]);
-  if (const int failure = Script::instance().failure_of(names[Index])) return static_cast<CUresult>(failure);
+  const char* const name = names[Index].name;
+  const bool is_trial = on_trial_thread(name);
+  if (!is_trial && Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call %s \n", name);
+  if (const int code = every_call_fails.load(); code != 0 && std::strstr(name, "GetError") == nullptr) {
+    return static_cast<CUresult>(code);
+  }
+  if (const int failure = is_trial ? 0 : Script::instance().failure_of(name)) return static_cast<CUresult>(failure);
+  const bool on_stream_or_event = std::strncmp(name, "cuStream", 8) == 0 || std::strncmp(name, "cuEvent", 7) == 0;
+  const bool is_strict = Script::instance().number("strict", 0) != 0;
+  if (is_strict && on_stream_or_event && current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const Function* const function = implementation_of(names[Index]);
   return function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;
 }
 
 template <std::size_t... Index>
-void* find(const char* name, std::index_sequence<Index...>) {
+void* find(const char* name, int version, std::index_sequence<Index...>) {
   void* found = nullptr;
-  ((std::strcmp(name, names[Index]) == 0 ? void(found = reinterpret_cast<void*>(&thunk<Index>)) : void()), ...);
+  const auto is_it = [&](const Name& n) { return std::strcmp(name, n.name) == 0 && version == n.version; };
+  ((is_it(names[Index]) ? void(found = reinterpret_cast<void*>(&thunk<Index>)) : void()), ...);
   return found;
 }
 
 }  // namespace
 
 #define WEIR_EXPORT extern "C" __attribute__((visibility("default")))
+
+WEIR_EXPORT void weir_fail_every_call(int code) { every_call_fails = code; }
 
 WEIR_EXPORT CUresult cuInit(unsigned) { return static_cast<CUresult>(Script::instance().failure_of("cuInit")); }
 
@@ -139,7 +333,7 @@ WEIR_EXPORT CUresult cuDriverGetVersion(int* version) {
 WEIR_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t,
                                          CUdriverProcAddressQueryResult* status) {
   const bool has = !Script::instance().is_missing(symbol) && version <= Script::instance().number("version", 13000);
-  *function = has ? find(symbol, std::make_index_sequence<name_count>()) : nullptr;
+  *function = has ? find(symbol, version, std::make_index_sequence<name_count>()) : nullptr;
   *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

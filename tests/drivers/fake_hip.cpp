@@ -10,6 +10,8 @@
 //                    questions after captures that were for streams that had been destroyed
 //   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
+//   peers=1          devices can address each other's memory
+//   module_device=N  the device of the functions that it is asked about
 //   nodes=NUMBER     what is captured; first_node=KIND: of that kind and the next ones; joined=NUMBER: how many of them the
 //                    stream depends on when the capture ends
 //
@@ -39,6 +41,7 @@ int release() { return FAKE_RELEASE; }
 thread_local int current_device = 0;
 thread_local int last = 0;
 std::atomic<int> questions{0};
+std::atomic<int> every_call_fails{0};
 int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
 bool capturing = false;
@@ -101,6 +104,10 @@ struct Call {
 int attribute(int number, int* value) {
   const bool newer = number == 2 || number == 69 || number == 75 || number == 76 || number == 78 || number == 90;
   if (newer && release() < 600) return hipErrorInvalidValue;  // and the value is left as it was
+  if (number == 74 || number == 75) {  // shared memory of a block: without asking, and at most, which is 0 up to 6.2
+    *value = number == 75 && release() <= 602 ? 0 : 65536;
+    return hipSuccess;
+  }
   *value = number == 88 ? (release() >= 602 ? 1 : 0) : number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : 1;
   return hipSuccess;
 }
@@ -146,7 +153,15 @@ constexpr Function functions[] = {
     {"hipGetDeviceProperties", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
     {"hipGetDevicePropertiesR0000", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
     {"hipGetDevicePropertiesR0600", [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
-    {"hipDeviceCanAccessPeer", [](const Call& c) -> Word { *out<int>(c.a) = 0; return 0; }},
+    {"hipDeviceCanAccessPeer", [](const Call& c) -> Word { *out<int>(c.a) = Script::instance().number("peers", 0); return 0; }},
+    // Taking access away is refused for every device in 6.2.
+    {"hipMemPoolSetAccess", [](const Call& c) -> Word { return release() == 602 && out<hipMemAccessDesc>(c.b)->flags == 0 ? static_cast<int>(hipErrorInvalidDevice) : 0; }},
+    // It looks the function up on the current device, and follows a null pointer where that is not the module's.
+    {"hipFuncGetAttribute", [](const Call& c) -> Word {
+       if (current_device != Script::instance().number("module_device", current_device)) std::abort();
+       *out<int>(c.a) = 64;
+       return 0;
+     }},
     {"hipStreamCreateWithPriority", [](const Call& c) -> Word { return streams().make(out<hipStream_t>(c.a)); }},
     {"hipStreamDestroy", [](const Call& c) -> Word { streams().destroy(c.a); return 0; }},
     {"hipStreamQuery", [](const Call&) -> Word { return busy(); }},
@@ -244,6 +259,7 @@ Word run(const char* name, const Call& call) {
     std::fprintf(stderr, "call %s %lld %lld %lld %lld %lld\n", name, show(call.a), show(call.b), show(call.c), show(call.d), show(call.e));
   }
   Word result = static_cast<Word>(Script::instance().failure_of(name));
+  if (result == 0 && std::strstr(name, "GetError") == nullptr) result = static_cast<Word>(every_call_fails.load());
   if (result != 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(Script::instance().number("delay", 0)));
     if (std::strcmp(name, "hipFreeAsync") == 0) tally.use(call.b);
@@ -268,6 +284,8 @@ Word run(const char* name, const Call& call) {
 #define FAKE_HIP_SYMBOL(field, function, since, more) FAKE_HIP(function)
 WEIR_HIP_SYMBOLS(FAKE_HIP_SYMBOL)
 WEIR_HIP_NEWER_SYMBOLS(FAKE_HIP_SYMBOL)
+
+extern "C" __attribute__((visibility("default"))) void weir_fail_every_call(int code) { every_call_fails = code; }
 
 extern "C" __attribute__((visibility("default"))) int fake_last_error() __asm__("hipGetLastError");
 extern "C" int fake_last_error() {

@@ -5,7 +5,7 @@ include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
 function(weir_add_fake_hip name release soversion)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
-  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT})
+  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call)
   add_library(weir_fake_hip_${name} SHARED fake_hip.cpp)
   weir_configure_target(weir_fake_hip_${name})
   target_include_directories(weir_fake_hip_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
@@ -24,6 +24,7 @@ weir_add_fake_hip(6.2 602 6)
 weir_add_fake_hip(7.1 701 7)
 weir_add_fake_hip(10.0 1000 10)
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
+weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
 
 weir_add_executable(weir_hip_driver_tests hip_test.cpp "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
@@ -36,7 +37,7 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
   WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
 add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
-  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete)
+  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 # The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.

@@ -173,6 +173,29 @@ extern "C" __global__ void k(std::uint64_t n, uint32_t* p) { if (threadIdx.x < n
   CHECK(compiler().compile("gfx90a", source, {}, "test").size() > 64);
 }
 
+TEST_CASE("hiprtc: <cstddef> and <cstdint> have what the compiler's own have") {
+  const std::string source = R"(
+#include <cstddef>
+#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
+struct Pair { int first, second; };
+static_assert(offsetof(Pair, second) == 4 && alignof(std::max_align_t) >= 8);
+static_assert(INT32_MAX == 2147483647 && UINT64_MAX == ~UINT64_C(0) && INT8_MIN == -128 && SIZE_MAX == ~std::size_t{0});
+static_assert(sizeof(std::intmax_t) == 8 && sizeof(std::uint_fast32_t) >= 4 && sizeof(int_least16_t) == 2);
+static_assert(PTRDIFF_MAX == INTPTR_MAX);
+extern "C" __global__ void k(int* p, std::byte* q) {
+  std::nullptr_t none = nullptr;
+  int* const nowhere = NULL;
+  if (p == none || p == nowhere) return;
+  q[threadIdx.x] = (q[threadIdx.x] << 1) | std::byte{1};
+  p[threadIdx.x] = std::to_integer<int>(q[threadIdx.x]);
+})";
+  for (const int standard : {17, 20}) {
+    CHECK(compiler().compile("gfx90a", source, {.cxx_standard = standard}, "test").size() > 64);
+  }
+}
+
 int main(int argc, char** argv) {
   std::vector<weir::LoadAttempt> attempts;
   const std::vector<std::string> names = {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};

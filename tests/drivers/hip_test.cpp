@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -9,6 +11,7 @@
 // How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md names
 // these cases by their traps.
 
+using weir::test::between_marks;
 using weir::test::calls;
 using weir::test::Environment;
 using weir::test::in_order;
@@ -18,7 +21,9 @@ using weir::test::since;
 namespace {
 
 std::string fake(const std::string& release) {
-  const std::string major = release == "incomplete" ? "6" : release.substr(0, release.find('.'));
+  const std::string major = release == "incomplete" ? "6"
+                            : release == "lacking"  ? "10"
+                                                    : release.substr(0, release.find('.'));
   return std::string(WEIR_TEST_FAKE_HIP) + release + "/libamdhip64.so." + major;
 }
 
@@ -508,4 +513,125 @@ TEST_CASE("hip calls: failures in destructors are logged, save that the runtime 
   CHECK(failed.complains("memory is leaked"));
   const Outcome at_exit = tell("6.2", "fail=hipStreamDestroy:0:4 fail=hipFree:0:4", {"stream", "allocate"});
   CHECK_FALSE(at_exit.complains("weir error"));
+}
+
+TEST_CASE("hip ends: objects that outlive the runtime go silently, as static ones do at the process's end") {
+  const Outcome o =
+      tell("6.2", "", {"stream", "event", "allocate", "module", "kernel", "pool", "keep-to-the-end", "driver-shuts-down"});
+  INFO(o.output, o.errors);
+  CHECK(o.count(": ok\n") == 8);
+  CHECK_FALSE(o.complains("weir error"));
+}
+
+TEST_CASE(
+    "hip errors: the runtime's sentence is no second copy of Weir's, and a runtime that has not started has not shut down") {
+  const Outcome o = tell("6.2", "fail=hipMalloc:1:2", {"allocate"});
+  INFO(o.output);
+  CHECK(o.count("there is not enough memory") == 1);
+  CHECK_FALSE(tell("6.2", "fail=hipGetDeviceCount:0:3", {"open"}).says("shut down"));
+}
+
+TEST_CASE("hip errors: a runtime that does not tell its version is not taken for an old one") {
+  const Outcome o = tell("6.2", "fail=hipRuntimeGetVersion:1:1", {"info"});
+  CHECK_SAYS(o, "state: driver_failed");
+  CHECK_SAYS(o, "the runtime does not tell its version");
+}
+
+TEST_CASE("hip errors: a launch that is refused is no fault of the device, nor is a kernel that cannot be had") {
+  const Outcome o = tell("6.2", "fail=hipModuleLaunchKernel:1:719", {"stream", "module", "kernel", "launch", "launch"});
+  CHECK_SAYS(o, "launch: invalid_argument | hipErrorScripted");
+  CHECK_SAYS(o, "__launch_bounds__");
+  CHECK_SAYS(o, "launch: ok");
+  const Outcome loading = tell("6.2", "fail=hipModuleGetFunction:1:719", {"module", "kernel"});
+  CHECK_SAYS(loading, "kernel: invalid_image");
+  CHECK_SAYS(loading, "kernel 'a_kernel': the runtime cannot make it ready");
+}
+
+// --- Kernels ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip kernels: dynamic shared memory is there, although 6.0 to 6.2 say that a block may ask for none") {
+  for (const char* const release : {"5.4", "6.2", "7.1"}) {
+    CAPTURE(release);
+    CHECK_SAYS(tell(release, "", {"stream", "module", "kernel", "launch-shared"}), "launch-shared: ok");
+  }
+}
+
+TEST_CASE("hip kernels T8: properties are asked with the kernel's device current, and told in host functions, too") {
+  const Outcome o =
+      tell("6.2", "devices=2 module_device=1",
+           {"stream", "module", "kernel", "kernel-properties", "kernel-properties-in-host-function", "synchronize"},
+           {{"WEIR_DEVICE", "1"}});
+  INFO(o.output);
+  CHECK(o.count(": ok\n") == 6);
+  CHECK(o.count("registers: 64") == 2);
+}
+
+TEST_CASE("hip kernels: one whose properties the runtime does not tell is launched all the same") {
+  const Outcome o = tell("6.2", "fail=hipFuncGetAttribute:0:1",
+                         {"stream", "module", "kernel", "launch", "launch-shared", "kernel-properties"});
+  CHECK_SAYS(o, "launch: ok\nlaunch-shared: ok\n");
+  CHECK_SAYS(o, "kernel-properties: invalid_argument");
+  CHECK_SAYS(o, "does not tell the attributes of kernel 'a_kernel'");
+}
+
+// --- Graphs, devices, identity ------------------------------------------------------------------------------------------
+
+TEST_CASE("hip graphs: an executable is destroyed behind its last launch, also by 6.2, which parks it only") {
+  for (const char* const release : {"5.4", "6.2"}) {
+    CAPTURE(release);
+    const Outcome o =
+        tell(release, "busy=2 trace=1", {"stream", "graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark"});
+    INFO(o.errors);
+    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "hipEventQuery"}));
+    CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
+  }
+}
+
+TEST_CASE("hip devices: access to a peer's memory is disabled where pools cannot be closed to it") {
+  for (const char* const release : {"6.2", "7.1"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "devices=2 peers=1 trace=1", {"peer-on", "peer-off"});
+    CHECK_SAYS(o, "peer-off: ok");
+    CHECK(calls(o, "hipDeviceDisablePeerAccess") == 1);
+  }
+}
+
+TEST_CASE("hip identity: wrappers of one stream have one id, default streams included") {
+  for (const char* const release : {"6.2", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "", {"default-id", "default-id", "wrap", "id", "wrap", "id"});
+    INFO(o.output);
+    std::vector<std::string> ids;
+    for (std::size_t at = 0; (at = o.output.find("\nid: ", at)) != std::string::npos; ++at) {
+      if (const std::string id = o.output.substr(at + 5, o.output.find('\n', at + 5) - at - 5); id != "ok")
+        ids.push_back(id);
+    }
+    ids.insert(ids.begin(), o.output.substr(4, o.output.find('\n') - 4));
+    REQUIRE(ids.size() == 4);
+    CHECK(ids[0] == ids[1]);
+    CHECK(ids[2] == ids[3]);
+    CHECK(ids[0] != ids[2]);
+  }
+}
+
+TEST_CASE("hip features: what a build of the runtime lacks, although its release has it") {
+  CHECK_SAYS(tell("lacking", "", {"features"}),
+             "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.10 (HIP 10.0.21153); HIP has it since 7.1, "
+             "but this build "
+             "of the runtime does not");
+}
+
+// --- HIPRTC -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("hip loading: HIPRTC beside the runtime is found without a number in its name, as wheels have it") {
+  char folder[] = "/tmp/weir-hiprtc-XXXXXX";
+  REQUIRE(::mkdtemp(folder) != nullptr);
+  const std::filesystem::path at = folder;
+  std::filesystem::create_symlink(fake("6.2"), at / "libamdhip64.so.6");
+  std::filesystem::create_symlink(fake("7.1"), at / "libhiprtc.so");  // no HIPRTC, but opened
+  const Outcome o =
+      weir::test::run(WEIR_TEST_STORY, {"features"},
+                      {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}});
+  std::filesystem::remove_all(at);
+  CHECK_SAYS(o, "feature runtime_compilation: absent " + (at / "libhiprtc.so").string() + " has no hiprtc");
 }

@@ -22,6 +22,8 @@
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
+/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down.
+///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
 namespace weir::test {
 

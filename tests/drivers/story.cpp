@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -21,8 +23,13 @@
 namespace {
 
 struct World {
-  weir::StreamPtr stream;
+  weir::StreamPtr stream, second;
   weir::EventPtr event;
+  weir::GraphPtr graph;
+  weir::GraphExecPtr exec;
+  weir::ModulePtr module;
+  weir::KernelPtr kernel;
+  weir::MemoryPoolPtr pool;
   weir::Buffer<unsigned> memory;
   std::deque<weir::AllocationPtr> async;
   std::jthread other;
@@ -35,6 +42,14 @@ int foreign_stream = 0;  // what the handle of a stream that other code made poi
 weir::StreamPtr wrap(weir::Ownership ownership) {
   const std::shared_ptr<const void> owner(&foreign_stream, [](int*) { std::fprintf(stderr, "call let-go \n"); });
   return weir::default_device().wrap_stream(&foreign_stream, ownership, owner);
+}
+
+/// From here on the stand-in for the driver answers each call with that code.
+void fail_every_call(int code) {
+  const char* const file =
+      std::getenv(std::getenv("WEIR_BACKEND") == std::string("hip") ? "WEIR_HIP_RUNTIME" : "WEIR_CUDA_DRIVER");
+  void* const driver = ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
 }
 
 const std::map<std::string, std::function<void(World&)>> steps = {
@@ -91,7 +106,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"fill", [](World& w) { w.stream->fill(w.memory, 1U); }},
     {"copy", [](World& w) { w.stream->copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
     {"host-function", [](World& w) { w.stream->launch_host_function([&w] { ++w.ran; }); }},
-    {"throwing-function", [](World& w) { w.stream->launch_host_function([] { throw std::runtime_error("thrown on purpose"); }); }},
+    {"throwing-function",
+     [](World& w) { w.stream->launch_host_function([] { throw std::runtime_error("thrown on purpose"); }); }},
     {"calling-function", [](World& w) { w.stream->launch_host_function([&w] { w.stream->synchronize(); }); }},
     {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
     {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
@@ -131,6 +147,63 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        const auto last_error = reinterpret_cast<int (*)()>(::dlsym(driver, "hipGetLastError"));
        std::printf("last error: %d\n", last_error());
      }},
+    {"second", [](World& w) { w.second = weir::default_device().create_stream(); }},
+    {"second-record", [](World& w) { w.second->record(*w.event); }},
+    {"second-wait", [](World& w) { w.second->wait(*w.event); }},
+    {"second-synchronize", [](World& w) { w.second->synchronize(); }},
+    {"graph",
+     [](World& w) {
+       w.graph = w.stream->capture([&w](weir::Stream& s) {
+         s.launch_host_function([&w] {
+           if (++w.ran % 2 == 1) throw std::runtime_error("thrown in run " + std::to_string(w.ran));
+         });
+       });
+     }},
+    {"parent-graph",
+     [](World& w) {
+       const weir::GraphPtr child = std::exchange(w.graph, nullptr);
+       w.graph = w.stream->capture([&](weir::Stream& s) { s.add_child_graph(*child); });
+     }},
+    {"instantiate", [](World& w) { w.exec = w.graph->instantiate(); }},
+    {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
+    {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
+    {"drop-graph",
+     [](World& w) {
+       w.exec.reset();
+       w.graph.reset();
+     }},
+    {"resume", [](World& w) { w.stream->resume_capture(w.graph); }},
+    {"add-to-itself", [](World& w) { w.stream->add_child_graph(*w.graph); }},
+    {"node-count", [](World& w) { std::printf("nodes: %zu\n", w.graph->node_count()); }},
+    {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
+    {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
+    {"kernel-properties", [](World& w) { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); }},
+    {"kernel-properties-in-host-function",
+     [](World& w) {
+       w.stream->launch_host_function([&w] { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); });
+     }},
+    {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
+    {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
+    {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
+    {"peer-on", [](World&) { weir::default_device().enable_peer_access(weir::default_device().backend().device(1)); }},
+    {"peer-off", [](World&) { weir::default_device().disable_peer_access(weir::default_device().backend().device(1)); }},
+    {"let-peer-in", [](World&) { weir::default_device().backend().device(1).enable_peer_access(weir::default_device()); }},
+    {"id", [](World& w) { std::printf("id: %llu\n", static_cast<unsigned long long>(w.stream->id())); }},
+    {"default-id",
+     [](World&) {
+       // Each by a wrapper of its own.
+       std::printf("id: %llu\n", static_cast<unsigned long long>(
+                                     weir::default_device().wrap_stream(nullptr, weir::Ownership::borrow)->id()));
+     }},
+    {"driver-shuts-down", [](World&) { fail_every_call(4); }},
+    {"context-goes", [](World&) { fail_every_call(201); }},
+    {"context-goes-709", [](World&) { fail_every_call(709); }},
+    {"keep-to-the-end",  // what static objects hold when the process ends
+     [](World& w) {
+       static World kept;
+       kept = std::move(w);
+       w = World();
+     }},
     {"event-synchronize", [](World& w) { w.event->synchronize(); }},
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
     {"async-beside",
@@ -156,6 +229,27 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::vector<std::jthread> threads;
        for (int i = 0; i < 4; ++i) threads.emplace_back(work);
      }},
+    {"many-host-functions",  // on streams that are dropped before those have run
+     [](World& w) {
+       static std::atomic<int> sum{0};
+       const auto work = [] {
+         for (int i = 0; i < 200; ++i) {
+           const weir::StreamPtr stream = weir::default_device().create_stream();
+           for (int j = 0; j < 10; ++j) {
+             std::array<char, 128> captured{};
+             captured[127] = 1;
+             stream->launch_host_function([captured] { sum += captured[127]; });
+           }
+         }
+       };
+       {
+         std::vector<std::jthread> threads;
+         for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+       }
+       w.stream->synchronize();
+       std::printf("sum: %d\n", sum.load());
+     }},
+    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE")); }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();

@@ -29,11 +29,12 @@ inline Outcome since(Outcome outcome, const std::string& name) {
   return outcome;
 }
 
-/// How many calls are between the first two marks.
-inline int calls_between_marks(const Outcome& outcome) {
-  const std::string mark = "call mark ";
-  const std::size_t first = outcome.errors.find(mark) + mark.size();
-  return count("call ", outcome.errors.substr(first, outcome.errors.find(mark, first) - first));
+/// What was called between the first two marks (the story's step "mark").
+inline Outcome between_marks(const Outcome& outcome) {
+  Outcome between = since(outcome, "mark");
+  between.errors.erase(0, 1);
+  between.errors.erase(between.errors.find("call mark "));
+  return between;
 }
 
 }  // namespace weir::test

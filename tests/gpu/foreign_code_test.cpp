@@ -319,3 +319,23 @@ TEST_CASE("handles: of another backend's objects there are none") {
   const weir::StreamPtr stream = host.backend->device(0).create_stream();
   CHECK(error_of([&] { (void)weir::cuda::stream(*stream); }) == Errc::wrong_device);
 }
+
+TEST_CASE("foreign stream: one of another context is refused when it is wrapped, with the reason") {
+  CUdevice native = 0;
+  REQUIRE(DRIVER(cuDeviceGet, cuDeviceGet)(&native, 0) == CUDA_SUCCESS);
+  const auto create = driver::find<CUresult (*)(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
+  CUcontext context = nullptr;
+  REQUIRE(create(&context, 0, native) == CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  CUcontext popped = nullptr;
+  REQUIRE(DRIVER(cuCtxPopCurrent_v2, cuCtxPopCurrent)(&popped) == CUDA_SUCCESS);
+  try {
+    (void)device().wrap_stream(stream, weir::Ownership::borrow);
+    FAIL("it was taken");
+  } catch (const weir::Error& error) {
+    CHECK(error.errc() == Errc::invalid_argument);
+    CHECK(std::string(error.what()).find("another context") != std::string::npos);
+  }
+  CHECK(DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(context) == CUDA_SUCCESS);
+}

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "driver.hpp"
@@ -15,6 +16,14 @@ using weir::Errc;
 namespace {
 
 weir::Device& device() { return weir::cuda::device(0); }
+
+// Destroyed behind the driver, which is opened later.
+struct {
+  weir::ModulePtr module;
+  weir::MemoryPoolPtr pool;
+  weir::EventPtr event;
+  weir::GraphExecPtr exec;
+} kept;
 
 Errc error_of(const std::function<void()>& call) {
   try {
@@ -99,34 +108,68 @@ TEST_CASE("resumed capture: when it fails the graph is gone, and says so; execut
   CHECK(memory.host()[0] == 3);
 }
 
-TEST_CASE("exceptions of a graph's host functions: each goes to the stream of its launch, launches by turns on many streams") {
+TEST_CASE("exceptions of a graph's host functions: each comes out once, of one of the streams that launched the graph") {
   std::vector<weir::StreamPtr> streams;
   for (int i = 0; i < 5; ++i) streams.push_back(device().create_stream());
   const auto count = std::make_shared<int>(0);
-  const auto exec = streams[0]
-                        ->capture([&](weir::Stream& s) {
-                          s.launch_host_function([count] {
-                            const int run = (*count)++;
-                            if (run % 7 == 3) throw std::runtime_error(std::to_string(run));
-                          });
-                          s.launch_host_function([] {});
-                        })
-                        ->instantiate();
-  for (int round = 0; round < 40; ++round) {
-    for (std::size_t i = 0; i < streams.size(); ++i) exec->launch(*streams[i]);
-    for (std::size_t i = 0; i < streams.size(); ++i) {
-      const int run = round * 5 + static_cast<int>(i);
-      CAPTURE(run);
-      std::string thrown;
-      try {
-        streams[i]->synchronize();
-      } catch (const std::runtime_error& error) {
-        thrown = error.what();
-      }
-      CHECK(thrown == (run % 7 == 3 ? std::to_string(run) : ""));
+  auto exec = streams[0]
+                  ->capture([&](weir::Stream& s) {
+                    s.launch_host_function([count] {
+                      const int run = (*count)++;
+                      if (run % 5 == 3) throw std::runtime_error(std::to_string(run));
+                    });
+                    s.launch_host_function([] {});
+                  })
+                  ->instantiate();
+  const auto thrown_by = [](weir::Stream& stream) {
+    try {
+      stream.synchronize();
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
     }
+    return std::string();
+  };
+  for (int round = 0; round < 40; ++round) {
+    CAPTURE(round);
+    for (const weir::StreamPtr& stream : streams) exec->launch(*stream);
+    if (round == 39) exec.reset();  // its launches go on, and what they throw is heard of
+    std::string thrown;
+    for (const weir::StreamPtr& stream : streams) thrown += thrown_by(*stream);
+    for (const weir::StreamPtr& stream : streams) thrown += thrown_by(*stream);
+    CHECK(thrown == std::to_string(round * 5 + 3));
   }
   CHECK(*count == 200);
+}
+
+TEST_CASE("resumed capture: the graph is not added to itself, nor is an executable of it, and the capture goes on") {
+  const weir::StreamPtr stream = device().create_stream();
+  auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
+  const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) { s.fill(memory, 3U); });
+  const weir::GraphExecPtr before = graph->instantiate();
+  stream->resume_capture(graph);
+  CHECK(error_of([&] { stream->add_child_graph(*graph); }) == Errc::invalid_argument);
+  CHECK(error_of([&] { graph->instantiate()->launch(*stream); }) == Errc::invalid_argument);
+  before->launch(*stream);  // made of what the graph was
+  CHECK(stream->end_capture() == graph);
+  CHECK(graph->node_count() == 2);
+}
+
+TEST_CASE("events: one that a capture recorded is recorded and waited for by other threads while the capture is open") {
+  const weir::StreamPtr capturing = device().create_stream(), other = device().create_stream();
+  const weir::EventPtr event = device().create_event();
+  capturing->begin_capture();
+  std::jthread beside;
+  for (int i = 0; i < 100; ++i) {
+    capturing->record(*event);
+    beside = std::jthread([&] {
+      other->record(*event);
+      other->wait(*event);
+    });
+    beside.join();
+  }
+  CHECK(capturing->end_capture()->node_count() == 0);
+  other->synchronize();
+  event->synchronize();
 }
 
 TEST_CASE("batch: longer than the driver takes at once, it is one submission, also as a node") {
@@ -167,4 +210,17 @@ TEST_CASE("modules: a graph keeps the module of a kernel that it launches") {
   exec->launch(*stream);
   stream->synchronize();
   CHECK(memory.host()[0] == 10);
+}
+
+TEST_CASE("modules: a kernel's properties are told in host functions, too, and static objects may outlive the driver") {
+  kept.module = device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }");
+  kept.pool = device().create_memory_pool();
+  kept.event = device().create_event();
+  const weir::KernelPtr kernel = kept.module->kernel("add");
+  const weir::StreamPtr stream = device().create_stream();
+  kept.exec = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); })->instantiate();
+  std::uint32_t threads = 0;
+  stream->launch_host_function([&] { threads = kernel->properties().max_threads_per_block; });
+  stream->synchronize();
+  CHECK(threads >= 32);
 }
