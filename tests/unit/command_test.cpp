@@ -127,6 +127,20 @@ TEST_CASE("command: what does not parse is an error on standard error") {
   }
 }
 
+TEST_CASE("command: a command or option that there is not is answered with the one that was meant") {
+  const auto says = [](const std::vector<std::string>& arguments, std::string_view text) {
+    const Outcome outcome = weir_command(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.complains(text));
+  };
+  says({"inf"}, "there is no command 'inf'; did you mean 'info'?");
+  says({"nosuch"}, "there is no command 'nosuch'\n");
+  says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
+  says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
+}
+
 TEST_CASE("command: version and help") {
   const Outcome version = weir_command({"--version"});
   CHECK(version.status == 0);
@@ -176,7 +190,37 @@ TEST_CASE("command: an output that cannot be written is not a success") {
   CHECK(outcome.complains("writing the output"));
 }
 
+TEST_CASE("command: a path that is not absolute is flagged, also where nothing has read it yet") {
+  for (const char* const name :
+       {"WEIR_CUDA_DRIVER", "WEIR_NVRTC", "WEIR_HIP_RUNTIME", "WEIR_HIPRTC", "WEIR_HOST_CXX", "WEIR_CACHE_DIR"}) {
+    CAPTURE(name);
+    const Environment environment = {{name, "relative"}, {"WEIR_BACKEND", "immediate"}};
+    const Outcome outcome = weir_command({"info"}, environment);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.says(std::string("bad         reading ") + name + "='relative': it is not an absolute path"));
+    CHECK(outcome.complains(std::string("weir: bad variable: reading ") + name));
+    CHECK(report({}, environment)["bad_variables"][0]["name"] == name);
+  }
+  CHECK(report({})["bad_variables"].empty());
+}
+
+TEST_CASE("command: a default device that there is not is a bad variable") {
+  CHECK(weir_command({"info"}, {{"WEIR_BACKEND", "immediate"}, {"WEIR_DEVICE", "7"}}).status == 2);
+}
+
 #if WEIR_TEST_HAS_HOST
+TEST_CASE("command: a backend's number that does not parse is a bad variable, and not a driver's failure") {
+  for (const auto& [name, value] : {std::pair{"WEIR_HOST_THREADS", "0"}, {"WEIR_HOST_DEVICES", "65"}}) {
+    CAPTURE(name);
+    const Outcome outcome = weir_command({"info"}, {{name, value}});
+    CHECK(outcome.status == 2);
+    CHECK(outcome.says("host        bad variable\n"));
+    CHECK(outcome.complains(std::string("weir: bad variable: reading ") + name + "='" + value + "'"));
+    CHECK(weir_command({"info", "--backend", "host"}, {{name, value}}).status == 2);
+    CHECK(report({}, {{name, value}})["backends"][2]["state"] == "bad_variable");
+  }
+}
+
 TEST_CASE("command: the host backend with its devices") {
   const json all = report({"--backend", "host"}, {{"WEIR_HOST_DEVICES", "3"}});
   const json b = backend(all, "host");

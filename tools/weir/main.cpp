@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layout.hpp"
+#include "mistake.hpp"
 #include "report.hpp"
 #include "text.hpp"
 #include "weir/error.hpp"
@@ -23,7 +24,7 @@ constexpr const char* exit_codes =
     "Exit status:\n"
     "  0  what was asked for is usable: each --backend; without one, a default device\n"
     "  1  it is not; the reasons are in the output\n"
-    "  2  the command line or an environment variable does not parse\n"
+    "  2  the command line or an environment variable is wrong; the reason is on standard error\n"
     "  3  the output could not be written\n";
 
 int print(const std::string& text) {
@@ -45,6 +46,10 @@ int info(const InfoOptions& options) {
   const std::string text = options.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                                         : format_report(report, output_width(), options.verbose);
   if (const int failed = print(text); failed != success) return failed;
+  if (const std::vector<std::string> errors = bad_variables(report); !errors.empty()) {
+    for (const std::string& error : errors) std::fprintf(stderr, "weir: bad variable: %s\n", error.c_str());
+    return usage_error;
+  }
   return all_usable(report, options.backends) ? success : not_usable;
 }
 
@@ -69,7 +74,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? success : usage_error;  // 0: --help, --version
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string mistake = weir::tool::explain_mistake(app, argc, argv);
+    std::fprintf(stderr, "weir: %s\nweir --help tells what there is\n", mistake.empty() ? error.what() : mistake.c_str());
+    return usage_error;
   }
   try {
     return info(options);
