@@ -113,7 +113,7 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
   const std::string meant = detail::meant_backend(name, known);
   throw Error(Errc::backend_unknown, "", "",
               fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
-                          meant.empty() ? "" : fmt::format(", did you mean {}?", meant), fmt::join(known, ", "), name,
+                          meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
                           "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 

@@ -60,8 +60,7 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
 
 std::string meant_backend(std::string_view name, std::span<const std::string_view> known) {
   constexpr std::pair<std::string_view, std::string_view> other_names[] = {
-      {"cpu", "'host'"},    {"gpu", "'cuda' or 'hip'"}, {"nvidia", "'cuda'"},
-      {"amd", "'hip'"},     {"rocm", "'hip'"},
+      {"cpu", "'host'"}, {"gpu", "'cuda' or 'hip'"}, {"nvidia", "'cuda'"}, {"amd", "'hip'"}, {"rocm", "'hip'"},
   };
   for (const auto& [other, meant] : other_names) {
     if (edit_distance(name, other) == 0) return std::string(meant);
@@ -82,9 +81,10 @@ DeviceName parse_device_name(std::string_view text, std::span<const std::string_
   }
   if (!valid) {
     const std::string meant = is_backend_name(name.backend) ? "" : meant_backend(name.backend, known);
-    throw Error(Errc::invalid_argument, "weir::device", "",
-                fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text,
-                            meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
+    throw Error(
+        Errc::invalid_argument, "weir::device", "",
+        fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text,
+                    meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
   }
   return name;
 }

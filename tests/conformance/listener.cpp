@@ -35,10 +35,8 @@ class Listener final : public doctest::IReporter {
   void test_case_start(const doctest::TestCaseData& data) override {
     (void)take_case_notes();
     const std::lock_guard lock(mutex_);
-    case_ = {.name = data.m_name,
-             .suite = data.m_test_suite,
-             .file = data.m_file.c_str(),
-             .line = static_cast<int>(data.m_line)};
+    case_ = {
+        .name = data.m_name, .suite = data.m_test_suite, .file = data.m_file.c_str(), .line = static_cast<int>(data.m_line)};
     start_ = std::chrono::steady_clock::now();
     if (sink != nullptr) sink->began(case_);
   }

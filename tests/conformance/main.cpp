@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -28,8 +27,9 @@ namespace {
 
 constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;
 
-// A driver that maps many streams onto few queues lets a held stream hold up others that share its queue. The suite tests the
-// order of streams, not the number of queues, so it asks for as many as the drivers give; a value of the user's own stands.
+// A driver that maps many streams onto few queues lets a held stream hold up others that share its queue. The suite tests
+// the order of streams, not the number of queues, so it asks for as many as the drivers give; a value of the user's own
+// stands.
 void ask_for_queues() {
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   ::setenv("GPU_MAX_HW_QUEUES", "8", 0);
@@ -67,8 +67,8 @@ int run_cases(const conformance::Options& options, conformance::Sink& sink) {
   conformance::set_device(*device);
   if (!options.child.empty()) return conformance::play_child(options.child, options.child_argument);
 
-  conformance::set_child_command({"/proc/self/exe", "--require=" + device->backend().name(),
-                                  "--device=" + std::to_string(device->ordinal())});
+  conformance::set_child_command(
+      {"/proc/self/exe", "--require=" + device->backend().name(), "--device=" + std::to_string(device->ordinal())});
   // A backend without a driver has the version of the library that it comes with.
   const std::string& driver = device->backend().versions().driver;
   const std::string version = driver.empty() ? weir::version() : driver;
@@ -76,7 +76,8 @@ int run_cases(const conformance::Options& options, conformance::Sink& sink) {
                 device->backend().name(), version});
   if (conformance::host_functions_hold_up_their_submitter() && options.first == 1) {
     std::cout << "Host functions of " << device->backend().name() << " hold up the thread that submits them, and must not: "
-              << "a program may wait in one for what\nthat thread does next. Cases that do so are skipped.\n" << std::endl;
+              << "a program may wait in one for what\nthat thread does next. Cases that do so are skipped.\n"
+              << std::endl;
   }
   conformance::set_sink(&sink);
   std::vector<std::string> arguments = options.doctest;
@@ -90,7 +91,8 @@ int run_cases(const conformance::Options& options, conformance::Sink& sink) {
 std::vector<std::string> worker_arguments(int argc, char** argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   std::random_device seed;
-  arguments.insert(arguments.begin() + 1, "--rand-seed=" + std::to_string(seed() % 100000 + 1));  // one of the user's own wins
+  arguments.insert(arguments.begin() + 1,
+                   "--rand-seed=" + std::to_string(seed() % 100000 + 1));  // one of the user's own wins
   return arguments;
 }
 

@@ -57,7 +57,8 @@ TEST_CASE("conformance: a value stands behind '=' or is the next argument") {
 
 TEST_CASE("conformance: what does not parse ends with 2 and says what is wrong") {
   const TemporaryFolder folder;
-  const auto refuses = [&](const std::vector<std::string>& arguments, std::string_view text, const Environment& environment = {}) {
+  const auto refuses = [&](const std::vector<std::string>& arguments, std::string_view text,
+                           const Environment& environment = {}) {
     const Outcome outcome = conformance(arguments, environment);
     INFO(outcome.output, outcome.errors);
     CHECK(outcome.status == 2);
@@ -133,7 +134,8 @@ TEST_CASE("conformance: a case that hangs is a failure, and the rest runs on") {
   CHECK(good.status == 0);
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/report";
-  for (const std::vector<std::string>& order : {std::vector<std::string>{}, {"--order-by=rand"}, {"--order-by=rand", "--rand-seed=3"}}) {
+  for (const std::vector<std::string>& order :
+       {std::vector<std::string>{}, {"--order-by=rand"}, {"--order-by=rand", "--rand-seed=3"}}) {
     std::vector<std::string> arguments = {"--backend=faulty", "--test-suite=memory", "--timeout=3", "--json=" + file};
     arguments.insert(arguments.end(), order.begin(), order.end());
     const Outcome hangs = conformance(arguments, {{"WEIR_TEST_FAULT", "hang"}});
@@ -151,7 +153,8 @@ TEST_CASE("conformance: a case that hangs is a failure, and the rest runs on") {
 
 TEST_CASE("conformance: a case that ends the process is a failure, and the rest runs on") {
   const Outcome good = conformance({"--backend=faulty", "--test-suite=memory"});
-  for (const auto& [fault, words] : {std::pair{"crash", "it ended the process by signal 6"}, {"exit", "it ended the process with exit status 7"}}) {
+  for (const auto& [fault, words] :
+       {std::pair{"crash", "it ended the process by signal 6"}, {"exit", "it ended the process with exit status 7"}}) {
     const Outcome outcome = conformance({"--backend=faulty", "--test-suite=memory"}, {{"WEIR_TEST_FAULT", fault}});
     INFO(outcome.output, outcome.errors);
     CHECK(outcome.status == 1);
@@ -178,6 +181,7 @@ TEST_CASE("conformance: host functions that hold up their submitter are told ahe
 TEST_CASE("conformance: in one process, for a debugger, with the same outcome") {
   const Outcome outcome = conformance({"--backend=immediate", "--test-suite=memory", "--one-process"});
   CHECK(outcome.status == 0);
-  const Outcome crashes = conformance({"--backend=faulty", "--test-suite=memory", "--one-process"}, {{"WEIR_TEST_FAULT", "exit"}});
+  const Outcome crashes =
+      conformance({"--backend=faulty", "--test-suite=memory", "--one-process"}, {{"WEIR_TEST_FAULT", "exit"}});
   CHECK(crashes.status == 7);
 }

@@ -62,8 +62,8 @@ std::vector<KnownFailure> read_known_failures(const std::string& file) {
     std::getline(words, k.case_name);
     while (!k.case_name.empty() && (k.case_name.back() == ' ' || k.case_name.back() == '\r')) k.case_name.pop_back();
     if (k.case_name.empty()) {
-      throw std::runtime_error(file + ":" + std::to_string(number) + ": expected BACKEND VERSION-GLOB CASE-GLOB, got '" + line +
-                               "'");
+      throw std::runtime_error(file + ":" + std::to_string(number) + ": expected BACKEND VERSION-GLOB CASE-GLOB, got '" +
+                               line + "'");
     }
     known.push_back(std::move(k));
   }
@@ -146,8 +146,8 @@ std::string Report::junit() const {
   for (const CaseResult& r : results_) seconds += r.seconds;
   std::ostringstream out;
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"weir-conformance "
-      << xml(subject_.label) << "\" tests=\"" << results_.size() << "\" failures=\"" << failed_ << "\" errors=\"0\" skipped=\""
-      << skipped_ << "\" time=\"" << seconds << "\">\n";
+      << xml(subject_.label) << "\" tests=\"" << results_.size() << "\" failures=\"" << failed_
+      << "\" errors=\"0\" skipped=\"" << skipped_ << "\" time=\"" << seconds << "\">\n";
   for (const CaseResult& r : results_) {
     out << "    <testcase classname=\"" << xml(r.suite) << "\" name=\"" << xml(r.name) << "\" time=\"" << r.seconds << '"';
     if (!r.file.empty()) out << " file=\"" << xml(r.file) << "\" line=\"" << r.line << '"';
@@ -170,9 +170,9 @@ std::string Report::junit() const {
 
 std::string Report::json() const {
   using Json = nlohmann::ordered_json;
-  Json report = {{"device", subject_.label}, {"backend", subject_.backend}, {"version", subject_.version},
-                 {"usable", unusable_.empty()}, {"passed", passed_},        {"failed", failed_},
-                 {"skipped", skipped_},      {"refused", refused_},         {"cases", Json::array()}};
+  Json report = {{"device", subject_.label},    {"backend", subject_.backend}, {"version", subject_.version},
+                 {"usable", unusable_.empty()}, {"passed", passed_},           {"failed", failed_},
+                 {"skipped", skipped_},         {"refused", refused_},         {"cases", Json::array()}};
   for (const CaseResult& r : results_) {
     report["cases"].push_back({{"name", r.name},
                                {"suite", r.suite},

@@ -17,7 +17,7 @@ struct KnownFailure {
   std::string version;    ///< a glob over the driver's version
   std::string case_name;  ///< a glob
   int line = 0;
-  bool matched = false;   ///< a case of this suite has such a name
+  bool matched = false;  ///< a case of this suite has such a name
 };
 
 /// Reads a list. Throws `std::runtime_error`, naming file and line, for a file that cannot be read, and for what does not

@@ -12,13 +12,21 @@ namespace {
 using Json = nlohmann::json;
 
 Json to_json(const char* kind, const CaseResult& r) {
-  return {{"kind", kind},      {"name", r.name},   {"suite", r.suite},       {"file", r.file},       {"line", r.line},
-          {"outcome", r.outcome}, {"refused", r.refused}, {"why", r.why}, {"failures", r.failures}, {"seconds", r.seconds}};
+  return {{"kind", kind},           {"name", r.name},       {"suite", r.suite},     {"file", r.file},
+          {"line", r.line},         {"outcome", r.outcome}, {"refused", r.refused}, {"why", r.why},
+          {"failures", r.failures}, {"seconds", r.seconds}};
 }
 
 CaseResult case_of(const Json& j) {
-  return {j["name"], j["suite"], j["file"], j["line"], j["outcome"].get<Outcome>(), j["refused"], j["why"],
-          j["failures"].get<std::vector<std::string>>(), j["seconds"]};
+  return {j["name"],
+          j["suite"],
+          j["file"],
+          j["line"],
+          j["outcome"].get<Outcome>(),
+          j["refused"],
+          j["why"],
+          j["failures"].get<std::vector<std::string>>(),
+          j["seconds"]};
 }
 
 // What a driver says may be no UTF-8.

@@ -16,8 +16,8 @@ struct CaseResult {
   std::string file = {};
   int line = 0;
   Outcome outcome = Outcome::failed;
-  bool refused = false;                ///< passed by asserting the refusal of a feature that the device lacks
-  std::string why = {};                ///< of a skip
+  bool refused = false;                    ///< passed by asserting the refusal of a feature that the device lacks
+  std::string why = {};                    ///< of a skip
   std::vector<std::string> failures = {};  ///< a text for each check that failed
   double seconds = 0;
 };

@@ -38,7 +38,8 @@ class Worker {
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(pipe[1]);
     from_ = pipe[0];
-    if (error != 0) throw std::runtime_error(std::string("the process of the cases cannot be started: ") + std::strerror(error));
+    if (error != 0)
+      throw std::runtime_error(std::string("the process of the cases cannot be started: ") + std::strerror(error));
   }
   ~Worker() {
     ::close(from_);
@@ -74,7 +75,8 @@ class Worker {
   int end(bool hangs = true) {
     if (hangs) ::kill(pid_, SIGKILL);
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
     pid_ = -1;
     return status;
   }
@@ -86,8 +88,9 @@ class Worker {
 };
 
 std::string ending(int status) {
-  return WIFSIGNALED(status) ? std::string("by signal ") + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")"
-                             : "with exit status " + std::to_string(WEXITSTATUS(status));
+  return WIFSIGNALED(status)
+             ? std::string("by signal ") + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")"
+             : "with exit status " + std::to_string(WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -124,8 +127,8 @@ std::optional<int> run_supervised(const std::vector<std::string>& arguments, int
     result.outcome = Outcome::failed;
     result.failures.push_back(what);
     if (hangs) result.seconds = static_cast<double>(limit.count());
-    std::cerr << "weir-conformance: the case '" << result.name << "' failed: " << what << "; the rest runs in another process"
-              << std::endl;
+    std::cerr << "weir-conformance: the case '" << result.name << "' failed: " << what
+              << "; the rest runs in another process" << std::endl;
     report.ended(result);
     first += report.cases_begun() - begun_before;
     if (last != 0 && first > last) return std::nullopt;

@@ -10,7 +10,8 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// What `weir doctor` makes of a machine: of descriptions of machines, and of this one with stand-ins for drivers and plugins.
+// What `weir doctor` makes of a machine: of descriptions of machines, and of this one with stand-ins for drivers and
+// plugins.
 
 using weir::test::Environment;
 using weir::test::Outcome;
@@ -24,9 +25,14 @@ namespace {
 
 Json report_of(const std::string& name, const std::string& state, const std::string& reason = "a reason",
                const Json& environment = Json::object()) {
-  Json backend = {{"name", name}, {"state", state}, {"reason", reason}, {"attempts", {{{"path", "lib"}, {"outcome", "tried"}}}}};
-  return {{"version", "0"},         {"library", "/lib/libweir.so"},  {"environment", environment},
-          {"default", {{"device", "x"}}}, {"bad_variables", Json::array()}, {"unknown_variables", Json::array()},
+  Json backend = {
+      {"name", name}, {"state", state}, {"reason", reason}, {"attempts", {{{"path", "lib"}, {"outcome", "tried"}}}}};
+  return {{"version", "0"},
+          {"library", "/lib/libweir.so"},
+          {"environment", environment},
+          {"default", {{"device", "x"}}},
+          {"bad_variables", Json::array()},
+          {"unknown_variables", Json::array()},
           {"backends", {backend}}};
 }
 
@@ -73,10 +79,10 @@ Outcome doctor(Environment environment) { return weir::test::run(WEIR_TEST_COMMA
 
 }  // namespace
 
-#define CHECK_BLAMES(diagnosis, words, command)                                              \
-  do {                                                                                       \
-    const Diagnosis d_ = diagnosis;                                                          \
-    CHECK_MESSAGE(has(d_.cause, words), "the cause is: " << d_.cause);                       \
+#define CHECK_BLAMES(diagnosis, words, command)                                                                            \
+  do {                                                                                                                     \
+    const Diagnosis d_ = diagnosis;                                                                                        \
+    CHECK_MESSAGE(has(d_.cause, words), "the cause is: " << d_.cause);                                                     \
     CHECK_MESSAGE(any(d_.commands, command), "the first command is: " << (d_.commands.empty() ? "none" : d_.commands[0])); \
   } while (false)
 #define CHECK_SAYS(outcome, text)             \
@@ -127,7 +133,8 @@ TEST_CASE("doctor: CUDA with a driver that shows no device") {
 TEST_CASE("doctor: CUDA with a driver that does not start, or is too old") {
   const Machine m = with_nvidia();
   CHECK_BLAMES(cuda("driver_failed", m, "does not start (error 803): x"), "different versions", "sudo reboot");
-  CHECK_BLAMES(cuda("driver_failed", m, "does not start (error 802): x"), "fabric manager", "systemctl start nvidia-fabricmanager");
+  CHECK_BLAMES(cuda("driver_failed", m, "does not start (error 802): x"), "fabric manager",
+               "systemctl start nvidia-fabricmanager");
   CHECK_BLAMES(cuda("driver_failed", m, "does not start (error 999): x"), "error 999", "nvidia-smi");
   CHECK_BLAMES(cuda("driver_too_old", m), "a reason", "sudo apt install nvidia-driver");
   CHECK(any(cuda("driver_too_old", m).found, "kernel module, version 535.129.03"));
@@ -156,11 +163,13 @@ TEST_CASE("doctor: HIP without /dev/kfd, or without the right to open it") {
 
 TEST_CASE("doctor: the best backend is the first that the machine seems meant to have") {
   const auto best_of = [](const std::string& cuda_state, const Machine& machine, const std::string& choice) {
-    Json report = report_of("cuda", cuda_state, "a reason", choice.empty() ? Json::object() : Json{{"WEIR_BACKEND", choice}});
+    Json report =
+        report_of("cuda", cuda_state, "a reason", choice.empty() ? Json::object() : Json{{"WEIR_BACKEND", choice}});
     Json host = report["backends"][0];
     host["name"] = "host";
     host["state"] = "usable";
-    host["devices"] = {{{"properties", {{"name", "a CPU"}}}, {"features", {{"runtime_compilation", {{"support", "native"}}}}}}};
+    host["devices"] = {
+        {{"properties", {{"name", "a CPU"}}}, {"features", {{"runtime_compilation", {{"support", "native"}}}}}}};
     report["backends"].push_back(host);
     std::vector<Diagnosis> all;
     for (const Json& backend : report["backends"]) all.push_back(weir::tool::diagnose(report, backend, machine));
@@ -201,7 +210,8 @@ TEST_CASE("doctor: what a machine shows is read from its files") {
   write("/etc/os-release", "PRETTY_NAME=\"Ubuntu 24.04\"\nID=ubuntu\nID_LIKE=debian");
   write("/sys/module/amdgpu/refcnt", "0");
   write("/run/.containerenv", "");
-  for (const char* const name : {"nvidiactl", "nvidia0", "nvidia11", "nvidia-caps", "kfd"}) write(std::string("/dev/") + name, "");
+  for (const char* const name : {"nvidiactl", "nvidia0", "nvidia11", "nvidia-caps", "kfd"})
+    write(std::string("/dev/") + name, "");
   const Machine m = weir::tool::look_at_machine(folder.path());
   CHECK(m.nvidia_devices == std::vector<std::string>{"0000:65:00.0"});
   CHECK(m.amd_devices == std::vector<std::string>{"0000:03:00.0"});
@@ -261,8 +271,10 @@ TEST_CASE("doctor: no driver, where a variable names it") {
 }
 
 TEST_CASE("doctor: a driver without a device") {
-  const Outcome o = doctor({{"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}, {"WEIR_TEST_DRIVER", "devices=0"},
-                            {"CUDA_VISIBLE_DEVICES", ""}, {"WEIR_BACKEND", "cuda"}});
+  const Outcome o = doctor({{"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+                            {"WEIR_TEST_DRIVER", "devices=0"},
+                            {"CUDA_VISIBLE_DEVICES", ""},
+                            {"WEIR_BACKEND", "cuda"}});
   CHECK(o.status == 1);
   CHECK_SAYS(o, "cuda        no device");
   CHECK_SAYS(o, "cause     CUDA_VISIBLE_DEVICES='' hides the devices");
@@ -306,7 +318,8 @@ TEST_CASE("info: a variable of a vendor's backend that does not parse is no driv
 
 #ifdef WEIR_TEST_FAKE_HIP
 TEST_CASE("doctor: a HIP runtime on a machine without /dev/kfd") {
-  const Outcome o = doctor({{"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}, {"WEIR_TEST_DRIVER", "devices=0"}, {"WEIR_BACKEND", "hip"}});
+  const Outcome o =
+      doctor({{"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}, {"WEIR_TEST_DRIVER", "devices=0"}, {"WEIR_BACKEND", "hip"}});
   CHECK(o.status == 1);
   CHECK_SAYS(o, "hip         no device");
   CHECK_SAYS(o, std::string(WEIR_TEST_FAKE_HIP) + ": opened");

@@ -44,7 +44,9 @@ std::set<std::string> options_in(std::string text) {
 
 // The options of a command, or of the command line without one. Its list ends ahead of the exit status.
 std::set<std::string> options_of(const std::string& command) {
-  const std::string help = weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")}).output;
+  const std::string help =
+      weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
+          .output;
   const std::size_t begin = help.find("Options:");
   return options_in(help.substr(begin, help.find("Exit status") - begin));
 }
@@ -168,20 +170,25 @@ TEST_CASE("command: a command or option that there is not is answered with the o
 }
 
 TEST_CASE("command: run sets variables for another program, and becomes it") {
-  const Outcome set = weir_command({"run", "--backend=hip,host", "--device", "2", "--disable-features=graph_capture", "--log=info", "--",
-                                    "/bin/sh", "-c", "echo $WEIR_BACKEND $WEIR_DEVICE $WEIR_DISABLE_FEATURES $WEIR_LOG \"$1\"; exit 42",
-                                    "sh", "--help"});
+  const Outcome set = weir_command(
+      {"run", "--backend=hip,host", "--device", "2", "--disable-features=graph_capture", "--log=info", "--", "/bin/sh", "-c",
+       "echo $WEIR_BACKEND $WEIR_DEVICE $WEIR_DISABLE_FEATURES $WEIR_LOG \"$1\"; exit 42", "sh", "--help"});
   CHECK(set.status == 42);
   CHECK(set.output == "hip,host 2 graph_capture info --help\n");
-  const Outcome kept = weir_command({"run", "--", "sh", "-c", "echo $WEIR_BACKEND-$WEIR_DEVICE"}, {{"WEIR_BACKEND", "immediate"}});
+  const Outcome kept =
+      weir_command({"run", "--", "sh", "-c", "echo $WEIR_BACKEND-$WEIR_DEVICE"}, {{"WEIR_BACKEND", "immediate"}});
   CHECK(kept.status == 0);
   CHECK(kept.output == "immediate-\n");
   const Outcome absent = weir_command({"run", "--backend=host", "--", "no-such-program-anywhere"});
   CHECK(absent.status == 127);
   CHECK(absent.complains("cannot run 'no-such-program-anywhere'"));
   CHECK(weir_command({"run", "--", "/"}).status == 126);
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run"}, {"run", "--"}, {"run", "sh"}, {"run", "--device=x", "--", "sh"},
-                                                    {"run", "--log=loud", "--", "sh"}, {"info", "--", "sh"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run"},
+                                                    {"run", "--"},
+                                                    {"run", "sh"},
+                                                    {"run", "--device=x", "--", "sh"},
+                                                    {"run", "--log=loud", "--", "sh"},
+                                                    {"info", "--", "sh"}}) {
     CHECK(weir_command(arguments).status == 2);
   }
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
@@ -196,9 +203,11 @@ TEST_CASE("command: the manual page and the completions know its commands and op
     all.insert(options.begin(), options.end());
 
     if (!std::ifstream("/bin/bash")) continue;
-    const Outcome completion =
-        run("/bin/bash", {"-c", "source \"$0\"; COMP_WORDS=(weir $1 --); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
-                          WEIR_TEST_SOURCE "/tools/weir/weir.bash", command});
+    const Outcome completion = run(
+        "/bin/bash",
+        {"-c",
+         "source \"$0\"; COMP_WORDS=(weir $1 --); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
+         WEIR_TEST_SOURCE "/tools/weir/weir.bash", command});
     CHECK(completion.errors == "");
     CHECK(options_in(completion.output) == options);
   }
@@ -210,7 +219,8 @@ TEST_CASE("command: the manual page and the completions know its commands and op
     for (const std::string& command : commands) CHECK(text.find(command) != std::string::npos);
   }
   const std::string listing = weir_command({"--help"}).output;
-  CHECK(weir::test::count("\n  ", listing.substr(listing.find("Subcommands:"), listing.find("Exit status") - listing.find("Subcommands:"))) ==
+  CHECK(weir::test::count("\n  ", listing.substr(listing.find("Subcommands:"),
+                                                 listing.find("Exit status") - listing.find("Subcommands:"))) ==
         static_cast<int>(commands.size()) - 1);
   // Every variable that the reference lists.
   const std::string manual = source("tools/weir/weir.1"), reference = source("docs/environment.md");
@@ -228,7 +238,9 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
     return;
   }
   const auto offers = [](const std::string& words) {
-    return run("/bin/bash", {"-c", "source \"$0\"; COMP_WORDS=(weir " + words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
+    return run("/bin/bash", {"-c",
+                             "source \"$0\"; COMP_WORDS=(weir " + words +
+                                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };

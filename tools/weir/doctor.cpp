@@ -30,7 +30,8 @@ std::string variable_in(const std::string& reason) {
 // The command that starts a container with a vendor's devices.
 std::string container_command(const Machine& m, bool amd) {
   if (m.container == "kubernetes") {
-    return fmt::format("resources: {{limits: {{{}: 1}}}}   # in the pod's description", amd ? "amd.com/gpu" : "nvidia.com/gpu");
+    return fmt::format("resources: {{limits: {{{}: 1}}}}   # in the pod's description",
+                       amd ? "amd.com/gpu" : "nvidia.com/gpu");
   }
   const char* const program = m.container == "podman" ? "podman" : "docker";
   if (amd) return fmt::format("{} run --device /dev/kfd --device /dev/dri --group-add video --group-add render …", program);
@@ -78,7 +79,8 @@ void without_hardware(bool amd, const Machine& m, Diagnosis& d) {
   if (m.container.empty()) {
     d.cause = fmt::format("this machine shows no device of {}'s: there is nothing to mend", vendor);
   } else {
-    d.cause = fmt::format("this container shows no device of {}'s; if the machine has one, start the container with it", vendor);
+    d.cause =
+        fmt::format("this container shows no device of {}'s; if the machine has one, start the container with it", vendor);
     d.commands.push_back(container_command(m, amd));
   }
 }
@@ -126,7 +128,8 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
   const std::string reason = text_of(backend, "reason");
   if (d.state == "plugin_not_found") {
     if (!d.expected) return without_hardware(false, m, d);
-    d.commands.push_back("cmake -B build -DWEIR_BACKEND_CUDA=ON -DWEIR_CUDA_INCLUDE_DIR=/usr/local/cuda/include && cmake --build build");
+    d.commands.push_back(
+        "cmake -B build -DWEIR_BACKEND_CUDA=ON -DWEIR_CUDA_INCLUDE_DIR=/usr/local/cuda/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
     if (!variable(report, "WEIR_CUDA_DRIVER").empty()) {
       d.cause = "WEIR_CUDA_DRIVER names a file that cannot be opened: nothing else is tried";
@@ -138,7 +141,9 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
       d.commands.push_back(container_command(m, false));
     } else if (!m.nvidia_module.empty()) {
       d.cause = "the driver's kernel module is there, and its library libcuda.so.1 is not";
-      if (m.is_debian) d.commands.push_back("sudo apt install libcuda1   # Ubuntu: libnvidia-compute-" + m.nvidia_module.substr(0, m.nvidia_module.find('.')));
+      if (m.is_debian)
+        d.commands.push_back("sudo apt install libcuda1   # Ubuntu: libnvidia-compute-" +
+                             m.nvidia_module.substr(0, m.nvidia_module.find('.')));
       d.commands.push_back("ldconfig -p | grep libcuda   # where it may be; WEIR_CUDA_DRIVER takes an absolute path");
     } else {
       d.cause = "NVIDIA's driver is not installed";
@@ -151,8 +156,9 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
     } else if (!m.container.empty()) {
       d.commands.push_back("# update NVIDIA's driver outside of the container");
     } else {
-      d.commands.push_back(m.is_debian ? "sudo apt update && sudo apt install nvidia-driver   # Ubuntu: sudo ubuntu-drivers install"
-                                       : "see https://www.nvidia.com/drivers");
+      d.commands.push_back(m.is_debian
+                               ? "sudo apt update && sudo apt install nvidia-driver   # Ubuntu: sudo ubuntu-drivers install"
+                               : "see https://www.nvidia.com/drivers");
     }
   } else if (d.state == "no_device" || d.state == "driver_failed") {
     nvidia_driver_fails(m, d, reason);
@@ -172,7 +178,8 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
   const bool hardware = !m.amd_devices.empty() || m.kfd.exists;
   if (d.state == "plugin_not_found") {
     if (!d.expected) return without_hardware(true, m, d);
-    d.commands.push_back("cmake -B build -DWEIR_BACKEND_HIP=ON -DWEIR_HIP_INCLUDE_DIR=/opt/rocm/include && cmake --build build");
+    d.commands.push_back(
+        "cmake -B build -DWEIR_BACKEND_HIP=ON -DWEIR_HIP_INCLUDE_DIR=/opt/rocm/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
     if (!variable(report, "WEIR_HIP_RUNTIME").empty()) {
       d.cause = "WEIR_HIP_RUNTIME names a file that cannot be opened: nothing else is tried";
@@ -182,7 +189,8 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
     } else {
       d.cause = "the HIP runtime libamdhip64 is not installed";
       if (m.is_debian) d.commands.push_back("sudo apt install '~n^libamdhip64-[0-9]+$'   # or ROCm's hip-runtime-amd");
-      d.commands.push_back("ls -d /opt/rocm*/lib/libamdhip64.so*   # where it may be; WEIR_HIP_RUNTIME takes an absolute path");
+      d.commands.push_back(
+          "ls -d /opt/rocm*/lib/libamdhip64.so*   # where it may be; WEIR_HIP_RUNTIME takes an absolute path");
     }
   } else if (d.state == "driver_too_old") {
     d.commands.push_back(!variable(report, "WEIR_HIP_RUNTIME").empty()
@@ -195,12 +203,14 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
       d.cause = "the container was started without /dev/kfd";
       d.commands.push_back(container_command(m, true));
     } else if (!m.kfd.exists) {
-      d.cause = m.amdgpu_module ? "amdgpu is loaded and does not offer /dev/kfd: it does not support this device for computing"
-                                : "AMD's kernel module amdgpu is not loaded";
+      d.cause = m.amdgpu_module
+                    ? "amdgpu is loaded and does not offer /dev/kfd: it does not support this device for computing"
+                    : "AMD's kernel module amdgpu is not loaded";
       d.commands.push_back(m.amdgpu_module ? "sudo dmesg | grep -i -e kfd -e amdgpu" : "sudo modprobe amdgpu");
     } else if (!m.kfd.error.empty()) {
       blame(m.kfd, m, d);
-    } else if (!blame_hiding({"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}, m, d)) {
+    } else if (!blame_hiding({"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"},
+                             m, d)) {
       d.commands = {"rocminfo", "sudo dmesg | grep -i -e kfd -e amdgpu"};
     }
   }
@@ -214,7 +224,8 @@ void diagnose_usable(const Json& backend, Diagnosis& d) {
   d.found.push_back(fmt::format("{} device{}, the first of them {}", backend["devices"].size(),
                                 backend["devices"].size() == 1 ? "" : "s", text_of(device["properties"], "name")));
   const Json& compilation = device["features"]["runtime_compilation"];
-  if (text_of(compilation, "support") == "absent") d.found.push_back("kernels cannot be compiled: " + text_of(compilation, "reason"));
+  if (text_of(compilation, "support") == "absent")
+    d.found.push_back("kernels cannot be compiled: " + text_of(compilation, "reason"));
 }
 
 void diagnose_plugin(const Json& report, const Json& backend, Diagnosis& d) {
@@ -223,8 +234,9 @@ void diagnose_plugin(const Json& report, const Json& backend, Diagnosis& d) {
     d.found.push_back("WEIR_PLUGIN_PATH=" + folders + ", which is searched first");
     d.commands.push_back("unset WEIR_PLUGIN_PATH   # if this plugin is not meant");
   }
-  d.commands.push_back(fmt::format("weir info --backend {}   # what the plugin was built with; build it anew with the headers of {}",
-                                   text_of(backend, "name"), text_of(report, "library")));
+  d.commands.push_back(
+      fmt::format("weir info --backend {}   # what the plugin was built with; build it anew with the headers of {}",
+                  text_of(backend, "name"), text_of(report, "library")));
 }
 
 }  // namespace
@@ -266,7 +278,8 @@ const Diagnosis* best(const std::vector<Diagnosis>& all, const Json& report) {
     for (std::string name; std::getline(names, name, ',');) order.push_back(name);
   }
   for (const std::string& name : order) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Diagnosis& d) { return d.backend == name && d.expected; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Diagnosis& d) { return d.backend == name && d.expected; });
     if (found != all.end()) return &*found;
   }
   return nullptr;
@@ -292,19 +305,22 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
     for (const std::string& text : texts) append_field(out, 2, std::exchange(label, ""), column, text, 1 << 16);
   };
   field(0, "weir " + text_of(report, "version"), "");
-  field(0, "machine", (machine.system.empty() ? "unknown system" : machine.system) +
-                          (machine.container.empty() ? "" : ", in a container (" + machine.container + ")"));
+  field(0, "machine",
+        (machine.system.empty() ? "unknown system" : machine.system) +
+            (machine.container.empty() ? "" : ", in a container (" + machine.container + ")"));
   const Diagnosis* const wanted = best(all, report);
-  field(0, "best", wanted == nullptr ? "none of the backends that WEIR_BACKEND lists is usable here"
-                   : wanted->usable  ? wanted->backend + ", which is usable"
-                                     : wanted->backend + ", which should be usable here and is not");
+  field(0, "best",
+        wanted == nullptr ? "none of the backends that WEIR_BACKEND lists is usable here"
+        : wanted->usable  ? wanted->backend + ", which is usable"
+                          : wanted->backend + ", which should be usable here and is not");
   for (const Json& bad : report["bad_variables"]) {
     field(0, "variable", text_of(bad, "error"));
     commands({"unset " + text_of(bad, "name")});
   }
   for (const Json& unread : report["unknown_variables"]) {
     const std::string name = text_of(unread, "name"), nearest = text_of(unread, "nearest");
-    field(0, "variable", fmt::format("{} is read by nobody{}", name, nearest.empty() ? "" : "; " + nearest + " was probably meant"));
+    field(0, "variable",
+          fmt::format("{} is read by nobody{}", name, nearest.empty() ? "" : "; " + nearest + " was probably meant"));
     commands({nearest.empty() ? "unset " + name : fmt::format("export {}=\"${}\"; unset {}", nearest, name, name)});
   }
   if (report["default"].contains("error") && wanted != nullptr && wanted->usable) {

@@ -12,7 +12,7 @@ namespace weir::tool {
 
 struct Diagnosis {
   std::string backend;
-  std::string state;                  ///< as in the report
+  std::string state;  ///< as in the report
   bool usable = false;
   bool expected = false;              ///< usable, or the machine or the environment seems meant to have it
   std::vector<std::string> searched;  ///< files, and what came of each

@@ -121,8 +121,8 @@ Machine look_at_machine(const std::string& root) {
   m.amdgpu_module = exists(root + "/sys/module/amdgpu");
   m.nvidia_nodes = nvidia_nodes(root);
   m.kfd = node_at(root, "/dev/kfd");
-  for (const char* const name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-                                 "GPU_DEVICE_ORDINAL"}) {
+  for (const char* const name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                                 "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
     if (const char* const value = std::getenv(name)) m.hiding[name] = value;
   }
   return m;

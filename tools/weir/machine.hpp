@@ -12,8 +12,8 @@ namespace weir::tool {
 struct Node {
   std::string path;
   bool exists = false;
-  std::string error;  ///< why this process may not open it, or empty
-  std::string group;  ///< the group that it belongs to, by name if it has one
+  std::string error;       ///< why this process may not open it, or empty
+  std::string group;       ///< the group that it belongs to, by name if it has one
   bool group_may = false;  ///< the group may read and write
 };
 
@@ -23,10 +23,10 @@ struct Machine {
   std::string container;                    ///< "docker", "podman", "kubernetes" or "container"; empty outside of one
   std::vector<std::string> nvidia_devices;  ///< PCI addresses of display controllers and accelerators
   std::vector<std::string> amd_devices;
-  std::string nvidia_module;                ///< version of NVIDIA's kernel module, "?" if it does not tell; empty if not loaded
+  std::string nvidia_module;  ///< version of NVIDIA's kernel module, "?" if it does not tell; empty if not loaded
   bool amdgpu_module = false;
-  std::vector<Node> nvidia_nodes;           ///< /dev/nvidiactl, /dev/nvidia-uvm, and /dev/nvidia0 and so on
-  Node kfd;                                 ///< /dev/kfd
+  std::vector<Node> nvidia_nodes;             ///< /dev/nvidiactl, /dev/nvidia-uvm, and /dev/nvidia0 and so on
+  Node kfd;                                   ///< /dev/kfd
   std::map<std::string, std::string> hiding;  ///< variables of the vendors' that are set and may hide devices
 };
 

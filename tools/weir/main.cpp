@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
   info_command->footer(exit_codes);
 
   CLI::App* const doctor_command = app.add_subcommand(
-      "doctor", "For each backend that is not usable: what was searched and found, what is at fault, and the command to try");
+      "doctor",
+      "For each backend that is not usable: what was searched and found, what is at fault, and the command to try");
   doctor_command->footer(
       "Exit status:\n"
       "  0  the best backend for this machine is usable\n"
@@ -95,10 +96,14 @@ int main(int argc, char** argv) {
       "  3  the output could not be written\n");
 
   weir::tool::RunOptions run_options;
-  CLI::App* const run_command = app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")->type_name("NAMES");
+  CLI::App* const run_command =
+      app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
+      ->type_name("NAMES");
   run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")->type_name("N");
-  run_command->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")->type_name("NAMES");
+  run_command
+      ->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")
+      ->type_name("NAMES");
   run_command->add_option("--log", run_options.log, "WEIR_LOG: what is told on standard error")
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
   run_command->footer(
