@@ -25,3 +25,17 @@ configure() {
   if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   cmake -G Ninja -B "$folder" "${launcher[@]}" "$@"
 }
+
+# say_remedies LOG [ROOT]: for each vendor whose driver runs on this machine and whose backend a configuration with that log
+# leaves out, what would have it built. ROOT stands in for / in tests.
+say_remedies() {
+  local log=$1 root=${2-}
+  if [ -e "$root/proc/driver/nvidia/version" ] && grep -q '^-- CUDA backend: not built' "$log"; then
+    echo "NVIDIA's driver is here, but not the headers for the CUDA backend: install CUDA Toolkit 12 or later (its packages" \
+      "cuda-cudart-dev and cuda-nvrtc-dev are enough), or name the headers' folder with -DWEIR_CUDA_INCLUDE_DIR=…"
+  fi
+  if [ -e "$root/dev/kfd" ] && grep -q '^-- HIP backend: not built' "$log"; then
+    echo "AMD's driver is here, but not the headers for the HIP backend: install HIP 5.2 or later (Debian: libamdhip64-dev," \
+      "ROCm: hip-dev), or name the headers' folder with -DWEIR_HIP_INCLUDE_DIR=…"
+  fi
+}

@@ -23,6 +23,7 @@ if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWE
 fi
 # Which vendors' backends are built depends on whose headers are here.
 grep -E '^-- (CUDA|HIP) backend:' build/demo.log || true
+say_remedies build/demo.log
 cmake --build build/demo
 echo
 exec build/demo/bin/entropy --verify --png "build/demo/$(basename -- "$file").entropy.png" -- "$file"

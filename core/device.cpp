@@ -239,6 +239,22 @@ void Device::disable_peer_access(const Device& peer) {
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// `NAME` or `NAME(parameters)`: with anything else, a part of the name would become a part of the value.
+bool is_macro(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  const std::string_view name = text.substr(0, text.find('(')), parameters = text.substr(name.size());
+  if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), in_name)) return false;
+  if (parameters.empty()) return true;
+  return parameters.back() == ')' && std::all_of(parameters.begin() + 1, parameters.end() - 1, [&](char c) {
+           return in_name(c) || c == ',' || c == '.' || c == ' ';
+         });
+}
+
+}  // namespace
+
 ModulePtr Device::load_module(std::span<const std::byte> image) {
   const char* const operation = "Device::load_module";
   enter(operation);
@@ -254,6 +270,13 @@ ModulePtr Device::compile(std::string_view source, const CompileOptions& options
   if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
     throw Error(Errc::invalid_argument, operation, label_,
                 "C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
+  }
+  for (const auto& [name, value] : options.defines) {
+    if (is_macro(name) && value.find_first_of(std::string_view("\n\r\0", 3)) == std::string::npos) continue;
+    throw Error(Errc::invalid_argument, operation, label_,
+                is_macro(name) ? "the value of the macro '" + name + "' has more than one line; a macro has one"
+                               : "'" + name + "' in `defines` is no macro's name; give an identifier, with its parameters in "
+                                              "parentheses if it has any, and what it stands for as the value");
   }
   return do_compile(source, options);
 }

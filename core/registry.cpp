@@ -15,7 +15,6 @@
 #include "core/environment.hpp"
 #include "core/error_text.hpp"
 #include "core/feature_override.hpp"
-#include "core/near_match.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/process.hpp"
 #include "core/selection.hpp"
@@ -73,6 +72,7 @@ BackendState state_of(Errc code) {
     case Errc::driver_not_found: return BackendState::driver_not_found;
     case Errc::driver_too_old: return BackendState::driver_too_old;
     case Errc::no_device: return BackendState::no_device;
+    case Errc::invalid_environment: return BackendState::bad_variable;
     default: return BackendState::driver_failed;
   }
 }
@@ -110,12 +110,12 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
                             "folder in WEIR_PLUGIN_PATH",
                             name, recipe.option, recipe.needs));
   }
-  const std::string_view meant = detail::nearest_name(name, known);
+  // The plugins' paths that were tried follow in the error's text: what was meant stands ahead of them.
+  const std::string meant = detail::meant_backend(name, known);
   throw Error(Errc::backend_unknown, "", "",
-              fmt::format("there is no backend '{}': the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
-                          fmt::join(known, ", "), name,
-                          meant.empty() ? "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"
-                                        : fmt::format("did you mean '{}'?", meant)));
+              fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
+                          meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
+                          "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 
 // Calls the plugin's factory. Throws one of the outcomes that the registry tells apart.
@@ -353,7 +353,7 @@ Device& Registry::default_device() {
 }
 
 Device& Registry::device(std::string_view name) {
-  const detail::DeviceName wanted = detail::parse_device_name(name);
+  const detail::DeviceName wanted = detail::parse_device_name(name, known);
   return open(wanted.backend).device(wanted.ordinal);
 }
 
@@ -366,6 +366,7 @@ std::string_view to_string(BackendState state) noexcept {
     case BackendState::driver_too_old: return "driver_too_old";
     case BackendState::no_device: return "no_device";
     case BackendState::driver_failed: return "driver_failed";
+    case BackendState::bad_variable: return "bad_variable";
   }
   return "unknown";
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/environment.hpp"
 #include "core/near_match.hpp"
@@ -45,9 +46,9 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
       refuse("'auto' stands alone, not in a list", fmt::format("write the order out, such as {}", fmt::join(known, ",")));
     }
     if (!is_backend_name(name)) {
-      const std::string_view meant = nearest_name(name, known);
+      const std::string meant = meant_backend(name, known);
       refuse(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", name),
-             meant.empty() ? remedy : fmt::format("did you mean '{}'?", meant));
+             meant.empty() ? remedy : fmt::format("did you mean {}?", meant));
     }
     if (std::find(selection.names.begin(), selection.names.end(), name) != selection.names.end()) {
       refuse(fmt::format("'{}' is listed twice", name), remedy);
@@ -57,7 +58,18 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
   return selection;
 }
 
-DeviceName parse_device_name(std::string_view text) {
+std::string meant_backend(std::string_view name, std::span<const std::string_view> known) {
+  constexpr std::pair<std::string_view, std::string_view> other_names[] = {
+      {"cpu", "'host'"}, {"gpu", "'cuda' or 'hip'"}, {"nvidia", "'cuda'"}, {"amd", "'hip'"}, {"rocm", "'hip'"},
+  };
+  for (const auto& [other, meant] : other_names) {
+    if (edit_distance(name, other) == 0) return std::string(meant);
+  }
+  const std::string_view nearest = nearest_name(name, known);
+  return nearest.empty() ? "" : fmt::format("'{}'", nearest);
+}
+
+DeviceName parse_device_name(std::string_view text, std::span<const std::string_view> known) {
   const std::size_t colon = text.find(':');
   DeviceName name{text.substr(0, colon), 0};
   bool valid = is_backend_name(name.backend);
@@ -68,9 +80,11 @@ DeviceName parse_device_name(std::string_view text) {
     valid = error == std::errc() && rest == end && digits[0] != '-';
   }
   if (!valid) {
+    const std::string meant = is_backend_name(name.backend) ? "" : meant_backend(name.backend, known);
     throw Error(
         Errc::invalid_argument, "weir::device", "",
-        fmt::format("'{}' does not name a device; write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text));
+        fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text,
+                    meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
   }
   return name;
 }

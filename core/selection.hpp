@@ -29,13 +29,18 @@ bool is_backend_name(std::string_view name) noexcept;
 /// in a list, and characters that no name has.
 Selection parse_selection(const std::optional<std::string>& value, std::span<const std::string_view> known);
 
+/// The backend that was probably meant by `name`, in quotes, or "" if none is near: a known name that is spelt nearly so, or
+/// what other frameworks call a device ("cpu": 'host', "gpu": 'cuda' or 'hip').
+std::string meant_backend(std::string_view name, std::span<const std::string_view> known);
+
 /// A device's name, "cuda:1", taken apart.
 struct DeviceName {
   std::string_view backend;
   int ordinal = 0;
 };
 
-/// Parses `NAME` or `NAME:ORDINAL`. Throws `invalid_argument` for another spelling.
-DeviceName parse_device_name(std::string_view text);
+/// Parses `NAME` or `NAME:ORDINAL`. Throws `invalid_argument` for another spelling, and names one of `known` if it was
+/// probably meant.
+DeviceName parse_device_name(std::string_view text, std::span<const std::string_view> known);
 
 }  // namespace weir::detail

@@ -95,6 +95,8 @@ std::string Api::version_text() const {
 }
 
 const Api& Api::load(PluginContext& context) {
+  // Ahead of the library, so that a mistake shows also where there is none.
+  const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
   const gpu::Library library = open_library(context);
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
@@ -136,7 +138,7 @@ const Api& Api::load(PluginContext& context) {
                        .poll_streams = does(Workaround::poll_streams),
                        .allocate_beside_null_stream = does(Workaround::allocate_beside_null_stream),
                        .refuse_cooperative_capture = does(Workaround::refuse_cooperative_capture)};
-  api->wait_value_ = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
+  api->wait_value_ = wait_value;
   api->compiler_ = &Compiler::open(library, api->release_);
 
   // hipInit's own code says nothing that the count does not: 5.2.3 gives 101 for a missing device each time, and the count 100.

@@ -52,17 +52,21 @@ std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> image) noexcept 
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-std::optional<std::string> default_folder() {
+}  // namespace
+
+std::optional<std::string> default_cache_folder() {
   if (auto chosen = support::environment_path("WEIR_CACHE_DIR")) return chosen;
   // A relative XDG_CACHE_HOME is to be ignored, says its specification.
   const auto xdg = support::environment("XDG_CACHE_HOME");
   if (xdg && xdg->starts_with('/')) return *xdg + "/weir";
+  // A home that is not there is a user's that has none, such as a service's: nobody asked for it to be made.
   const auto home = support::environment("HOME");
-  if (home && home->starts_with('/')) return *home + "/.cache/weir";
+  struct stat status {};
+  if (home && home->starts_with('/') && ::stat(home->c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return *home + "/.cache/weir";
+  }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::string CacheKey::hex() const {
   std::string text;
@@ -115,7 +119,7 @@ std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, Cach
 
 KernelCache::KernelCache(std::optional<std::string> folder, std::uint64_t capacity) : capacity_(capacity) {
   if (!folder) {
-    warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder");
+    warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME is set, and HOME names no folder that is there");
     return;
   }
   path_ = *folder + "/host";
@@ -124,7 +128,7 @@ KernelCache::KernelCache(std::optional<std::string> folder, std::uint64_t capaci
 
 KernelCache& KernelCache::instance() {
   // Never destroyed: modules may be compiled in the destructors of static objects.
-  static KernelCache& cache = *new KernelCache(default_folder());
+  static KernelCache& cache = *new KernelCache(default_cache_folder());
   return cache;
 }
 

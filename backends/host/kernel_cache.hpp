@@ -47,6 +47,10 @@ bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
 /// is.
 std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
+/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; else nothing. Throws
+/// `invalid_environment`.
+std::optional<std::string> default_cache_folder();
+
 /// Any number of threads and processes may share a folder: entries appear whole, by renaming. An entry that is cut short or
 /// changed is dropped and never used. The folder holds at most `capacity` bytes; what was not used for longest goes first.
 class KernelCache {
@@ -57,7 +61,7 @@ class KernelCache {
   /// user alone: code is loaded from it. Without a folder, or with one that cannot be used, entries are kept in memory, and one
   /// warning tells.
   explicit KernelCache(std::optional<std::string> folder, std::uint64_t capacity = default_capacity);
-  /// The process's cache, in WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir. Throws `invalid_environment`.
+  /// The process's cache, in `default_cache_folder()`. Throws `invalid_environment`.
   static KernelCache& instance();
 
   std::optional<Image> find(const CacheKey& key);

@@ -66,16 +66,20 @@ int Image::text(int x, int y, std::string_view line, int scale, Colour colour) {
   return x;
 }
 
-void Image::write_png(const std::filesystem::path& path) const {
+std::vector<std::byte> Image::png() const {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width_);
   image.height = static_cast<png_uint_32>(height_);
   image.format = PNG_FORMAT_RGB;
   static_assert(sizeof(Colour) == 3);
-  if (png_image_write_to_file(&image, path.c_str(), 0, pixels_.data(), 0, nullptr) == 0) {
-    throw std::runtime_error(fmt::format("'{}' cannot be written: {}", path.string(), image.message));
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::vector<std::byte> bytes(size);
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels_.data(), 0, nullptr) == 0) {
+    throw std::runtime_error(fmt::format("the picture cannot be made: {}", image.message));
   }
+  bytes.resize(size);
+  return bytes;
 }
 
 }  // namespace entropy

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +32,8 @@ class Image {
   /// The width of a character and the gap behind it.
   static constexpr int character_width(int scale) { return 6 * scale; }
 
-  /// Throws `std::runtime_error` with the reason if the file cannot be written.
-  void write_png(const std::filesystem::path& path) const;
+  /// The picture as the bytes of a PNG file. Throws `std::runtime_error` with the reason if that fails.
+  std::vector<std::byte> png() const;
 
  private:
   int width_;

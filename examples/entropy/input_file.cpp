@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +29,8 @@ InputFile::InputFile(const std::filesystem::path& path, bool direct)
   try {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) fail(path_, fmt::format("cannot be examined: {}", std::strerror(errno)));
+    device_ = status.st_dev;
+    node_ = status.st_ino;
     if (S_ISDIR(status.st_mode)) fail(path_, "is a directory; name a file in it");
     // A block device has no size in its status, but has an end.
     const off_t end = ::lseek(descriptor_, 0, SEEK_END);

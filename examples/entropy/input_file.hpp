@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +27,8 @@ class InputFile {
   /// The file's name without its folders.
   const std::string& name() const noexcept { return name_; }
   const std::string& path() const noexcept { return path_; }
+  /// Whether `status` is this file's, under whatever name it was asked for.
+  bool is(const struct stat& status) const noexcept { return status.st_dev == device_ && status.st_ino == node_; }
 
   /// Reads exactly `bytes` bytes from `offset`, which must be within the file. When reading directly, `to` and `offset` must
   /// be aligned, and `to` must have room for `bytes` rounded up to the alignment. Throws `std::runtime_error` on a read
@@ -35,6 +39,8 @@ class InputFile {
   std::string path_;
   std::string name_;
   std::uint64_t size_ = 0;
+  dev_t device_ = 0;
+  ino_t node_ = 0;
   int descriptor_ = -1;
   bool direct_;
 };

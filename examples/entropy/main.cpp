@@ -12,12 +12,14 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "entropy_map.hpp"
 #include "input_file.hpp"
 #include "job.hpp"
+#include "output_file.hpp"
 #include "picture.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
@@ -28,6 +30,8 @@
 namespace {
 
 using namespace entropy;
+
+constexpr int success = 0, failure = 1, usage_error = 2, wrong_result = 3;
 
 struct Options {
   std::string file;
@@ -176,17 +180,19 @@ void print_json(const Options& options, const InputFile& file, const weir::Devic
 
 int run(Options options) {
   const InputFile file(options.file, options.direct);
-  weir::Device& device = options.device.empty() ? weir::default_device() : weir::device(options.device);
   if (options.png.empty()) options.png = file.name() + ".entropy.png";
+  std::optional<OutputFile> picture;  // what cannot be written is refused before the work, not behind it
+  if (!options.no_png) picture.emplace(options.png, file);
+  weir::Device& device = options.device.empty() ? weir::default_device() : weir::device(options.device);
 
   const Outcome outcome = measure(options, file, device);
-  if (!options.no_png) draw(outcome.findings, file.name()).write_png(options.png);
+  if (picture) picture->write(draw(outcome.findings, file.name()).png());
   (options.json ? print_json : print_text)(options, file, device, outcome);
   if (outcome.comparison && !outcome.comparison->agrees) {
     fmt::print(stderr, "entropy: the device's result is wrong: {}\n", outcome.comparison->difference);
-    return 2;
+    return wrong_result;
   }
-  return 0;
+  return success;
 }
 
 }  // namespace
@@ -205,15 +211,25 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--readers", options.choices.readers, "Threads that read the file")->check(CLI::Range(1, 256));
   app.add_flag("--direct", options.direct, "Read past the page cache (O_DIRECT)");
-  app.add_flag("--verify", options.verify, "Compare with a plain computation on the CPU; exit status 2 if they differ");
+  app.add_flag("--verify", options.verify, "Compare with a plain computation on the CPU; exit status 3 if they differ");
   app.add_flag("--ceilings", options.ceilings, "Also time the reading alone and the copying alone");
   app.add_option("--repeat", options.repeat, "Repeat the measurement and give the medians")->check(CLI::Range(1, 1000));
   app.add_flag("--json", options.json, "Print one line of JSON");
-  CLI11_PARSE(app, argc, argv);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return fmt::format("entropy: {}\nusage: entropy FILE [OPTION]…; entropy --help lists the options\n", error.what());
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? success : usage_error;  // 0: --help
+  }
   try {
     return run(options);
+  } catch (const std::invalid_argument& error) {  // what an option says cannot be
+    fmt::print(stderr, "entropy: {}\n", error.what());
+    return usage_error;
   } catch (const std::exception& error) {
     fmt::print(stderr, "entropy: {}\n", error.what());
-    return 1;
+    return failure;
   }
 }

@@ -43,18 +43,18 @@ std::size_t Plan::bytes_of_chunk(std::uint64_t chunk) const noexcept {
 Plan make_plan(const Choices& choices, std::uint64_t file_bytes, const weir::Device& device) {
   Plan plan;
   plan.file_bytes = file_bytes;
-  plan.block_bytes = choices.block_bytes ? choices.block_bytes : default_block(file_bytes);
+  plan.block_bytes = choices.block_bytes.value_or(default_block(file_bytes));
   if (!std::has_single_bit(plan.block_bytes) || plan.block_bytes < least_block || plan.block_bytes > greatest_block) {
     throw std::invalid_argument(
         fmt::format("--block {}: must be a power of two from {} to {}", plan.block_bytes, least_block, greatest_block));
   }
-  plan.chunk_bytes = choices.chunk_bytes ? choices.chunk_bytes : default_chunk(file_bytes, device);
+  plan.chunk_bytes = choices.chunk_bytes.value_or(default_chunk(file_bytes, device));
   if (!std::has_single_bit(plan.chunk_bytes) || plan.chunk_bytes < least_chunk || plan.chunk_bytes > greatest_chunk) {
     throw std::invalid_argument(
         fmt::format("--chunk {}: must be a power of two from {} to {}", plan.chunk_bytes, least_chunk, greatest_chunk));
   }
-  plan.slots = choices.slots ? choices.slots : 4;
-  plan.readers = choices.readers ? choices.readers : default_readers();
+  plan.slots = choices.slots.value_or(4);
+  plan.readers = choices.readers.value_or(default_readers());
   plan.piece_bytes =
       std::clamp<std::size_t>(std::bit_floor(plan.chunk_bytes / plan.readers), least_chunk, std::size_t{1} << 20);
 

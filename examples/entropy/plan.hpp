@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "weir/device.hpp"
 
 namespace entropy {
 
-/// What the user may choose; 0 leaves the choice to `make_plan`.
+/// What the user may choose; the rest is left to `make_plan`.
 struct Choices {
-  std::uint32_t block_bytes = 0;
-  std::size_t chunk_bytes = 0;
-  unsigned slots = 0;
-  unsigned readers = 0;
+  std::optional<std::uint32_t> block_bytes;
+  std::optional<std::size_t> chunk_bytes;
+  std::optional<unsigned> slots;
+  std::optional<unsigned> readers;
 };
 
 /// How the file is cut up.

@@ -37,6 +37,14 @@ refuse() {
   fi
 }
 
+# misuse NAME PATTERN ARGUMENT…: exit status 2, and a line that matches the pattern.
+misuse() {
+  local name=$1 pattern=$2 output status=0
+  shift 2
+  output=$(timeout 60 "$entropy" "$@" 2>&1) || status=$?
+  if [ "$status" = 2 ] && grep -Eq -- "$pattern" <<<"$output"; then report 0 "$name"; else report 1 "$name" "status $status: $output"; fi
+}
+
 random() { head -c "$1" /dev/urandom; }
 zeros() { head -c "$1" /dev/zero; }
 agrees='"verified":\{"agrees":true'
@@ -82,6 +90,57 @@ unset WEIR_DISABLE_FEATURES
 expect "picture" 'picture +.*map\.png' "$folder/long" --png "$folder/map.png"
 if [ "$(head -c 8 "$folder/map.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]; then report 0 "PNG"; else report 1 "PNG"; fi
 
+# What is there already is replaced as a whole or left as it is, and only a regular file is replaced.
+unharmed() {  # NAME FILE: still what it was before, and nothing else was left in its folder
+  if [ "$(cat "$2")" = "precious" ] && [ "$(ls -A "$folder/out")" = "$(basename "$2")" ]; then
+    report 0 "$1"
+  else
+    report 1 "$1" "$(ls -lA "$folder/out")"
+  fi
+}
+mkdir "$folder/out"
+cp "$folder/long" "$folder/input"
+ln "$folder/input" "$folder/hard"
+ln -s input "$folder/soft"
+for name in input ./input hard soft; do
+  misuse "picture over the input, by the name $name" 'is the file that is measured' "$folder/input" --png "$folder/$name"
+  misuse "picture over the input, which has the name $name" 'is the file that is measured' "$folder/$name" --png "$folder/input"
+done
+if cmp -s "$folder/long" "$folder/input"; then report 0 "input is whole"; else report 1 "input is whole"; fi
+ln -s nosuch "$folder/nowhere"
+misuse "picture at a link to nothing" 'is a link to nothing' "$folder/long" --png "$folder/nowhere"
+mkfifo "$folder/fifo"
+misuse "picture at a pipe" 'regular files only' "$folder/long" --png "$folder/fifo"
+misuse "picture at a folder" 'regular files only' "$folder/long" --png "$folder/out"
+for node in /dev/null /dev/full; do
+  [ -c "$node" ] || continue
+  # Through a link, so that a program that deletes what it cannot write deletes the link.
+  ln -s "$node" "$folder/node"
+  misuse "picture at $node" 'regular files only' "$folder/long" --png "$folder/node"
+  if [ -L "$folder/node" ] && [ -c "$node" ]; then report 0 "$node is there"; else report 1 "$node is there"; fi
+  rm -f "$folder/node"
+done
+# A limit on the size of files stands in for a disk that is full. The kernels are compiled already.
+echo precious >"$folder/out/map.png"
+full() (
+  trap '' XFSZ
+  ulimit -f 20
+  "$entropy" "$folder/long" --png "$folder/out/map.png" 2>&1
+)
+status=0
+output=$(full) || status=$?
+if [ "$status" = 1 ] && grep -q "map.png' cannot be written" <<<"$output"; then report 0 "full disk"; else report 1 "full disk" "$status: $output"; fi
+unharmed "full disk: the file that was there" "$folder/out/map.png"
+chmod 640 "$folder/out/map.png"
+ln -s out/map.png "$folder/link.png"
+expect "picture through a link" 'picture' "$folder/long" --png "$folder/link.png"
+if [ -L "$folder/link.png" ] && [ "$(stat -c %a "$folder/out/map.png")" = 640 ] && [ "$(ls -A "$folder/out")" = map.png ] &&
+  head -c 4 "$folder/out/map.png" | grep -q PNG; then
+  report 0 "picture through a link: the link and the mode stay"
+else
+  report 1 "picture through a link: the link and the mode stay" "$(ls -lA "$folder" "$folder/out")"
+fi
+
 # Errors.
 : >"$folder/empty"
 mkfifo "$folder/pipe"
@@ -109,7 +168,13 @@ shrink() {  # while reading goes on
 }
 if shrink; then report 0 "shrinking file"; else report 1 "shrinking file" "$(cat "$folder/output")"; fi
 
-refuse "odd block size" '--block 1000: must be a power of two' "$folder/long" --block 1000
+misuse "odd block size" '--block 1000: must be a power of two' "$folder/long" --block 1000
+misuse "block size 0" '--block 0: must be a power of two' "$folder/long" --block 0
+misuse "chunk size 0" '--chunk 0: must be a power of two' "$folder/long" --chunk 0
+misuse "no slots" 'slots' "$folder/long" --slots 0
+misuse "no file" 'usage: entropy FILE'
+misuse "two files" 'usage: entropy FILE' "$folder/long" "$folder/even"
+misuse "unknown option" 'usage: entropy FILE' "$folder/long" --bogus
 refuse "unknown device" 'nosuch' "$folder/long" --device nosuch
 refuse "picture in a folder that is not there" 'nosuch/map.png' "$folder/long" --png "$folder/nosuch/map.png"
 

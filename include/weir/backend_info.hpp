@@ -22,6 +22,7 @@ enum class BackendState : std::uint8_t {
   driver_too_old,
   no_device,
   driver_failed,
+  bad_variable,  ///< an environment variable that the backend reads does not parse
 };
 WEIR_API std::string_view to_string(BackendState) noexcept;
 

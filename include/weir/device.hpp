@@ -24,7 +24,8 @@
 /// Devices: what work runs on, and the factory of streams, events, memory and modules.
 namespace weir {
 
-/// What a device is. A value that the backend cannot tell is 0 or empty.
+/// What a device is. A value that the backend cannot tell is 0 or empty. A device that runs kernels tells its name, its
+/// processors, its warp size and the limits of a block and a grid.
 struct DeviceProperties {
   std::string name;                          ///< the marketing name
   std::string architecture;                  ///< "sm_90", "gfx90a:sramecc+:xnack-", "x86-64"
@@ -181,6 +182,8 @@ class WEIR_API Device {
   /// Called once for each device, and once for each thread and device.
   virtual StreamPtr do_create_default_stream() = 0;
   virtual StreamPtr do_create_per_thread_stream();
+  /// The handle may be null or a default stream's own: both give that default stream, also to be refused if it is to be adopted.
+  /// Any other is a living stream of this device. What the wrapper tells, such as its priority, is the handle's.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;

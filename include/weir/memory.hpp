@@ -126,7 +126,7 @@ std::span<T> Buffer<T>::host() const {
   return {data(), size_};
 }
 
-/// Free and total memory of a device in bytes.
+/// Free and total memory of a device in bytes; 0 where the backend cannot tell.
 struct MemoryInfo {
   std::size_t free = 0;
   std::size_t total = 0;

@@ -41,7 +41,7 @@ WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 /// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
 struct CompileOptions {
   std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
-  std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros and their values
+  std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
   std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
   bool fast_math = false;                                       ///< trade exactness of floating point for speed

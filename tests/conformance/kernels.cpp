@@ -349,6 +349,25 @@ TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast ar
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("S1 compile: what is no macro's name, or a value of several lines, is refused") {
+  const char* const source = "extern \"C\" __global__ void k(unsigned* p) { *p = TWICE(VALUE); }";
+  const auto compile = [&](std::string name, std::string value) {
+    return device().compile(source, {.defines = {{"TWICE(x)", "((x) + (x))"}, {std::move(name), std::move(value)}}});
+  };
+  if (!needs(device(), {Feature::runtime_compilation}, [&] { (void)compile("VALUE", "4"); })) return;
+  for (const char* const name : {"A B", "", "1A", "A=B", "A-B", "A(x", "A)", "VALUE\n", " VALUE", "(x)"}) {
+    CAPTURE(name);
+    CHECK_REFUSED(Errc::invalid_argument, compile(name, "1"));
+  }
+  CHECK_REFUSED(Errc::invalid_argument, compile("VALUE", "1\n#define OTHER 2"));
+  Board board;
+  const StreamPtr s = device().create_stream();
+  s->launch(compile("VALUE", "4")->kernel("k"), {}, board.cell(0));
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 8);
+}
+
 TEST_CASE("S1 module: variables of the device") {
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace conformance {
 
@@ -17,8 +18,14 @@ const char* const usage = R"(weir-conformance: runs Weir's conformance suite on 
   --list                 lists the cases with the rows that they cover, and which of S1 to S48 are covered
   --known-failures=FILE  lines of BACKEND VERSION-GLOB CASE-GLOB: these cases are expected to fail, and fail the run if they
                          pass; a # begins a comment
-  --timeout=SECONDS      how long one case may take before the suite gives up (default: 300)
+  --timeout=SECONDS      how long one case may take (default: 300). One that takes longer is reported as hanging, and the rest
+                         runs in a new process
+  --one-process          runs the cases in this process, for a debugger: one that hangs or crashes ends the run
+  --junit=FILE           also writes the report as JUnit XML
+  --json=FILE            also writes it as JSON
   --help                 this text; doctest's own options are listed by --dt-help
+
+An option's value may also be the next argument: --device 0.
 
 Options of doctest pass through: --test-case=GLOB, --test-suite=NAME, --order-by=rand, --success, ...
 
@@ -37,11 +44,27 @@ constexpr std::array doctest_options = {
     "no-run", "ni", "no-intro", "nv", "no-version", "nc", "no-colors", "fc", "force-colors", "nb", "no-breaks", "ns", "no-skip",
     "gfl", "gnu-file-line", "npf", "no-path-filenames", "nln", "no-line-numbers"};
 
-bool is_doctest_option(std::string_view argument) {
+// Those with which doctest runs no case.
+constexpr std::array queries = {"?",  "h",  "help",            "v",   "version",          "c",  "count",
+                                "ltc", "list-test-cases", "lts", "list-test-suites", "lr", "list-reporters",
+                                "nr",  "no-run"};
+
+template <class Names>
+bool is_one_of(std::string_view name, const Names& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// An option's name as doctest knows it: without dashes, prefix and value.
+std::string doctest_name_of(std::string_view argument) {
   while (!argument.empty() && argument.front() == '-') argument.remove_prefix(1);
   argument = argument.substr(0, argument.find('='));
   if (argument.starts_with("dt-")) argument.remove_prefix(3);
-  return argument == "help" || std::find(doctest_options.begin(), doctest_options.end(), argument) != doctest_options.end();
+  return std::string(argument);
+}
+
+bool is_doctest_option(std::string_view argument) {
+  const std::string name = doctest_name_of(argument);
+  return argument.starts_with('-') && (name == "help" || is_one_of(name, doctest_options));
 }
 
 int number(std::string_view option, std::string_view text, int least) {
@@ -59,35 +82,53 @@ int number(std::string_view option, std::string_view text, int least) {
 Options parse_options(int argc, const char* const* argv) {
   Options o;
   o.doctest.emplace_back(argc > 0 ? argv[0] : "weir-conformance");
+  const std::pair<std::string_view, std::string*> texts[] = {
+      {"--backend", &o.backend},   {"--require", &o.require},
+      {"--junit", &o.junit},       {"--json", &o.json},
+      {"--child", &o.child},       {"--child-argument", &o.child_argument},
+      {"--known-failures", &o.known_failures},
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    const auto value_of = [&](std::string_view option) -> std::optional<std::string> {
-      if (!argument.starts_with(option)) return std::nullopt;
-      const std::string_view rest = argument.substr(option.size());
-      if (rest.empty() || rest.front() != '=') return std::nullopt;
-      if (rest.size() == 1) throw BadOptions(std::string(option) + "= takes a value");
-      return std::string(rest.substr(1));
+    const std::string_view name = argument.substr(0, argument.find('='));
+    // What stands behind the '=', or the next argument.
+    const auto value = [&]() -> std::string {
+      std::string text;
+      if (name.size() < argument.size()) {
+        text = argument.substr(name.size() + 1);
+      } else if (i + 1 < argc) {
+        text = argv[++i];
+      }
+      if (text.empty() || (name.size() == argument.size() && text.starts_with('-'))) {
+        throw BadOptions(std::string(name) + " takes a value");
+      }
+      return text;
     };
-    if (const auto backend = value_of("--backend")) {
-      o.backend = *backend;
-    } else if (const auto require = value_of("--require")) {
-      o.require = *require;
-    } else if (const auto device = value_of("--device")) {
-      o.device = number("--device", *device, 0);
-    } else if (const auto file = value_of("--known-failures")) {
-      o.known_failures = *file;
-    } else if (const auto timeout = value_of("--timeout")) {
-      o.timeout_s = number("--timeout", *timeout, 1);
-    } else if (const auto child = value_of("--child")) {
-      o.child = *child;
-    } else if (const auto child_argument = value_of("--child-argument")) {
-      o.child_argument = *child_argument;
+    const auto text = std::find_if(std::begin(texts), std::end(texts), [&](const auto& t) { return t.first == name; });
+    if (text != std::end(texts)) {
+      *text->second = value();
+    } else if (name == "--device") {
+      o.device = number(name, value(), 0);
+    } else if (name == "--timeout") {
+      o.timeout_s = number(name, value(), 1);
     } else if (argument == "--list") {
       o.list = true;
+    } else if (argument == "--one-process") {
+      o.one_process = true;
+    } else if (argument == "--worker") {
+      o.worker = true;
     } else if (argument == "--help" || argument == "-h") {
       o.help = true;
     } else if (is_doctest_option(argument)) {
-      o.doctest.emplace_back(argument);
+      const std::string doctest_name = doctest_name_of(argument);
+      if (is_one_of(doctest_name, queries)) o.query = true;
+      if (doctest_name == "first" || doctest_name == "f") {
+        o.first = number("--first", value(), 1);
+      } else if (doctest_name == "last" || doctest_name == "l") {
+        o.last = number("--last", value(), 1);
+      } else {
+        o.doctest.emplace_back(argument);
+      }
     } else {
       throw BadOptions("unknown option '" + std::string(argument) + "'");
     }
@@ -98,6 +139,7 @@ Options parse_options(int argc, const char* const* argv) {
     }
     o.backend = o.require;
   }
+  if (o.last != 0) o.doctest.push_back("--last=" + std::to_string(o.last));
   return o;
 }
 

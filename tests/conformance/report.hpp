@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-/// What came of a run: counts, the list of known failures, the listing of cases, and the watch over cases that do not end.
+#include "result.hpp"
+
+/// What came of a run: counts, the list of known failures, and the summary, for people and for programs.
 namespace conformance {
 
 /// One line of a list of known failures.
@@ -14,24 +17,53 @@ struct KnownFailure {
   std::string version;    ///< a glob over the driver's version
   std::string case_name;  ///< a glob
   int line = 0;
-  bool matched = false;   ///< a case of this suite has such a name
+  bool matched = false;  ///< a case of this suite has such a name
 };
 
-/// Reads a list. Throws `std::runtime_error`, naming file and line, for what does not parse.
+/// Reads a list. Throws `std::runtime_error`, naming file and line, for a file that cannot be read, and for what does not
+/// parse.
 std::vector<KnownFailure> read_known_failures(const std::string& file);
 
-/// Says which device is tested and which failures are known on it; before the run.
-void begin_report(std::string device_label, const std::string& backend, const std::string& version,
-                  std::vector<KnownFailure> known, std::chrono::seconds case_limit);
+class Report final : public Sink {
+ public:
+  /// `required`: a device that is not usable is a failure, and not a skip.
+  Report(std::vector<KnownFailure> known, bool required) : known_(std::move(known)), required_(required) {}
 
-/// Whether cases were run at all, rather than counted or listed by an option of doctest's.
-bool cases_were_run();
+  void subject(const Subject& subject) override { subject_ = subject; }
+  void unusable(const std::string& why) override { unusable_ = why; }
+  void began(const CaseResult& which) override;
+  void ended(const CaseResult& result) override;
+  void filtered(const std::string& name) override { (void)known_failure(name); }
 
-/// Prints the summary, whose last line is "N passed, N failed, N skipped", and returns the exit status. A run whose filters
-/// match no case has failed: it shows nothing.
-int end_report();
+  /// The case that has begun and not ended, or null.
+  const CaseResult* running() const { return running_ ? &*running_ : nullptr; }
+  int cases_begun() const { return begun_; }
+  bool is_unusable() const { return !unusable_.empty(); }
+  bool has_failed() const { return failed_ != 0; }
 
-/// Makes doctest's list query print cases with their rows, and the rows that are covered.
-void list_rows_instead_of_running();
+  /// A failure of the run rather than of a case.
+  void fail(const std::string& what);
+
+  /// Judges what only a whole run shows, prints the summary, whose last line is "N passed, N failed, N skipped", and returns
+  /// the exit status. Called once.
+  int finish();
+
+  /// The finished report in other forms.
+  std::string junit() const;
+  std::string json() const;
+
+ private:
+  KnownFailure* known_failure(const std::string& name);
+  void count(CaseResult result);
+
+  std::vector<KnownFailure> known_;
+  bool required_;
+  Subject subject_;
+  std::string unusable_;
+  std::optional<CaseResult> running_;
+  std::vector<CaseResult> results_;  // as they count, known failures considered
+  int begun_ = 0;
+  int passed_ = 0, failed_ = 0, skipped_ = 0, refused_ = 0;
+};
 
 }  // namespace conformance

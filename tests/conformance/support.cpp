@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include <cstring>
+#include <future>
 #include <map>
 #include <string>
 
@@ -153,11 +154,48 @@ bool needs_two_devices() {
   return false;
 }
 
+bool host_functions_hold_up_their_submitter() {
+  static const bool they_do = [] {
+    if (!device().supports(Feature::host_functions)) return false;
+    static constexpr auto long_enough = 2s;  // waited for by backends that do
+    std::promise<void> submitted;
+    bool held_up = false;
+    try {
+      const StreamPtr s = device().create_stream();
+      s->launch_host_function([&held_up, future = submitted.get_future()] {
+        held_up = future.wait_for(long_enough) != std::future_status::ready;
+      });
+      submitted.set_value();
+      s->synchronize();
+    } catch (const std::exception&) {
+      // The cases of host functions tell what is wrong.
+    }
+    return held_up;
+  }();
+  return they_do;
+}
+
+bool needs_host_functions_that_may_wait() {
+  if (!host_functions_hold_up_their_submitter()) return true;
+  skip("host functions hold up the thread that submits them, and here one waits for that thread");
+  return false;
+}
+
 void count_refusal() { notes.refused = true; }
 
 CaseNotes take_case_notes() { return std::exchange(notes, {}); }
 
 // --- Latches ----------------------------------------------------------------------------------------------------------
+
+bool Latch::would_wait_for_itself() {
+  if (!host_functions_hold_up_their_submitter()) return false;
+  try {
+    (void)weir::Registry::instance();  // refused in a host function, and nowhere else
+    return false;
+  } catch (const weir::Error& e) {
+    return e.errc() == Errc::called_from_host_function;
+  }
+}
 
 template <class T>
 Word<T>::Word(Device& device) : address_(static_cast<T*>(take_word(device))) {}
@@ -181,7 +219,8 @@ void Gate::open() {
 
 bool needs_gate(Stream& stream) {
   Device& d = stream.device();
-  if (d.supports(Feature::wait_value_32) || d.supports(Feature::host_functions)) return true;
+  if (d.supports(Feature::wait_value_32)) return true;
+  if (d.supports(Feature::host_functions)) return needs_host_functions_that_may_wait();
   const Word32 word(d);
   (void)needs(stream, {Feature::wait_value_32}, [&] { stream.wait_value(word.address(), 1U, WaitCondition::eq); });
   (void)needs(stream, {Feature::host_functions}, [&] { stream.launch_host_function([] {}); });

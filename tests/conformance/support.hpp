@@ -95,6 +95,10 @@ bool needs(Stream& stream, std::initializer_list<Feature> features, const std::f
 void skip(std::string_view why);
 /// Whether the backend has a second device; else skips the case.
 bool needs_two_devices();
+/// Whether the backend breaks the promise that the call which submits a host function does not wait for it. Asks once.
+bool host_functions_hold_up_their_submitter();
+/// Whether a host function may wait for what the case does later; else skips the case. Where the device has none, true.
+bool needs_host_functions_that_may_wait();
 /// Whether the device has both host functions and host functions as nodes of graphs.
 inline bool captures_host_functions(const Device& device = conformance::device()) {
   return device.supports(Feature::host_functions) && device.supports(Feature::host_functions_in_capture);
@@ -128,13 +132,17 @@ class Latch {
     std::lock_guard lock(mutex_);
     return open_;
   }
-  /// Whether it was opened within the case's patience.
+  /// Whether it was opened within the case's patience. Within a host function that holds up the thread which
+  /// has yet to open it, false at once.
   bool wait() const {
+    if (!is_open() && would_wait_for_itself()) return false;
     std::unique_lock lock(mutex_);
     return opened_.wait_for(lock, patience, [this] { return open_; });
   }
 
  private:
+  static bool would_wait_for_itself();
+
   mutable std::mutex mutex_;
   mutable std::condition_variable opened_;
   bool open_ = false;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +55,31 @@ TEST_CASE("keys depend on every part and on where parts end") {
   CHECK(CacheKeyBuilder().add("ab").add("c").key() != CacheKeyBuilder().add("a").add("bc").key());
   CHECK(CacheKeyBuilder().add("").key() != CacheKeyBuilder().key());
   CHECK(key_of("a").hex().size() == 32);
+}
+
+TEST_CASE("a home that is not there is not made") {
+  struct Variable {
+    const char* name;
+    std::string before = std::getenv(name) != nullptr ? std::getenv(name) : "";
+    ~Variable() { before.empty() ? ::unsetenv(name) : ::setenv(name, before.c_str(), 1); }
+  };
+  const Variable variables[] = {{"HOME"}, {"XDG_CACHE_HOME"}, {"WEIR_CACHE_DIR"}};
+  for (const Variable& v : variables) ::unsetenv(v.name);
+  const TemporaryFolder folder;
+  const std::string home = folder.path() + "/home";
+  ::setenv("HOME", home.c_str(), 1);
+  CHECK_FALSE(default_cache_folder().has_value());
+  const std::string said = log_of([] {
+    KernelCache cache(default_cache_folder());
+    cache.store(key_of("k"), image_of("code"));
+    CHECK(cache.find(key_of("k")) == image_of("code"));
+  });
+  CHECK_FALSE(fs::exists(home));
+  CHECK(said.find("HOME names no folder that is there") != std::string::npos);
+  fs::create_directory(home);
+  CHECK(default_cache_folder() == home + "/.cache/weir");
+  ::setenv("XDG_CACHE_HOME", (folder.path() + "/cache").c_str(), 1);  // its specification has it made where it is not there
+  CHECK(default_cache_folder() == folder.path() + "/cache/weir");
 }
 
 TEST_CASE("what is stored is found, by this cache and by the next") {

@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -28,6 +31,31 @@ json report(const std::vector<std::string>& arguments, const Environment& enviro
   std::vector<std::string> all = {"info", "--json"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return json::parse(weir_command(all, environment).output);
+}
+
+// The options --name in a text.
+std::set<std::string> options_in(std::string text) {
+  std::erase(text, '\\');  // a manual page writes \-
+  static const std::regex option("--[a-z][a-z-]*");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) names.insert(at->str());
+  return names;
+}
+
+// The options of a command, or of the command line without one. Its list ends ahead of the exit status.
+std::set<std::string> options_of(const std::string& command) {
+  const std::string help =
+      weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
+          .output;
+  const std::size_t begin = help.find("Options:");
+  return options_in(help.substr(begin, help.find("Exit status") - begin));
+}
+
+const std::vector<std::string> commands = {"", "info", "doctor", "run"};
+
+std::string source(const std::string& file) {
+  std::ifstream in(WEIR_TEST_SOURCE "/" + file);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // Of the backend of that name.
@@ -127,6 +155,104 @@ TEST_CASE("command: what does not parse is an error on standard error") {
   }
 }
 
+TEST_CASE("command: a command or option that there is not is answered with the one that was meant") {
+  const auto says = [](const std::vector<std::string>& arguments, std::string_view text) {
+    const Outcome outcome = weir_command(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.complains(text));
+  };
+  says({"inf"}, "there is no command 'inf'; did you mean 'info'?");
+  says({"nosuch"}, "there is no command 'nosuch'\n");
+  says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
+  says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
+}
+
+TEST_CASE("command: run sets variables for another program, and becomes it") {
+  const Outcome set = weir_command(
+      {"run", "--backend=hip,host", "--device", "2", "--disable-features=graph_capture", "--log=info", "--", "/bin/sh", "-c",
+       "echo $WEIR_BACKEND $WEIR_DEVICE $WEIR_DISABLE_FEATURES $WEIR_LOG \"$1\"; exit 42", "sh", "--help"});
+  CHECK(set.status == 42);
+  CHECK(set.output == "hip,host 2 graph_capture info --help\n");
+  const Outcome kept =
+      weir_command({"run", "--", "sh", "-c", "echo $WEIR_BACKEND-$WEIR_DEVICE"}, {{"WEIR_BACKEND", "immediate"}});
+  CHECK(kept.status == 0);
+  CHECK(kept.output == "immediate-\n");
+  const Outcome absent = weir_command({"run", "--backend=host", "--", "no-such-program-anywhere"});
+  CHECK(absent.status == 127);
+  CHECK(absent.complains("cannot run 'no-such-program-anywhere'"));
+  CHECK(weir_command({"run", "--", "/"}).status == 126);
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run"},
+                                                    {"run", "--"},
+                                                    {"run", "sh"},
+                                                    {"run", "--device=x", "--", "sh"},
+                                                    {"run", "--log=loud", "--", "sh"},
+                                                    {"info", "--", "sh"}}) {
+    CHECK(weir_command(arguments).status == 2);
+  }
+  CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
+}
+
+TEST_CASE("command: the manual page and the completions know its commands and options, and no others") {
+  std::set<std::string> all;
+  for (const std::string& command : commands) {
+    CAPTURE(command);
+    const std::set<std::string> options = options_of(command);
+    CHECK(options.contains("--help"));
+    all.insert(options.begin(), options.end());
+
+    if (!std::ifstream("/bin/bash")) continue;
+    const Outcome completion = run(
+        "/bin/bash",
+        {"-c",
+         "source \"$0\"; COMP_WORDS=(weir $1 --); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
+         WEIR_TEST_SOURCE "/tools/weir/weir.bash", command});
+    CHECK(completion.errors == "");
+    CHECK(options_in(completion.output) == options);
+  }
+  for (const char* const file : {"tools/weir/weir.1", "tools/weir/_weir", "tools/weir/weir.bash"}) {
+    CAPTURE(file);
+    std::string text = source(file);
+    if (const std::size_t examples = text.find(".SH EXAMPLES"); examples != std::string::npos) text.resize(examples);
+    CHECK(options_in(text) == all);
+    for (const std::string& command : commands) CHECK(text.find(command) != std::string::npos);
+  }
+  const std::string listing = weir_command({"--help"}).output;
+  CHECK(weir::test::count("\n  ", listing.substr(listing.find("Subcommands:"),
+                                                 listing.find("Exit status") - listing.find("Subcommands:"))) ==
+        static_cast<int>(commands.size()) - 1);
+  // Every variable that the reference lists.
+  const std::string manual = source("tools/weir/weir.1"), reference = source("docs/environment.md");
+  static const std::regex variable("\\| `(WEIR_[A-Z_]+)` \\|");
+  int count = 0;
+  for (std::sregex_iterator at(reference.begin(), reference.end(), variable), end; at != end; ++at, ++count) {
+    CHECK_MESSAGE(manual.find((*at)[1].str()) != std::string::npos, "not in the manual: " << (*at)[1].str());
+  }
+  CHECK(count > 10);
+}
+
+TEST_CASE("command: completion in bash offers values, programs and files") {
+  if (!std::ifstream("/bin/bash")) {
+    MESSAGE("there is no /bin/bash: skipped");
+    return;
+  }
+  const auto offers = [](const std::string& words) {
+    return run("/bin/bash", {"-c",
+                             "source \"$0\"; COMP_WORDS=(weir " + words +
+                                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
+                             WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
+        .output;
+  };
+  CHECK(offers("''") == "--help --version info doctor run\n");
+  CHECK(offers("d") == "doctor\n");
+  CHECK(offers("info --backend h") == "hip host\n");
+  CHECK(offers("run --backend = c") == "cuda\n");
+  CHECK(offers("run --log =") == "error warn info debug\n");
+  CHECK(offers("run -- bash").find("bash") != std::string::npos);
+  CHECK(offers("run -- cat /bin/bas").find("/bin/bash") != std::string::npos);
+}
+
 TEST_CASE("command: version and help") {
   const Outcome version = weir_command({"--version"});
   CHECK(version.status == 0);
@@ -176,7 +302,37 @@ TEST_CASE("command: an output that cannot be written is not a success") {
   CHECK(outcome.complains("writing the output"));
 }
 
+TEST_CASE("command: a path that is not absolute is flagged, also where nothing has read it yet") {
+  for (const char* const name :
+       {"WEIR_CUDA_DRIVER", "WEIR_NVRTC", "WEIR_HIP_RUNTIME", "WEIR_HIPRTC", "WEIR_HOST_CXX", "WEIR_CACHE_DIR"}) {
+    CAPTURE(name);
+    const Environment environment = {{name, "relative"}, {"WEIR_BACKEND", "immediate"}};
+    const Outcome outcome = weir_command({"info"}, environment);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.says(std::string("bad         reading ") + name + "='relative': it is not an absolute path"));
+    CHECK(outcome.complains(std::string("weir: bad variable: reading ") + name));
+    CHECK(report({}, environment)["bad_variables"][0]["name"] == name);
+  }
+  CHECK(report({})["bad_variables"].empty());
+}
+
+TEST_CASE("command: a default device that there is not is a bad variable") {
+  CHECK(weir_command({"info"}, {{"WEIR_BACKEND", "immediate"}, {"WEIR_DEVICE", "7"}}).status == 2);
+}
+
 #if WEIR_TEST_HAS_HOST
+TEST_CASE("command: a backend's number that does not parse is a bad variable, and not a driver's failure") {
+  for (const auto& [name, value] : {std::pair{"WEIR_HOST_THREADS", "0"}, {"WEIR_HOST_DEVICES", "65"}}) {
+    CAPTURE(name);
+    const Outcome outcome = weir_command({"info"}, {{name, value}});
+    CHECK(outcome.status == 2);
+    CHECK(outcome.says("host        bad variable\n"));
+    CHECK(outcome.complains(std::string("weir: bad variable: reading ") + name + "='" + value + "'"));
+    CHECK(weir_command({"info", "--backend", "host"}, {{name, value}}).status == 2);
+    CHECK(report({}, {{name, value}})["backends"][2]["state"] == "bad_variable");
+  }
+}
+
 TEST_CASE("command: the host backend with its devices") {
   const json all = report({"--backend", "host"}, {{"WEIR_HOST_DEVICES", "3"}});
   const json b = backend(all, "host");

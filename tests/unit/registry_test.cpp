@@ -66,6 +66,8 @@ TEST_CASE("registry: devices by name") {
   CHECK_THROWS_AS(weir::device("immediate:"), Error);
   CHECK(run_child({"device", "immediate:2"}).says("error: invalid_argument"));
   CHECK(run_child({"device", "nosuch:0"}).says("error: backend_unknown"));
+  CHECK(run_child({"device", "cpu"}).says("there is no backend 'cpu' (did you mean 'host'?): "));
+  CHECK(run_child({"device", "gpu:0"}).says("there is no backend 'gpu' (did you mean 'cuda' or 'hip'?): "));
 }
 
 TEST_CASE("registry: a name that nothing stands behind") {
@@ -85,7 +87,7 @@ TEST_CASE("registry: each outcome of a factory is told apart") {
   CHECK(factory("no_device", "no_device", "no_device")
             .says("reason: misfitInit: the driver shows no device [MISFIT_NO_DEVICE (100): no device is here]"));
   CHECK(factory("driver_failed", "driver_failed", "driver_failed").says("[MISFIT_UNKNOWN (999): unknown error]"));
-  CHECK(factory("invalid_environment", "invalid_environment", "driver_failed").says("reading MISFIT_DEVICES='x'"));
+  CHECK(factory("invalid_environment", "invalid_environment", "bad_variable").says("reading MISFIT_DEVICES='x'"));
   CHECK(factory("no_devices", "no_device", "no_device").says("shows no device"));
 }
 

@@ -86,16 +86,16 @@ TEST_CASE("selection: what a backend may be called") {
 }
 
 TEST_CASE("selection: names of devices") {
-  CHECK(parse_device_name("host").backend == "host");
-  CHECK(parse_device_name("host").ordinal == 0);
-  CHECK(parse_device_name("cuda:12").backend == "cuda");
-  CHECK(parse_device_name("cuda:12").ordinal == 12);
+  CHECK(parse_device_name("host", known).backend == "host");
+  CHECK(parse_device_name("host", known).ordinal == 0);
+  CHECK(parse_device_name("cuda:12", known).backend == "cuda");
+  CHECK(parse_device_name("cuda:12", known).ordinal == 12);
   for (const std::string name : {"", ":", ":0", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:1x", "cuda:1:2", "cuda: 1",
                                  "auto", "CUDA:0", "cuda:99999999999"}) {
     CAPTURE(name);
     bool refused = false;
     try {
-      parse_device_name(name);
+      parse_device_name(name, known);
     } catch (const Error& error) {
       refused = true;
       CHECK(error.errc() == Errc::invalid_argument);
@@ -104,4 +104,24 @@ TEST_CASE("selection: names of devices") {
     }
     CHECK(refused);
   }
+}
+
+TEST_CASE("selection: other names of a device are answered with the one that was meant") {
+  const auto refusal_of = [](const char* name) -> std::string {
+    try {
+      parse_device_name(name, known);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "not refused";
+  };
+  CHECK(contains(refusal_of("Host"), "did you mean 'host'?"));
+  CHECK(contains(refusal_of("CPU:0"), "did you mean 'host'?"));
+  CHECK(contains(refusal_of("GPU"), "did you mean 'cuda' or 'hip'?"));
+  CHECK_FALSE(contains(refusal_of("cuda:x"), "did you mean"));
+  using weir::detail::meant_backend;
+  CHECK(meant_backend("cpu", known) == "'host'");
+  CHECK(meant_backend("gpu", known) == "'cuda' or 'hip'");
+  CHECK(meant_backend("hosst", known) == "'host'");
+  CHECK(meant_backend("my_npu", known).empty());
 }

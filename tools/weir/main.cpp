@@ -3,14 +3,19 @@
 // The command `weir`: what Weir finds on this machine, and why not more.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "doctor.hpp"
 #include "layout.hpp"
+#include "mistake.hpp"
 #include "report.hpp"
+#include "run.hpp"
 #include "text.hpp"
 #include "weir/error.hpp"
 #include "weir/version.hpp"
@@ -23,7 +28,7 @@ constexpr const char* exit_codes =
     "Exit status:\n"
     "  0  what was asked for is usable: each --backend; without one, a default device\n"
     "  1  it is not; the reasons are in the output\n"
-    "  2  the command line or an environment variable does not parse\n"
+    "  2  the command line or an environment variable is wrong; the reason is on standard error\n"
     "  3  the output could not be written\n";
 
 int print(const std::string& text) {
@@ -45,7 +50,21 @@ int info(const InfoOptions& options) {
   const std::string text = options.json ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                                         : format_report(report, output_width(), options.verbose);
   if (const int failed = print(text); failed != success) return failed;
+  if (const std::vector<std::string> errors = bad_variables(report); !errors.empty()) {
+    for (const std::string& error : errors) std::fprintf(stderr, "weir: bad variable: %s\n", error.c_str());
+    return usage_error;
+  }
   return all_usable(report, options.backends) ? success : not_usable;
+}
+
+int doctor() {
+  using namespace weir::tool;
+  const Json report = make_report({});
+  const Machine machine = look_at_machine();
+  std::vector<Diagnosis> all;
+  for (const Json& backend : report["backends"]) all.push_back(diagnose(report, backend, machine));
+  if (const int failed = print(format_diagnoses(all, report, machine, output_width())); failed != success) return failed;
+  return is_healthy(all, report) ? success : not_usable;
 }
 
 }  // namespace
@@ -66,13 +85,48 @@ int main(int argc, char** argv) {
   info_command->add_flag("-v,--verbose", options.verbose, "Every property, and what was tried for usable backends, too");
   info_command->footer(exit_codes);
 
+  CLI::App* const doctor_command = app.add_subcommand(
+      "doctor",
+      "For each backend that is not usable: what was searched and found, what is at fault, and the command to try");
+  doctor_command->footer(
+      "Exit status:\n"
+      "  0  the best backend for this machine is usable\n"
+      "  1  it is not, or a variable is wrong\n"
+      "  2  the command line, or a variable that every program reads, does not parse\n"
+      "  3  the output could not be written\n");
+
+  weir::tool::RunOptions run_options;
+  CLI::App* const run_command =
+      app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
+      ->type_name("NAMES");
+  run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")->type_name("N");
+  run_command
+      ->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")
+      ->type_name("NAMES");
+  run_command->add_option("--log", run_options.log, "WEIR_LOG: what is told on standard error")
+      ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
+  run_command->footer(
+      "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
+      "127 if there is none of that name\n");
+
+  // What stands behind -- belongs to the program that is to be run.
+  const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
+  if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
+  const int own = static_cast<int>(end - argv);
   try {
-    app.parse(argc, argv);
+    app.parse(own, argv);
+    if (*run_command && run_options.command.empty()) throw CLI::RequiredError("-- PROGRAM [ARGUMENT]…");
+    if (!*run_command && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? success : usage_error;  // 0: --help, --version
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    const std::string mistake = weir::tool::explain_mistake(app, own, argv);
+    std::fprintf(stderr, "weir: %s\nweir --help tells what there is\n", mistake.empty() ? error.what() : mistake.c_str());
+    return usage_error;
   }
   try {
-    return info(options);
+    if (*run_command) return weir::tool::run_program(run_options);
+    return *doctor_command ? doctor() : info(options);
   } catch (const weir::Error& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());
     return error.errc() == weir::Errc::invalid_environment ? usage_error : not_usable;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/near_match.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/plugin.hpp"
 #include "weir/weir.hpp"
 
@@ -20,6 +21,10 @@ constexpr std::string_view variables[] = {
     "WEIR_CUDA_DRIVER", "WEIR_NVRTC",        "WEIR_HIP_RUNTIME",  "WEIR_HIPRTC",           "WEIR_HIP_WAIT_VALUE",
     "WEIR_HOST_CXX",    "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS", "WEIR_CACHE_DIR",
 };
+
+// Of these, those that name one file or folder. Some are read only when they are needed: here their mistakes show at once.
+constexpr const char* paths[] = {"WEIR_CUDA_DRIVER", "WEIR_NVRTC",    "WEIR_HIP_RUNTIME",
+                                 "WEIR_HIPRTC",      "WEIR_HOST_CXX", "WEIR_CACHE_DIR"};
 
 // What is set of Weir's variables; and what looks like one and is none, since a mistyped name is read by nobody.
 void add_environment(Json& report) {
@@ -37,6 +42,14 @@ void add_environment(Json& report) {
       set[name] = text.substr(std::min(text.size(), name.size() + 1));
     } else {
       unread.push_back({{"name", name}, {"nearest", detail::nearest_name(name, variables)}});
+    }
+  }
+  Json& bad = report["bad_variables"] = Json::array();
+  for (const char* const name : paths) {
+    try {
+      (void)support::environment_path(name);
+    } catch (const Error& error) {
+      bad.push_back({{"name", name}, {"error", error.what()}});
     }
   }
 }
@@ -154,6 +167,22 @@ Json make_report(const std::vector<std::string>& names) {
   }
   for (const std::string& name : names) backends.push_back(backend_of(registry.probe(name)));
   return report;
+}
+
+std::vector<std::string> bad_variables(const Json& report) {
+  std::vector<std::string> errors;
+  const auto add = [&](const Json& error) {
+    if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(error);
+  };
+  for (const Json& variable : report["bad_variables"]) add(variable["error"]);
+  for (const Json& backend : report["backends"]) {
+    if (backend["state"] == "bad_variable") add(backend["reason"]);
+  }
+  // Where the default fails for a backend's variable, that has been told.
+  if (errors.empty() && report.contains("default") && report["default"].value("code", "") == "invalid_environment") {
+    add(report["default"]["error"]);
+  }
+  return errors;
 }
 
 bool all_usable(const Json& report, const std::vector<std::string>& names) {

@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 /// does not parse.
 Json make_report(const std::vector<std::string>& names);
 
+/// What is wrong with the environment variables that were read or would be: an error's text for each.
+std::vector<std::string> bad_variables(const Json& report);
+
 /// Whether what was asked for is there: each backend of `names`; without names, a default device.
 bool all_usable(const Json& report, const std::vector<std::string>& names);
 

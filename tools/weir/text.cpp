@@ -41,6 +41,7 @@ class Writer {
     for (const auto& [name, value] : report["environment"].items()) {
       field(0, "set", column, fmt::format("{}={}", name, value.get<std::string>()));
     }
+    for (const Json& variable : report["bad_variables"]) field(0, "bad", column, text_of(variable, "error"));
     for (const Json& variable : report["unknown_variables"]) {
       const std::string nearest = text_of(variable, "nearest");
       field(0, "not read", column,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A whole backend in one file, as small as one can be: work is done by the thread that submits it, before the call returns.
-// It shows an author what a backend must have, and the tests how the core treats a third party's.
+// It shows an author what a backend must have, and the tests how the core treats a third party's. In one thing it is no model:
+// its host functions hold up the thread that submits them, which the conformance suite counts as a failure. A backend that has
+// no thread for them lists the feature as absent.
 
 #include <chrono>
 #include <cstdlib>
@@ -19,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 class ImmediateEvent final : public weir::Event {
  public:
-  ImmediateEvent(weir::Device& device, const weir::EventOptions& options) : Event(device, options, nullptr) {}
+  ImmediateEvent(weir::Device& device, const weir::EventOptions& options) : Event(device, options, &time_) {}
   void take_time() { time_.store(Clock::now(), std::memory_order_release); }
 
  protected:
@@ -34,19 +36,20 @@ class ImmediateEvent final : public weir::Event {
   std::atomic<Clock::time_point> time_{};
 };
 
-// What the native handle of a stream points to.
+// What the native handle of a stream points to: all that a wrapper of the handle must know.
 struct Queue {
+  explicit Queue(bool is_blocking) : blocking(is_blocking) {}
+
+  const bool blocking;
   std::recursive_mutex running;  // work of one stream never overlaps, whichever threads submit it
   std::exception_ptr host_error;
 };
 
 class ImmediateStream final : public weir::Stream {
  public:
-  ImmediateStream(weir::Device& device, Queue* queue, weir::StreamKind kind, bool blocking,
-                  std::shared_ptr<const void> keep_alive = {})
+  ImmediateStream(weir::Device& device, Queue* queue, weir::StreamKind kind, std::shared_ptr<const void> keep_alive = {})
       : Stream(device, queue, kind, std::move(keep_alive)),
         queue_(*queue),
-        blocking_(blocking),
         id_(last_id_.fetch_add(1, std::memory_order_relaxed) + 1) {}
 
  protected:
@@ -54,7 +57,7 @@ class ImmediateStream final : public weir::Stream {
     if (destroy) delete &queue_;
   }
   std::uint64_t do_id() const override { return id_; }
-  bool do_is_non_blocking() const override { return !blocking_; }
+  bool do_is_non_blocking() const override { return !queue_.blocking; }
   int do_priority() const override { return 0; }
 
   void do_synchronize() override { const std::lock_guard lock(queue_.running); }
@@ -110,11 +113,10 @@ class ImmediateStream final : public weir::Stream {
   inline static std::atomic<std::uint64_t> last_id_{0};
 
   Queue& queue_;
-  bool blocking_;
   std::uint64_t id_;
 };
 
-class ImmediateDevice final : public weir::Device {
+class ImmediateDevice : public weir::Device {
  public:
   ImmediateDevice(weir::Backend& backend, int ordinal) : Device(backend, ordinal, ordinal) {
     mutable_properties().name = "the calling thread";
@@ -126,18 +128,18 @@ class ImmediateDevice final : public weir::Device {
 
  protected:
   weir::StreamPtr do_create_stream(bool blocking, int) override {
-    auto queue = std::make_unique<Queue>();
-    weir::StreamPtr stream = weir::make<ImmediateStream>(*this, queue.get(), weir::StreamKind::owned, blocking);
+    auto queue = std::make_unique<Queue>(blocking);
+    weir::StreamPtr stream = weir::make<ImmediateStream>(*this, queue.get(), weir::StreamKind::owned);
     queue.release();
     return stream;
   }
   weir::StreamPtr do_create_default_stream() override {
-    return weir::make<ImmediateStream>(*this, &default_queue_, weir::StreamKind::legacy_default, true);
+    return weir::make<ImmediateStream>(*this, &default_queue_, weir::StreamKind::legacy_default);
   }
   weir::StreamPtr do_wrap_stream(void* handle, weir::Ownership ownership, std::shared_ptr<const void> keep_alive) override {
-    if (handle == nullptr) return default_stream();
+    if (handle == nullptr || handle == &default_queue_) return default_stream();
     const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
-    return weir::make<ImmediateStream>(*this, static_cast<Queue*>(handle), kind, false, std::move(keep_alive));
+    return weir::make<ImmediateStream>(*this, static_cast<Queue*>(handle), kind, std::move(keep_alive));
   }
   weir::PriorityRange do_priority_range() const override { return {0, 0}; }
   weir::EventPtr do_create_event(const weir::EventOptions& options) override {
@@ -160,7 +162,7 @@ class ImmediateDevice final : public weir::Device {
   void do_synchronize() override {}
 
  private:
-  Queue default_queue_;
+  Queue default_queue_{true};
 };
 
 class ImmediateBackend final : public weir::Backend {

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+without="$folder/without" with="$folder/with"
+printf -- '-- CUDA backend: not built; no headers\n-- HIP backend: not built; no headers\n' >"$without"
+printf -- '-- CUDA backend: headers of CUDA 13000\n-- HIP backend: headers of HIP 5.2\n' >"$with"
+mkdir -p "$folder/nvidia/proc/driver/nvidia" "$folder/amd/dev" "$folder/none"
+touch "$folder/nvidia/proc/driver/nvidia/version" "$folder/amd/dev/kfd"
+
+expect() {  # LOG ROOT WORDS: one line that has the words, or none
+  local said
+  said=$(say_remedies "$1" "$2")
+  if { [ -n "$3" ] && [ "$(grep -c . <<<"$said")" = 1 ] && [[ $said == *"$3"* ]]; } || [ -z "$3$said" ]; then return; fi
+  printf 'with %s and %s it was to say "%s", and said: %s\n' "$(basename "$1")" "$(basename "$2")" "$3" "$said"
+  exit 1
+}
+expect "$without" "$folder/nvidia" 'install CUDA Toolkit 12'
+expect "$without" "$folder/amd" 'install HIP 5.2'
+expect "$without" "$folder/none" ''
+expect "$with" "$folder/nvidia" ''
+expect "$with" "$folder/amd" ''
+# The lines that it looks for are those that the build writes.
+for vendor in cuda hip; do
+  grep -q "STATUS \"${vendor^^} backend: not built" "$(dirname "$0")/../backends/$vendor/CMakeLists.txt"
+done
+grep -q '^say_remedies build/demo.log$' "$(dirname "$0")/demo.sh"
+echo passed

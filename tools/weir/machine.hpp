@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+/// What a machine shows of its devices and drivers, beside what Weir finds.
+namespace weir::tool {
+
+/// A file by which a process reaches a driver in the kernel.
+struct Node {
+  std::string path;
+  bool exists = false;
+  std::string error;       ///< why this process may not open it, or empty
+  std::string group;       ///< the group that it belongs to, by name if it has one
+  bool group_may = false;  ///< the group may read and write
+};
+
+struct Machine {
+  std::string system;                       ///< "Debian GNU/Linux 12 (bookworm)", or empty
+  bool is_debian = false;                   ///< or derived from it: has apt
+  std::string container;                    ///< "docker", "podman", "kubernetes" or "container"; empty outside of one
+  std::vector<std::string> nvidia_devices;  ///< PCI addresses of display controllers and accelerators
+  std::vector<std::string> amd_devices;
+  std::string nvidia_module;  ///< version of NVIDIA's kernel module, "?" if it does not tell; empty if not loaded
+  bool amdgpu_module = false;
+  std::vector<Node> nvidia_nodes;             ///< /dev/nvidiactl, /dev/nvidia-uvm, and /dev/nvidia0 and so on
+  Node kfd;                                   ///< /dev/kfd
+  std::map<std::string, std::string> hiding;  ///< variables of the vendors' that are set and may hide devices
+};
+
+/// Looks at this machine. `root` stands in for the folder / in tests.
+Machine look_at_machine(const std::string& root = "");
+
+}  // namespace weir::tool

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+/// What is wrong with a command line.
+namespace weir::tool {
+
+/// Names the first command or option that `app` does not have, and the one that was probably meant; "" if all are known.
+/// Arguments behind `--` belong to another program.
+std::string explain_mistake(const CLI::App& app, int argc, const char* const* argv);
+
+}  // namespace weir::tool

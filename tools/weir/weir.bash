@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of the command weir, for bash.
+
+_weir() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command='' i
+  # Bash splits --backend=host into three words.
+  if [ "$current" = '=' ]; then
+    current=''
+  elif [ "$previous" = '=' ]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${COMP_WORDS[i]} in
+      --)  # behind it stands another program, with its arguments
+        if ((i + 1 == COMP_CWORD)); then
+          mapfile -t COMPREPLY < <(compgen -c -- "$current")
+        else
+          mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        fi
+        return
+        ;;
+      info | doctor | run) command=${command:-${COMP_WORDS[i]}} ;;
+    esac
+  done
+  local words
+  case $previous in
+    --backend) words='cuda hip host' ;;
+    --log) words='error warn info debug' ;;
+    --device | --disable-features) words='' ;;
+    *)
+      case $command in
+        info) words='--help --backend --json --verbose' ;;
+        doctor) words='--help' ;;
+        run) words='--help --backend --device --disable-features --log --' ;;
+        *) words='--help --version info doctor run' ;;
+      esac
+      ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _weir weir
