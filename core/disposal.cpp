@@ -69,6 +69,7 @@ void DisposalQueue::after_host_function(RefCounted* object) noexcept {
   from_host_functions_ = object;
   if (!running_) {
     try {
+      const support::SignalsBlocked no_signals;
       std::thread([this] { run(); }).detach();
       running_ = true;
     } catch (const std::exception& e) {
