@@ -21,8 +21,8 @@ struct Kept {
   static constexpr std::size_t most = 4096;
 
   static Kept& instance() noexcept {
-    static auto* const kept = new Kept;  // threads may outlive main
-    return *kept;
+    static constinit Kept kept;  // of a type without a destructor, since threads may outlive main
+    return kept;
   }
 };
 

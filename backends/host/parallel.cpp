@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 #include "backends/host/spin_lock.hpp"
 
@@ -13,8 +14,11 @@ namespace {
 /// next piece before at anything else.
 class Loop final : public Runnable, public RefCounted {
  public:
-  static Loop& make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
-    Loop* loop = take();
+  /// Null where there is no memory for one.
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
+                         Continuation& continuation) noexcept {
+    Loop* const loop = take();
+    if (loop == nullptr) return nullptr;
     loop->work_ = &work;
     loop->count_ = count;
     loop->piece_ = piece;
@@ -27,7 +31,7 @@ class Loop final : public Runnable, public RefCounted {
     // The thread that starts the loop holds a share of its own, so that it learns whether all is done when it leaves.
     loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
     loop->next_.store(0, std::memory_order_release);
-    return *loop;
+    return loop;
   }
 
   bool start() noexcept {
@@ -79,7 +83,7 @@ class Loop final : public Runnable, public RefCounted {
     static Loop* list = nullptr;
     return list;
   }
-  static Loop* take() {
+  static Loop* take() noexcept {
     {
       std::lock_guard lock(free_lock());
       if (Loop* const loop = free_list()) {
@@ -87,7 +91,7 @@ class Loop final : public Runnable, public RefCounted {
         return loop;
       }
     }
-    return new Loop;
+    return new (std::nothrow) Loop;
   }
   void dispose() noexcept override {
     std::lock_guard lock(free_lock());
@@ -110,11 +114,11 @@ class Loop final : public Runnable, public RefCounted {
 }  // namespace
 
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) noexcept {
-  if (count <= piece || Scheduler::instance().threads() == 1) {
-    work.do_range(0, count);
-    return true;
+  if (count > piece && Scheduler::instance().threads() != 1) {
+    if (Loop* const loop = Loop::make_loop(work, count, piece, level, continuation)) return loop->start();
   }
-  return Loop::make_loop(work, count, piece, level, continuation).start();
+  work.do_range(0, count);
+  return true;
 }
 
 }  // namespace weir::host

@@ -2,6 +2,7 @@
 #include "backends/host/queue.hpp"
 
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "backends/host/capture.hpp"
@@ -179,8 +180,9 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  static auto* const queues = new BusyQueues;
-  return *queues;
+  static constinit BusyQueues queues;  // of a type without a destructor, since threads may outlive main
+  static_assert(std::is_trivially_destructible_v<BusyQueues>);
+  return queues;
 }
 
 void BusyQueues::add(Queue& queue) noexcept {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <new>
 #include <thread>
 #include <type_traits>
 
@@ -44,7 +46,9 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  static auto* const waits = new ValueWaits;
+  // Never destroyed, since threads may outlive main, and not on the heap, since this may not throw.
+  alignas(ValueWaits) static std::byte memory[sizeof(ValueWaits)];
+  static auto* const waits = ::new (memory) ValueWaits;
   return *waits;
 }
 
