@@ -27,8 +27,9 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  static constinit std::mutex mutex;  // of a type without a destructor
-  return mutex;
+  alignas(std::mutex) static std::byte place[sizeof(std::mutex)];
+  static auto* const mutex = ::new (place) std::mutex;
+  return *mutex;
 }
 
 Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(origin), graph_(std::move(graph)) {

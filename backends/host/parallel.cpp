@@ -14,9 +14,8 @@ namespace {
 /// next piece before at anything else.
 class Loop final : public Runnable, public RefCounted {
  public:
-  /// Null where there is no memory for one.
-  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
-                         Continuation& continuation) noexcept {
+  /// Null where memory has run out.
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
     Loop* const loop = take();
     if (loop == nullptr) return nullptr;
     loop->work_ = &work;
@@ -83,7 +82,7 @@ class Loop final : public Runnable, public RefCounted {
     static Loop* list = nullptr;
     return list;
   }
-  static Loop* take() noexcept {
+  static Loop* take() {
     {
       std::lock_guard lock(free_lock());
       if (Loop* const loop = free_list()) {
@@ -114,9 +113,12 @@ class Loop final : public Runnable, public RefCounted {
 }  // namespace
 
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) noexcept {
-  if (count > piece && Scheduler::instance().threads() != 1) {
-    if (Loop* const loop = Loop::make_loop(work, count, piece, level, continuation)) return loop->start();
+  if (count <= piece || Scheduler::instance().threads() == 1) {
+    work.do_range(0, count);
+    return true;
   }
+  Loop* const loop = Loop::make_loop(work, count, piece, level, continuation);
+  if (loop != nullptr) return loop->start();
   work.do_range(0, count);
   return true;
 }

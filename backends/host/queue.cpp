@@ -2,7 +2,7 @@
 #include "backends/host/queue.hpp"
 
 #include <mutex>
-#include <type_traits>
+#include <new>
 #include <utility>
 
 #include "backends/host/capture.hpp"
@@ -180,9 +180,9 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  static constinit BusyQueues queues;  // of a type without a destructor, since threads may outlive main
-  static_assert(std::is_trivially_destructible_v<BusyQueues>);
-  return queues;
+  alignas(BusyQueues) static std::byte place[sizeof(BusyQueues)];
+  static auto* const queues = ::new (place) BusyQueues;
+  return *queues;
 }
 
 void BusyQueues::add(Queue& queue) noexcept {

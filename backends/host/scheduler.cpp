@@ -67,11 +67,7 @@ struct Scheduler::Arena {
   explicit Arena(int threads)
       : more_workers(tbb::global_control::max_allowed_parallelism, wanted_parallelism(threads)),
         arena(threads, 0),
-        worker_signals(arena) {
-    // Not with the first work, which may come when static objects end: by then oneTBB makes no arena any longer. Those that there
-    // are go on working.
-    arena.initialize();
-  }
+        worker_signals(arena) {}
 
   /// oneTBB has one worker less than the machine has cores, since it counts the caller in. Streams have no caller.
   static std::size_t wanted_parallelism(int threads) {
@@ -90,7 +86,13 @@ Scheduler& Scheduler::instance() {
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {}
+Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
+  // Here, where it may fail for want of memory, and not with the first work, which may also come when static objects end: by then
+  // oneTBB makes no arena any longer. Those that there are go on working.
+  const support::SignalsBlocked no_signals;  // for the workers that this starts
+  arena_->arena.initialize();
+  arena_->arena.enqueue([] {});
+}
 
 void Scheduler::submit(Runnable* item, Level level) {
   const auto i = static_cast<std::size_t>(level);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <new>
 #include <thread>
 #include <type_traits>
@@ -46,9 +45,8 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  // Never destroyed, since threads may outlive main, and not on the heap, since this may not throw.
-  alignas(ValueWaits) static std::byte memory[sizeof(ValueWaits)];
-  static auto* const waits = ::new (memory) ValueWaits;
+  alignas(ValueWaits) static std::byte place[sizeof(ValueWaits)];
+  static auto* const waits = ::new (place) ValueWaits;
   return *waits;
 }
 

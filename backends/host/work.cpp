@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <exception>
 #include <new>
 
 #include "backends/host/capture.hpp"
@@ -107,11 +106,13 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 namespace {
 
-void log_host_error(const Queue& queue, const char* how, const char* what) noexcept {
+/// Keeps what is being thrown for the queue's next synchronize, and logs it.
+void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
+  queue.keep_error(std::current_exception());
   try {
-    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw" + how + what);
+    support::log(support::LogLevel::error, queue.device().describe() + ": " + subject + ": " + what);
   } catch (const std::bad_alloc&) {
-    support::log(support::LogLevel::error, "a host function threw, and there is no memory to say what");
+    support::log(support::LogLevel::error, subject);
   }
 }
 
@@ -122,11 +123,9 @@ void call_host_function(HostFunction& function, Queue& queue) noexcept {
   try {
     function();
   } catch (const std::exception& e) {
-    queue.keep_error(std::current_exception());
-    log_host_error(queue, ": ", e.what());
+    keep_thrown(queue, "a host function threw", e.what());
   } catch (...) {
-    queue.keep_error(std::current_exception());
-    log_host_error(queue, " what is no std::exception", "");
+    keep_thrown(queue, "a host function threw", "what is no std::exception");
   }
 }
 
@@ -233,8 +232,8 @@ Progress WorkRun::run_fill(const Fill& fill) {
 Progress WorkRun::run_launch(const Launch& launch) {
   try {
     launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
-  } catch (const std::bad_alloc&) {
-    queue_->keep_error(std::current_exception());  // the kernel does not run, and the stream's next synchronize says why
+  } catch (const std::bad_alloc& e) {
+    keep_thrown(*queue_, "a kernel was not run", e.what());
     return Progress::done;
   }
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
