@@ -82,7 +82,9 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   capture = origin.capture_;
-  if (!capture) throw Error(Errc::not_capturing, "Stream::end_capture", origin.device().describe(), "the stream is not capturing");
+  if (!capture) {
+    throw Error(Errc::not_capturing, "Stream::end_capture", origin.device().describe(), "the stream is not capturing");
+  }
   if (&capture->origin_ != &origin) {
     throw Error(Errc::capture_unmatched, "Stream::end_capture", origin.device().describe(),
                 "another stream began the capture; end it there");

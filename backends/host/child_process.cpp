@@ -93,7 +93,8 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
 
   std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
   pid_t child = 0;
-  check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()), "starting " + arguments[0]);
+  check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
+        "starting " + arguments[0]);
   pipe.close_write_end();
 
   ChildOutcome outcome;

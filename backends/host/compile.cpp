@@ -48,7 +48,8 @@ std::string read_file(const std::filesystem::path& path) {
 
 // Whether a compiler complains that its assembler or linker is not there.
 bool lacks_program(const std::string& output) {
-  for (const char* complaint : {"fatal error: cannot execute '", "fatal error: cannot find '", "unable to execute command: Executable"}) {
+  for (const char* complaint :
+       {"fatal error: cannot execute '", "fatal error: cannot find '", "unable to execute command: Executable"}) {
     if (output.find(complaint) != std::string::npos) return true;
   }
   return false;
@@ -128,9 +129,10 @@ class Compilation {
     }
     if (outcome.status != 0) {
       if (lacks_program(outcome.output)) {
-        throw NoCompiler(fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
-                                     "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
-                                     compiler_.path, fmt::join(compiler_environment(compiler_.path), " "), outcome.output));
+        throw NoCompiler(
+            fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
+                        "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
+                        compiler_.path, fmt::join(compiler_environment(compiler_.path), " "), outcome.output));
       }
       throw StepFailed(outcome.output);
     }

@@ -49,7 +49,8 @@ Compiler compiler_at(const std::string& path) {
   const std::string state = fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 
   static std::mutex mutex;
-  static auto& known = *new std::map<std::string, Compiler>;  // never destroyed: static objects may compile in their destructors
+  // Never destroyed: static objects may compile in their destructors.
+  static auto& known = *new std::map<std::string, Compiler>;
   const std::lock_guard lock(mutex);
   const auto found = known.find(state);
   if (found != known.end()) return found->second;

@@ -29,8 +29,8 @@ class NoCompiler : public std::runtime_error {
 Compiler find_compiler();
 
 /// The environment that a compiler runs in: the C locale; a PATH of its own folder, this process's absolute folders and the
-/// system's; and TMPDIR and the variables that say where headers and libraries lie. A process with raised privileges hands on
-/// none of its own variables, since they are its caller's, who must not choose what runs with the raised ones.
+/// system's; and TMPDIR and the variables that say where headers and libraries lie. A process with raised privileges hands
+/// on none of its own variables, since they are its caller's, who must not choose what runs with the raised ones.
 std::vector<std::string> compiler_environment(const std::string& compiler);
 
 /// The variables of this process, apart from PATH and TMPDIR, that `compiler_environment` hands on.

@@ -81,15 +81,16 @@ void HostDevice::do_copy(void* destination, const void* source, std::size_t byte
 }
 
 void* HostDevice::do_register_host(void* data, std::size_t bytes) {
-  // There is nothing to be done; but what is not there cannot be pinned on a GPU, either. The call fails for pages that are not
-  // mapped, and does nothing else.
+  // There is nothing to be done; but what is not there cannot be pinned on a GPU, either. The call fails for pages that are
+  // not mapped, and does nothing else.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t end = first + bytes;
   if (end < first || ::msync(reinterpret_cast<void*>(first / page * page), end - first / page * page, MS_ASYNC) != 0) {
     throw Error(Errc::invalid_argument, "Device::register_host", describe(),
-                "the " + std::to_string(bytes) + " bytes are not all memory of this process; give the address and the size in bytes "
-                                                 "of memory that exists");
+                "the " + std::to_string(bytes) +
+                    " bytes are not all memory of this process; give the address and the size in bytes "
+                    "of memory that exists");
   }
   return data;
 }

@@ -3,13 +3,13 @@
 
 #include <string_view>
 
-/// Integer division as on a GPU, where none ends a program. x86's instructions raise SIGFPE for a divisor of 0, and for the least
-/// number divided by -1. No compiler has an option against that, and `/` of two integers cannot be overloaded; but the assembler
-/// looks for a macro of an instruction's name before it looks for the instruction.
+/// Integer division as on a GPU, where none ends a program. x86's instructions raise SIGFPE for a divisor of 0, and for the
+/// least number divided by -1. No compiler has an option against that, and `/` of two integers cannot be overloaded; but the
+/// assembler looks for a macro of an instruction's name before it looks for the instruction.
 ///
-/// The macros compare the divisor first: two branches that are predicted, beside an instruction of ten cycles and more. The least
-/// number divided by -1 is itself, remainder 0; what is divided by 0 is all ones, and so is the remainder. Code of compilers never
-/// needs the flags across a division, which leaves them undefined.
+/// The macros compare the divisor first: two branches that are predicted, beside an instruction of ten cycles and more. The
+/// least number divided by -1 is itself, remainder 0; what is divided by 0 is all ones, and so is the remainder. Code of
+/// compilers never needs the flags across a division, which leaves them undefined.
 namespace weir::host {
 
 /// Stands first in every unit. For compilers that write assembly for an assembler to read: see `compiler_flags`.

@@ -359,8 +359,8 @@ class Rewriter {
 
 std::string compose_unit(std::string_view source, const CompileOptions& options) {
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
-  std::string unit = fmt::format("#line 1 {}\n{}{}{}{}", quoted(prelude_file_name), prelude_division, prelude_types, prelude_math,
-                                 prelude_launcher);
+  std::string unit = fmt::format("#line 1 {}\n{}{}{}{}", quoted(prelude_file_name), prelude_division, prelude_types,
+                                 prelude_math, prelude_launcher);
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
   for (const auto& [macro, value] : options.defines) {
     if (!fits_a_line(macro) || !fits_a_line(value)) {

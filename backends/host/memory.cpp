@@ -91,7 +91,8 @@ void KnownMemory::remove(const void* memory) noexcept {
   blocks_.erase(static_cast<const std::byte*>(memory));
 }
 
-void KnownMemory::check_managed(const char* operation, const std::string& object, const void* memory, std::size_t bytes) const {
+void KnownMemory::check_managed(const char* operation, const std::string& object, const void* memory,
+                                std::size_t bytes) const {
   const auto* const first = static_cast<const std::byte*>(memory);
   const std::lock_guard lock(mutex_);
   const auto after = blocks_.upper_bound(first);

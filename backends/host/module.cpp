@@ -165,7 +165,8 @@ HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record,
                        std::optional<TemporaryFolder> file)
     : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {
   // Those that are __managed__ cannot be told from the others.
-  for (const Variable& variable : variables_) KnownMemory::instance().add(variable.memory.data(), variable.memory.size(), MemoryKind::managed);
+  for (const Variable& variable : variables_)
+    KnownMemory::instance().add(variable.memory.data(), variable.memory.size(), MemoryKind::managed);
 }
 
 HostModule::~HostModule() {

@@ -87,8 +87,8 @@ Scheduler& Scheduler::instance() {
 }
 
 Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
-  // Here, where it may fail for want of memory, and not with the first work, which may also come when static objects end: by then
-  // oneTBB makes no arena any longer. Those that there are go on working.
+  // Here, where it may fail for want of memory, and not with the first work, which may also come when static objects end: by
+  // then oneTBB makes no arena any longer. Those that there are go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
   arena_->arena.initialize();
   arena_->arena.enqueue([] {});

@@ -204,7 +204,8 @@ Progress WorkRun::run_copy(const Copy& copy) {
     return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
   }
   if (copy.height > 1 && copy.width * copy.height >= shared_copy) {
-    const bool done = run_parallel(*this, copy.height, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
+    const bool done =
+        run_parallel(*this, copy.height, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
     return done ? Progress::done : Progress::pending;
   }
   copy_rows(copy, 0, copy.height);
@@ -222,7 +223,8 @@ Progress WorkRun::run_fill(const Fill& fill) {
   }
   const std::size_t row_bytes = fill.width * fill.element_size;
   if (fill.height > 1 && row_bytes * fill.height >= shared_copy) {
-    const bool done = run_parallel(*this, fill.height, std::max<std::size_t>(copy_piece / row_bytes, 1), queue_->level(), *continuation_);
+    const bool done =
+        run_parallel(*this, fill.height, std::max<std::size_t>(copy_piece / row_bytes, 1), queue_->level(), *continuation_);
     return done ? Progress::done : Progress::pending;
   }
   fill_rows(fill, 0, fill.height);

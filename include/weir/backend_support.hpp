@@ -40,13 +40,13 @@ class WEIR_API HostFunctionScope {
   bool outer_;
 };
 
-/// Blocks signals in the calling thread for the rest of its life: all but those that a fault of the thread itself raises, and
-/// SIGPROF. Signals are the application's: a thread of a library that took one would keep it from the thread that waits for it,
-/// or end the process by it. To be called in threads that a backend does not start itself.
+/// Blocks signals in the calling thread for the rest of its life: all but those that a fault of the thread itself raises,
+/// and SIGPROF. Signals are the application's: a thread of a library that took one would keep it from the thread that waits
+/// for it, or end the process by it. To be called in threads that a backend does not start itself.
 WEIR_API void block_signals() noexcept;
 
-/// Signals blocked, as by `block_signals`, until the end of the scope. To be held by a backend while it starts a thread, which
-/// inherits that and so takes no signal from its first moment.
+/// Signals blocked, as by `block_signals`, until the end of the scope. To be held by a backend while it starts a thread,
+/// which inherits that and so takes no signal from its first moment.
 class WEIR_API SignalsBlocked {
  public:
   SignalsBlocked() noexcept;

@@ -11,8 +11,8 @@ namespace weir {
 
 /// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive.
 /// Scopes may end in any order; of those that are left, the one that was begun last counts. A scope may be a static or a
-/// thread-local object. It ends on the thread that began it: one that ends on another thread is logged as an error; its stream is
-/// current no longer, and is let go of when its thread begins the next scope.
+/// thread-local object. It ends on the thread that began it: one that ends on another thread is logged as an error; its
+/// stream is current no longer, and is let go of when its thread begins the next scope.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.

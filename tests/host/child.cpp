@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tests of the host backend need a fresh process for: plays the part that its first argument names, and prints what came
-// of it, an exception as "error: TEXT".
+// What tests of the host backend need a fresh process for: plays the part that its first argument names, and prints what
+// came of it, an exception as "error: TEXT".
 
 #include <signal.h>
 #include <sys/auxv.h>
@@ -155,7 +155,8 @@ int threads_that_take(int signal) {
     if (task.path().filename() == std::to_string(::gettid())) continue;
     std::ifstream status(task.path() / "status");
     for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("SigBlk:")) threads += (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) == 0 ? 1 : 0;
+      if (line.starts_with("SigBlk:"))
+        threads += (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) == 0 ? 1 : 0;
     }
   }
   return threads;
@@ -196,8 +197,9 @@ bool fails_now() {
 
 void* take(std::size_t bytes, std::size_t alignment) {
   if (fails_now()) return nullptr;
-  return alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? std::malloc(bytes != 0 ? bytes : 1)
-                                                       : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  return alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+             ? std::malloc(bytes != 0 ? bytes : 1)
+             : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
 struct Failing {

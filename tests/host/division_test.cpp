@@ -9,7 +9,8 @@
 namespace weir::test {
 namespace {
 
-// All combinations of some dividends and divisors, with the divisor in a register and in memory, and constants on either side.
+// All combinations of some dividends and divisors, with the divisor in a register and in memory, and constants on either
+// side.
 template <class T>
 void check_divisions(const std::string& type, bool debug) {
   CAPTURE(type);
@@ -35,12 +36,16 @@ extern "C" __global__ void constants(const T* a, T* results) {
   results[2] = a[0] / 7;
   results[3] = (T)100 / a[1];
 }
-)", options);
+)",
+                                     options);
   constexpr T least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
-  const std::vector<T> values = {least, static_cast<T>(least + 1), static_cast<T>(-7), static_cast<T>(-1), 0, 1, 2, 7, static_cast<T>(greatest - 1), greatest};
+  const std::vector<T> values = {
+      least,   static_cast<T>(least + 1), static_cast<T>(-7), static_cast<T>(-1), 0, 1, 2, 7, static_cast<T>(greatest - 1),
+      greatest};
   const int n = static_cast<int>(values.size());
   const auto operands = upload(values);
-  const auto quotients = upload(std::vector<T>(n * n)), remainders = quotients.size() ? upload(std::vector<T>(n * n)) : quotients;
+  const auto quotients = upload(std::vector<T>(n * n)),
+             remainders = quotients.size() ? upload(std::vector<T>(n * n)) : quotients;
   const auto others = upload(std::vector<T>(n * n, 1));
   launch(module->kernel("divide"), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others, n);
   for (int i = 0; i < n * n; ++i) {

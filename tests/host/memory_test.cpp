@@ -24,7 +24,8 @@ Error refusal(const std::function<void()>& call) {
 
 TEST_CASE("what is registered is memory") {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  auto* const pages = static_cast<std::byte*>(::mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const pages =
+      static_cast<std::byte*>(::mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   REQUIRE(pages != MAP_FAILED);
   ::munmap(pages + 2 * page, page);
   CHECK(host().register_host(pages, 2 * page)->device_pointer() == pages);
@@ -48,7 +49,8 @@ TEST_CASE("what is prefetched is managed memory, and lies within its allocation"
   const auto managed = host().allocate<std::byte>(1000, MemoryKind::managed);
   CHECK_NOTHROW(stream->prefetch(managed.data(), 1000));
   CHECK_NOTHROW(stream->prefetch(managed.data() + 999, 1, true));
-  for (const auto& [offset, bytes] : {std::pair<std::size_t, std::size_t>{0, 1001}, {999, 2}, {1, std::numeric_limits<std::size_t>::max()}}) {
+  for (const auto& [offset, bytes] :
+       {std::pair<std::size_t, std::size_t>{0, 1001}, {999, 2}, {1, std::numeric_limits<std::size_t>::max()}}) {
     const Error error = refusal([&, at = offset, size = bytes] { stream->prefetch(managed.data() + at, size); });
     CHECK(error.errc() == Errc::invalid_argument);
     CHECK(has(error.what(), "are not within the allocation of 1000"));
@@ -56,7 +58,8 @@ TEST_CASE("what is prefetched is managed memory, and lies within its allocation"
   const auto device_memory = host().allocate<std::byte>(1000), pinned = host().allocate<std::byte>(1000, MemoryKind::pinned);
   const auto ordered = stream->allocate_async<std::byte>(1000);
   std::vector<std::byte> vector(1000);
-  for (const std::byte* memory : {device_memory.data(), pinned.data(), ordered.data(), vector.data(), managed.data() + 1000}) {
+  for (const std::byte* memory :
+       {device_memory.data(), pinned.data(), ordered.data(), vector.data(), managed.data() + 1000}) {
     const Error error = refusal([&] { stream->prefetch(memory, 1); });
     CHECK(error.errc() == Errc::invalid_argument);
     CHECK(has(error.what(), "MemoryKind::managed"));

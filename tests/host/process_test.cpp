@@ -27,7 +27,8 @@ TEST_CASE("work may begin after main, in atexit handlers and at a thread's end, 
       CAPTURE(when);
       CAPTURE(begun);
       // Freed memory is overwritten, so that a use of it shows. Without a cache the compiler runs, too.
-      const Outcome outcome = play(when, begun, {{"MALLOC_PERTURB_", "170"}, {"WEIR_CACHE_DIR", "/proc/nosuch"}, {"WEIR_LOG", "error"}});
+      const Outcome outcome =
+          play(when, begun, {{"MALLOC_PERTURB_", "170"}, {"WEIR_CACHE_DIR", "/proc/nosuch"}, {"WEIR_LOG", "error"}});
       CHECK(outcome.status == 0);
       CHECK(outcome.errors.empty());
       CHECK_FALSE(outcome.says("error:"));
@@ -91,8 +92,9 @@ TEST_CASE("a process with raised privileges runs no program of its caller's when
     MESSAGE("not root: skipped");
     return;
   }
-  const Outcome outcome = weir::test::run(program, {"compile_privileged"},
-                                          {{"COMPILER_PATH", folder.path() + "/"}, {"PATH", folder.path()}, {"WEIR_LOG", "error"}});
+  const Outcome outcome =
+      weir::test::run(program, {"compile_privileged"},
+                      {{"COMPILER_PATH", folder.path() + "/"}, {"PATH", folder.path()}, {"WEIR_LOG", "error"}});
   if (outcome.says("privileged: no")) {
     MESSAGE("the temporary folder is mounted nosuid: skipped");
     return;

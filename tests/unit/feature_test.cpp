@@ -86,13 +86,13 @@ TEST_CASE("feature: what needs a disabled feature is absent with it, and names i
   };
   CHECK(state_of("graph_memory_nodes", "stream_id") == "graph_memory_nodes: native: \n");
   for (const char* needed : {"async_allocation", "graph_capture"}) {
-    CHECK(state_of("graph_memory_nodes", needed) ==
-          "graph_memory_nodes: absent: it needs '" + std::string(needed) + "', which WEIR_DISABLE_FEATURES lists; take " + needed +
-              " out of that variable\n");
+    CHECK(state_of("graph_memory_nodes", needed) == "graph_memory_nodes: absent: it needs '" + std::string(needed) +
+                                                        "', which WEIR_DISABLE_FEATURES lists; take " + needed +
+                                                        " out of that variable\n");
   }
-  for (const char* feature : {"capture_into_graph", "host_functions_in_capture", "memory_operations_in_capture", "graph_update",
-                              "graph_upload", "graph_debug_dot", "graph_clone", "graph_child_nodes", "graph_conditional_nodes",
-                              "external_events", "cross_device_capture"}) {
+  for (const char* feature : {"capture_into_graph", "host_functions_in_capture", "memory_operations_in_capture",
+                              "graph_update", "graph_upload", "graph_debug_dot", "graph_clone", "graph_child_nodes",
+                              "graph_conditional_nodes", "external_events", "cross_device_capture"}) {
     CHECK(state_of(feature, "graph_capture").starts_with(feature + std::string(": absent: it needs 'graph_capture'")));
   }
   CHECK(state_of("host_functions_in_capture", "host_functions").starts_with("host_functions_in_capture: absent"));
