@@ -19,13 +19,7 @@ Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
       native_handle_(native_handle),
       label_(backend.name() + ":" + std::to_string(ordinal)) {}
 
-void Device::finish() {
-  for (const Feature feature : all_features()) {
-    if (detail::disabled_features()[static_cast<std::size_t>(feature)] && features_.supports(feature)) {
-      features_.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
-    }
-  }
-}
+void Device::finish() { detail::disable_features(features_, detail::disabled_features()); }
 
 // --- Checks -----------------------------------------------------------------------------------------------------------
 

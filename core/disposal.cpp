@@ -64,6 +64,7 @@ void DisposalQueue::add(RefCounted* object) noexcept {
   end_ = &object->next_deferred_;
   if (!running_) {
     try {
+      const support::SignalsBlocked no_signals;
       std::thread([this] { run(); }).detach();
       running_ = true;
     } catch (const std::exception& e) {

@@ -30,6 +30,34 @@ constexpr std::array<std::string_view, feature_count> descriptions = {
 #undef WEIR_FEATURE_TEXT
 };
 
+// What cannot be used without something else; also by way of a third.
+struct Need {
+  Feature feature;
+  Feature needed;
+};
+constexpr Need needs[] = {
+    {Feature::capture_into_graph, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::host_functions},
+    {Feature::memory_operations_in_capture, Feature::graph_capture},
+    {Feature::graph_update, Feature::graph_capture},
+    {Feature::graph_upload, Feature::graph_capture},
+    {Feature::graph_debug_dot, Feature::graph_capture},
+    {Feature::graph_clone, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::async_allocation},
+    {Feature::graph_child_nodes, Feature::graph_capture},
+    {Feature::graph_conditional_nodes, Feature::graph_capture},
+    {Feature::external_events, Feature::graph_capture},
+    {Feature::cross_device_capture, Feature::graph_capture},
+    {Feature::memory_pool_max_size, Feature::memory_pools},
+    {Feature::memory_pool_max_size, Feature::async_allocation},
+    {Feature::memory_pools, Feature::async_allocation},
+    {Feature::concurrent_managed_access, Feature::managed_memory},
+    {Feature::managed_attach, Feature::managed_memory},
+    {Feature::managed_prefetch, Feature::managed_memory},
+};
+
 constexpr std::string_view not_in_backend = "this backend does not have it";
 
 }  // namespace
@@ -96,6 +124,21 @@ std::bitset<feature_count> parse_disabled_features(std::string_view value) {
     disabled.set(static_cast<std::size_t>(*feature));
   }
   return disabled;
+}
+
+void disable_features(FeatureTable& table, const std::bitset<feature_count>& disabled) {
+  const auto is_disabled = [&](Feature feature) { return disabled[static_cast<std::size_t>(feature)]; };
+  for (const Feature feature : features) {
+    if (is_disabled(feature) && table.supports(feature)) {
+      table.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
+    }
+  }
+  for (const auto& [feature, needed] : needs) {
+    if (is_disabled(needed) && table.supports(feature)) {
+      table.absent(feature, fmt::format("it needs '{0}', which WEIR_DISABLE_FEATURES lists; take {0} out of that variable",
+                                        to_string(needed)));
+    }
+  }
 }
 
 const std::bitset<feature_count>& disabled_features() {

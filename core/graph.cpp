@@ -2,6 +2,7 @@
 #include "weir/graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/thread_state.hpp"
 #include "core/unsupported.hpp"
@@ -38,16 +39,25 @@ std::size_t Topology::count(NodeKind kind) const noexcept {
 }
 
 bool Topology::reaches(std::uint32_t from, std::uint32_t to) const {
+  if (from >= nodes.size()) return false;
+  // The edges by the node that they leave: those of node n lie in successors from begin[n] to begin[n + 1].
+  std::vector<std::size_t> begin(nodes.size() + 2, 0);
+  for (const auto& edge : edges) ++begin[edge.first + 2];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::uint32_t> successors(edges.size());
+  for (const auto& edge : edges) successors[begin[edge.first + 1]++] = edge.second;
+
   std::vector<bool> seen(nodes.size(), false);
   std::vector<std::uint32_t> open{from};
   while (!open.empty()) {
     const std::uint32_t node = open.back();
     open.pop_back();
-    for (const auto& [a, b] : edges) {
-      if (a != node || seen[b]) continue;
-      if (b == to) return true;
-      seen[b] = true;
-      open.push_back(b);
+    for (std::size_t i = begin[node]; i != begin[node + 1]; ++i) {
+      const std::uint32_t next = successors[i];
+      if (next == to) return true;
+      if (seen[next]) continue;
+      seen[next] = true;
+      open.push_back(next);
     }
   }
   return false;

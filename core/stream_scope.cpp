@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/stream_scope.hpp"
 
+#include <atomic>
 #include <utility>
-#include <vector>
 
+#include "core/thread_state.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
-namespace {
 
-// One stack for all devices: scopes nest strictly, and looking one up walks a handful of entries at most.
-std::vector<StreamPtr>& stack() {
-  thread_local std::vector<StreamPtr> streams;
-  return streams;
-}
+/// One list of scopes for all devices: there are a handful at most. On the heap, so that a scope that ends on another thread
+/// leaves the list whole.
+struct StreamScope::Entry {
+  StreamPtr stream;
+  std::uint64_t thread;
+  Entry* outer;
+  std::atomic<bool> ended_elsewhere{false};
+};
+
+// Of a type without a destructor, so that it is there for scopes that are static or thread-local objects.
+constinit thread_local StreamScope::Entry* StreamScope::innermost = nullptr;
+
+namespace {
 
 StreamPtr checked(StreamPtr stream) {
   if (!stream) throw Error(Errc::invalid_argument, "StreamScope", "", "the stream is null");
@@ -33,15 +42,41 @@ StreamScope::StreamScope(const Device& device, StreamPtr stream) {
     throw Error(Errc::wrong_device, "StreamScope", stream->describe(),
                 "the stream cannot be current on " + device.describe() + "; the current stream is unchanged");
   }
-  stack().push_back(std::move(stream));
+  forget_ended();
+  entry_ = new Entry{std::move(stream), detail::this_thread(), innermost};
+  innermost = entry_;
 }
 
-StreamScope::~StreamScope() { stack().pop_back(); }
+StreamScope::~StreamScope() {
+  if (entry_->thread != detail::this_thread()) {
+    support::log(support::LogLevel::error, "a StreamScope ended on another thread than the one that it was begun on");
+    entry_->ended_elsewhere.store(true, std::memory_order_release);
+    return;
+  }
+  Entry** link = &innermost;
+  while (*link != entry_) link = &(*link)->outer;
+  *link = entry_->outer;
+  delete entry_;
+}
+
+void StreamScope::forget_ended() noexcept {
+  Entry* ended = nullptr;
+  for (Entry** link = &innermost; *link != nullptr;) {
+    Entry* const entry = *link;
+    if (entry->ended_elsewhere.load(std::memory_order_acquire)) {
+      *link = entry->outer;
+      entry->outer = std::exchange(ended, entry);
+    } else {
+      link = &entry->outer;
+    }
+  }
+  // Outside the walk: the end of a stream may run code of the user's, which may begin scopes of its own.
+  while (ended != nullptr) delete std::exchange(ended, ended->outer);
+}
 
 StreamPtr current_stream(Device& device) {
-  const auto& streams = stack();
-  for (auto it = streams.rbegin(); it != streams.rend(); ++it) {
-    if (&(*it)->device() == &device) return *it;
+  for (const StreamScope::Entry* entry = StreamScope::innermost; entry != nullptr; entry = entry->outer) {
+    if (&entry->stream->device() == &device && !entry->ended_elsewhere.load(std::memory_order_acquire)) return entry->stream;
   }
   return device.default_stream();
 }

@@ -6,6 +6,7 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api_private.hpp"
+#include "weir/backend_support.hpp"
 
 namespace weir::hip {
 
@@ -34,6 +35,7 @@ void Retirement::add(const Retired& retired) {
   retired_.push_back(retired);
   if (!thread_) {
     process_ = ::getpid();
+    const support::SignalsBlocked no_signals;
     thread_ = std::make_unique<std::thread>([this] { run(); });
     // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
     std::atexit(&Retirement::stop_at_exit);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "backends/host/device.hpp"
@@ -25,7 +27,8 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  static auto* const mutex = new std::mutex;
+  alignas(std::mutex) static std::byte place[sizeof(std::mutex)];
+  static auto* const mutex = ::new (place) std::mutex;
   return *mutex;
 }
 
@@ -78,17 +81,27 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
-  const std::string object = origin.device().describe();
   capture = origin.capture_;
-  if (!capture) throw Error(Errc::not_capturing, "Stream::end_capture", object, "the stream is not capturing");
-  if (&capture->origin_ != &origin) {
-    throw Error(Errc::capture_unmatched, "Stream::end_capture", object, "another stream began the capture; end it there");
+  if (!capture) {
+    throw Error(Errc::not_capturing, "Stream::end_capture", origin.device().describe(), "the stream is not capturing");
   }
-  const bool joined = capture->all_joined();
+  if (&capture->origin_ != &origin) {
+    throw Error(Errc::capture_unmatched, "Stream::end_capture", origin.device().describe(),
+                "another stream began the capture; end it there");
+  }
+  // Whatever is thrown from here on, the capture has ended.
+  std::exception_ptr failure;
+  bool joined = false;
+  try {
+    joined = capture->all_joined();
+  } catch (const std::bad_alloc&) {
+    failure = std::current_exception();
+  }
   queues = capture->dissolve();
   graph = std::move(capture->graph_);
+  if (failure) std::rethrow_exception(failure);
   if (!joined) {
-    throw Error(Errc::capture_unjoined, "Stream::end_capture", object,
+    throw Error(Errc::capture_unjoined, "Stream::end_capture", origin.device().describe(),
                 "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
                 "it (Stream::wait) before the end; the capture is dropped");
   }
@@ -127,6 +140,7 @@ bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
   std::lock_guard lock(mutex());
   Capture* const capture = queue.capture_.get();
   if (capture == nullptr) return false;
+  queue.capture_nodes_.reserve(1);  // so that nothing fails once the node is there
   const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture_nodes_);
   queue.capture_nodes_.assign(1, node);
   return true;
@@ -137,8 +151,9 @@ bool Capture::add_memory(Queue& queue, std::shared_ptr<void> memory) {
   std::lock_guard lock(mutex());
   Capture* const capture = queue.capture_.get();
   if (capture == nullptr) return false;
-  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture_nodes_);
+  queue.capture_nodes_.reserve(1);
   capture->data().memory.push_back(std::move(memory));
+  const std::uint32_t node = capture->data().add(NodeKind::allocate, Nothing{}, queue.capture_nodes_);
   queue.capture_nodes_.assign(1, node);
   return true;
 }
@@ -159,9 +174,9 @@ void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const 
       throw Error(Errc::captured_event, operation, queue.device().describe(),
                   "the event was recorded in a capture that has ended; record it again");
     }
+    queue.capture_nodes_ = nodes;
     queues_.push_back(Ptr<Queue>(&queue));
     queue.capture_ = Ptr<Capture>(this);
-    queue.capture_nodes_ = nodes;
     queue.capturing_.store(true, std::memory_order_release);
   } else if (other == this) {
     merge(queue.capture_nodes_, nodes);

@@ -68,9 +68,17 @@ void use_default_signals(Attributes& attributes) {
         "posix_spawnattr_setflags");
 }
 
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 }  // namespace
 
-ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder) {
+ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
+                       const std::vector<std::string>& environment) {
   Pipe pipe;
   FileActions actions;
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
@@ -83,11 +91,10 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   Attributes attributes;
   use_default_signals(attributes);
 
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
   pid_t child = 0;
-  check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), ::environ), "starting " + arguments[0]);
+  check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
+        "starting " + arguments[0]);
   pipe.close_write_end();
 
   ChildOutcome outcome;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gnu/libc-version.h>
 
 #include <cstring>
@@ -43,6 +44,15 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Whether a compiler complains that its assembler or linker is not there.
+bool lacks_program(const std::string& output) {
+  for (const char* complaint :
+       {"fatal error: cannot execute '", "fatal error: cannot find '", "unable to execute command: Executable"}) {
+    if (output.find(complaint) != std::string::npos) return true;
+  }
+  return false;
 }
 
 // Where a compiler that shows lines of the source looks for them, if that is inside the folder it runs in.
@@ -100,7 +110,7 @@ class Compilation {
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
     // The prelude's own headers are the C library's.
     builder.add("alone").add(unit_).add(::gnu_get_libc_version());
-    for (const char* variable : {"CPATH", "CPLUS_INCLUDE_PATH"}) builder.add(support::environment(variable).value_or(""));
+    for (const char* variable : search_variables()) builder.add(support::environment(variable).value_or(""));
     return builder.key();
   }
 
@@ -109,7 +119,7 @@ class Compilation {
     arguments.insert(arguments.begin(), compiler_.path);
     ChildOutcome outcome;
     try {
-      outcome = run_child(arguments, folder_->path() + "/shown");
+      outcome = run_child(arguments, folder_->path() + "/shown", compiler_environment(compiler_.path));
     } catch (const std::system_error& failure) {
       throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
     }
@@ -117,7 +127,15 @@ class Compilation {
       throw StepFailed(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status),
                                    outcome.output));
     }
-    if (outcome.status != 0) throw StepFailed(outcome.output);
+    if (outcome.status != 0) {
+      if (lacks_program(outcome.output)) {
+        throw NoCompiler(
+            fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
+                        "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
+                        compiler_.path, fmt::join(compiler_environment(compiler_.path), " "), outcome.output));
+      }
+      throw StepFailed(outcome.output);
+    }
     return outcome;
   }
 

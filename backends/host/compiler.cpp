@@ -25,7 +25,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 // Asks a program what it is. Throws std::runtime_error if it does not answer as a compiler does.
 Compiler ask(const std::string& path) {
-  const ChildOutcome answer = run_child({path, "--version"}, "/");
+  const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
     throw std::runtime_error(fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
   }
@@ -49,7 +49,8 @@ Compiler compiler_at(const std::string& path) {
   const std::string state = fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 
   static std::mutex mutex;
-  static std::map<std::string, Compiler> known;
+  // Never destroyed: static objects may compile in their destructors.
+  static auto& known = *new std::map<std::string, Compiler>;
   const std::lock_guard lock(mutex);
   const auto found = known.find(state);
   if (found != known.end()) return found->second;
@@ -58,8 +59,10 @@ Compiler compiler_at(const std::string& path) {
   return known.emplace(state, std::move(compiler)).first->second;
 }
 
+constexpr const char* system_path = "/usr/local/bin:/usr/bin:/bin";
+
 std::vector<std::string> search_path() {
-  const std::string path = support::environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  const std::string path = support::environment("PATH").value_or(system_path);
   std::vector<std::string> folders;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
@@ -130,6 +133,24 @@ void check_extra(const std::vector<std::string>& extra) {
 
 }  // namespace
 
+std::span<const char* const> search_variables() noexcept {
+  static constexpr const char* variables[] = {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"};
+  return variables;
+}
+
+std::vector<std::string> compiler_environment(const std::string& compiler) {
+  std::string path = compiler.substr(0, compiler.rfind('/'));
+  if (!path.empty()) path += ':';
+  for (const std::string& folder : search_path()) path += folder + ':';
+  std::vector<std::string> environment = {"LC_ALL=C", "PATH=" + path + system_path};
+  const auto hand_on = [&](const char* variable) {
+    if (const auto value = support::environment(variable)) environment.push_back(fmt::format("{}={}", variable, *value));
+  };
+  hand_on("TMPDIR");
+  for (const char* const variable : search_variables()) hand_on(variable);
+  return environment;
+}
+
 Compiler find_compiler() {
   if (const auto chosen = support::environment_path("WEIR_HOST_CXX")) {
     try {
@@ -194,6 +215,9 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileO
     }
   } else {
     add({"-Qunused-arguments"});
+#if defined(__x86_64__) || defined(__i386__)
+    add({"-fno-integrated-as"});  // divisions are macros of the assembler's: see kernel_prelude_division.hpp
+#endif
     if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
   }
   if (options.fast_math) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ class NoCompiler : public std::runtime_error {
 /// WEIR_HOST_CXX, or the first of c++, g++ and clang++ in the absolute folders of PATH. Asks a compiler for its version once, as
 /// long as its file does not change. Throws NoCompiler; `invalid_environment` for a WEIR_HOST_CXX that is no absolute path.
 Compiler find_compiler();
+
+/// The environment that a compiler runs in: the C locale; a PATH of its own folder, this process's absolute folders and the
+/// system's; and TMPDIR and the variables that say where headers and libraries lie. A process with raised privileges hands
+/// on none of its own variables, since they are its caller's, who must not choose what runs with the raised ones.
+std::vector<std::string> compiler_environment(const std::string& compiler);
+
+/// The variables of this process, apart from PATH and TMPDIR, that `compiler_environment` hands on.
+std::span<const char* const> search_variables() noexcept;
 
 /// The options that go with every step. Throws std::invalid_argument for options that the host's compiler cannot honour.
 std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileOptions& options);

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/device.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <cstring>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "backends/host/kernel.hpp"
 #include "backends/host/stream.hpp"
 #include "weir/backend.hpp"
+#include "weir/error.hpp"
 
 namespace weir::host {
 
@@ -53,15 +60,40 @@ EventPtr HostDevice::do_create_event(const EventOptions& options) { return event
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) { return allocate_aligned(*this, "Device::allocate", bytes); }
+void* HostDevice::do_allocate(std::size_t bytes, MemoryKind kind) {
+  void* const memory = allocate_aligned(*this, "Device::allocate", bytes);
+  try {
+    KnownMemory::instance().add(memory, bytes, kind);
+  } catch (const std::bad_alloc&) {
+    free_aligned(memory);
+    throw;
+  }
+  return memory;
+}
 
-void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(memory); }
+void HostDevice::do_deallocate(void* memory, MemoryKind) {
+  KnownMemory::instance().remove(memory);
+  free_behind_work(memory);
+}
 
 void HostDevice::do_copy(void* destination, const void* source, std::size_t bytes) {
   std::memmove(destination, source, bytes);
 }
 
-void* HostDevice::do_register_host(void* data, std::size_t) { return data; }
+void* HostDevice::do_register_host(void* data, std::size_t bytes) {
+  // There is nothing to be done; but what is not there cannot be pinned on a GPU, either. The call fails for pages that are
+  // not mapped, and does nothing else.
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t end = first + bytes;
+  if (end < first || ::msync(reinterpret_cast<void*>(first / page * page), end - first / page * page, MS_ASYNC) != 0) {
+    throw Error(Errc::invalid_argument, "Device::register_host", describe(),
+                "the " + std::to_string(bytes) +
+                    " bytes are not all memory of this process; give the address and the size in bytes "
+                    "of memory that exists");
+  }
+  return data;
+}
 
 MemoryPoolPtr HostDevice::do_create_memory_pool(const MemoryPoolOptions& options) {
   return make<HostMemoryPool>(*this, options);

@@ -13,6 +13,7 @@
 
 #include "backends/host/kernel_lexer.hpp"
 #include "backends/host/kernel_prelude.hpp"
+#include "backends/host/kernel_prelude_division.hpp"
 #include "backends/host/kernel_prelude_math.hpp"
 
 namespace weir::host {
@@ -358,7 +359,8 @@ class Rewriter {
 
 std::string compose_unit(std::string_view source, const CompileOptions& options) {
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
-  std::string unit = fmt::format("#line 1 {}\n{}{}{}", quoted(prelude_file_name), prelude_types, prelude_math, prelude_launcher);
+  std::string unit = fmt::format("#line 1 {}\n{}{}{}{}", quoted(prelude_file_name), prelude_division, prelude_types,
+                                 prelude_math, prelude_launcher);
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
   for (const auto& [macro, value] : options.defines) {
     if (!fits_a_line(macro) || !fits_a_line(value)) {
@@ -366,6 +368,9 @@ std::string compose_unit(std::string_view source, const CompileOptions& options)
     }
     fmt::format_to(std::back_inserter(unit), "#define {} {}\n", macro, value);
   }
+  // Editors begin a file with this mark; in the middle of a unit it would be a word of the source's.
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
   fmt::format_to(std::back_inserter(unit), "#line 1 {}\n{}\n", quoted(options.name), source);
   return unit;
 }

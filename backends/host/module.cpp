@@ -18,6 +18,7 @@
 #include "backends/host/elf_image.hpp"
 #include "backends/host/file_descriptor.hpp"
 #include "backends/host/kernel_cache.hpp"
+#include "backends/host/memory.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
@@ -98,7 +99,8 @@ std::string list(std::vector<std::string_view> names) {
 }  // namespace
 
 const std::string& cpu_features() {
-  static const std::string features = [] {
+  // Never destroyed: modules may be loaded in the destructors of static objects.
+  static const auto& features = *new std::string([] {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
       if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
@@ -106,7 +108,7 @@ const std::string& cpu_features() {
       return colon == std::string::npos ? std::string() : line.substr(std::min(colon + 2, line.size()));
     }
     return std::string();
-  }();
+  }());
   return features;
 }
 
@@ -161,9 +163,16 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
 
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::optional<TemporaryFolder> file)
-    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}
+    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {
+  // Those that are __managed__ cannot be told from the others.
+  for (const Variable& variable : variables_)
+    KnownMemory::instance().add(variable.memory.data(), variable.memory.size(), MemoryKind::managed);
+}
 
-HostModule::~HostModule() { ::dlclose(native_handle()); }
+HostModule::~HostModule() {
+  for (const Variable& variable : variables_) KnownMemory::instance().remove(variable.memory.data());
+  ::dlclose(native_handle());
+}
 
 KernelPtr HostModule::do_kernel(std::string_view name) {
   std::vector<std::string_view> names;

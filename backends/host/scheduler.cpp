@@ -4,9 +4,10 @@
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
 
 #include <algorithm>
-#include <optional>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -48,15 +49,35 @@ Runnable* RunList::pop() noexcept {
 
 // --- Workers ----------------------------------------------------------------------------------------------------------
 
-struct Scheduler::Arena {
-  explicit Arena(int threads) : arena(threads, 0) {
-    // oneTBB has one worker less than the machine has cores, since it counts the caller in. Streams have no caller.
-    if (threads + 1 > static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism))) {
-      more_workers.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads) + 1);
-    }
+namespace {
+
+/// Blocks the signals in each worker when it first comes to the arena: oneTBB starts it with those that whoever enqueues has
+/// blocked. They stay blocked, since a worker that sleeps is in no arena.
+class WorkerSignals final : public tbb::task_scheduler_observer {
+ public:
+  explicit WorkerSignals(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  void on_scheduler_entry(bool is_worker) override {
+    if (is_worker) support::block_signals();
   }
-  std::optional<tbb::global_control> more_workers;
+};
+
+}  // namespace
+
+struct Scheduler::Arena {
+  explicit Arena(int threads)
+      : more_workers(tbb::global_control::max_allowed_parallelism, wanted_parallelism(threads)),
+        arena(threads, 0),
+        worker_signals(arena) {}
+
+  /// oneTBB has one worker less than the machine has cores, since it counts the caller in. Streams have no caller.
+  static std::size_t wanted_parallelism(int threads) {
+    return std::max(static_cast<std::size_t>(threads) + 1,
+                    tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  }
+
+  tbb::global_control more_workers;  // before there is an arena, which would be held to fewer
   tbb::task_arena arena;
+  WorkerSignals worker_signals;
 };
 
 Scheduler& Scheduler::instance() {
@@ -65,7 +86,13 @@ Scheduler& Scheduler::instance() {
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {}
+Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
+  // Here, where it may fail for want of memory, and not with the first work, which may also come when static objects end: by
+  // then oneTBB makes no arena any longer. Those that there are go on working.
+  const support::SignalsBlocked no_signals;  // for the workers that this starts
+  arena_->arena.initialize();
+  arena_->arena.enqueue([] {});
+}
 
 void Scheduler::submit(Runnable* item, Level level) {
   const auto i = static_cast<std::size_t>(level);
@@ -74,8 +101,13 @@ void Scheduler::submit(Runnable* item, Level level) {
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
-  // The task carries nothing: whoever runs it takes what is most urgent by then.
-  arena_->arena.enqueue([] { instance().run_most_urgent(); });
+  try {
+    // The task carries nothing: whoever runs it takes what is most urgent by then.
+    arena_->arena.enqueue([] { instance().run_most_urgent(); });
+  } catch (const std::bad_alloc&) {
+    // No memory for a task: the work is done on this thread, since nothing that it runs blocks.
+    run_most_urgent();
+  }
 }
 
 bool Scheduler::others_wait(Level level) const noexcept {
@@ -103,6 +135,7 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
   const std::lock_guard lock(mutex_);
   if (started_.load(std::memory_order_relaxed)) return;
   try {
+    const support::SignalsBlocked no_signals;
     std::thread(std::move(loop)).detach();
   } catch (const std::system_error& e) {
     throw Error(Errc::out_of_memory, "starting a thread", "host",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
@@ -65,6 +66,18 @@ bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
 void* offset(void* base, std::size_t bytes) noexcept { return static_cast<std::byte*>(base) + bytes; }
 const void* offset(const void* base, std::size_t bytes) noexcept { return static_cast<const std::byte*>(base) + bytes; }
 
+void copy_rows(const Copy& copy, std::size_t first, std::size_t last) noexcept {
+  for (std::size_t row = first; row < last; ++row) {
+    std::memmove(offset(copy.to, row * copy.to_pitch), offset(copy.from, row * copy.from_pitch), copy.width);
+  }
+}
+
+void fill_rows(const Fill& fill, std::size_t first, std::size_t last) noexcept {
+  for (std::size_t row = first; row < last; ++row) {
+    fill_row(offset(fill.to, row * fill.pitch), fill.value, fill.element_size, fill.width);
+  }
+}
+
 }  // namespace
 
 // --- Arguments --------------------------------------------------------------------------------------------------------
@@ -91,16 +104,28 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Keeps what is being thrown for the queue's next synchronize, and logs it.
+void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
+  queue.keep_error(std::current_exception());
+  try {
+    support::log(support::LogLevel::error, queue.device().describe() + ": " + subject + ": " + what);
+  } catch (const std::bad_alloc&) {
+    support::log(support::LogLevel::error, subject);
+  }
+}
+
+}  // namespace
+
 void call_host_function(HostFunction& function, Queue& queue) noexcept {
   const support::HostFunctionScope scope;
   try {
     function();
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw: " + e.what());
-    queue.keep_error(std::current_exception());
+    keep_thrown(queue, "a host function threw", e.what());
   } catch (...) {
-    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw what is no std::exception");
-    queue.keep_error(std::current_exception());
+    keep_thrown(queue, "a host function threw", "what is no std::exception");
   }
 }
 
@@ -178,9 +203,12 @@ Progress WorkRun::run_copy(const Copy& copy) {
   if (copy.height == 1 && copy.width >= shared_copy) {
     return run_parallel(*this, copy.width, copy_piece, queue_->level(), *continuation_) ? Progress::done : Progress::pending;
   }
-  for (std::size_t row = 0; row < copy.height; ++row) {
-    std::memmove(offset(copy.to, row * copy.to_pitch), offset(copy.from, row * copy.from_pitch), copy.width);
+  if (copy.height > 1 && copy.width * copy.height >= shared_copy) {
+    const bool done =
+        run_parallel(*this, copy.height, std::max<std::size_t>(copy_piece / copy.width, 1), queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
   }
+  copy_rows(copy, 0, copy.height);
   return Progress::done;
 }
 
@@ -193,14 +221,23 @@ Progress WorkRun::run_fill(const Fill& fill) {
     const bool done = run_parallel(*this, fill.width, copy_piece / fill.element_size, queue_->level(), *continuation_);
     return done ? Progress::done : Progress::pending;
   }
-  for (std::size_t row = 0; row < fill.height; ++row) {
-    fill_row(offset(fill.to, row * fill.pitch), fill.value, fill.element_size, fill.width);
+  const std::size_t row_bytes = fill.width * fill.element_size;
+  if (fill.height > 1 && row_bytes * fill.height >= shared_copy) {
+    const bool done =
+        run_parallel(*this, fill.height, std::max<std::size_t>(copy_piece / row_bytes, 1), queue_->level(), *continuation_);
+    return done ? Progress::done : Progress::pending;
   }
+  fill_rows(fill, 0, fill.height);
   return Progress::done;
 }
 
 Progress WorkRun::run_launch(const Launch& launch) {
-  launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  try {
+    launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  } catch (const std::bad_alloc& e) {
+    keep_thrown(*queue_, "a kernel was not run", e.what());
+    return Progress::done;
+  }
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
@@ -216,8 +253,10 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
                            last};
     launch->kernel->run_blocks()(range, argument_addresses_.data());
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
+    if (copy->height > 1) return copy_rows(*copy, first, last);
     std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);
   } else if (const auto* const fill = std::get_if<Fill>(work_)) {
+    if (fill->height > 1) return fill_rows(*fill, first, last);
     fill_row(offset(fill->to, first * fill->element_size), fill->value, fill->element_size, last - first);
   }
 }

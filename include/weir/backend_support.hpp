@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <signal.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,7 +10,7 @@
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
 
-/// For those who write backends: the environment, the log, marking host functions, keeping captures whole.
+/// For those who write backends: the environment, the log, marking host functions, threads, keeping captures whole.
 namespace weir::support {
 
 /// An environment variable, read with secure_getenv: nothing in a process with raised privileges.
@@ -36,6 +38,24 @@ class WEIR_API HostFunctionScope {
 
  private:
   bool outer_;
+};
+
+/// Blocks signals in the calling thread for the rest of its life: all but those that a fault of the thread itself raises,
+/// and SIGPROF. Signals are the application's: a thread of a library that took one would keep it from the thread that waits
+/// for it, or end the process by it. To be called in threads that a backend does not start itself.
+WEIR_API void block_signals() noexcept;
+
+/// Signals blocked, as by `block_signals`, until the end of the scope. To be held by a backend while it starts a thread,
+/// which inherits that and so takes no signal from its first moment.
+class WEIR_API SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept;
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 /// To be held by a backend around a driver's call that would break every capture on the device (cuCtxSynchronize): captures

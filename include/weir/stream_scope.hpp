@@ -10,7 +10,9 @@
 namespace weir {
 
 /// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive.
-/// Scopes end in the reverse order of their beginning, on the thread that began them.
+/// Scopes may end in any order; of those that are left, the one that was begun last counts. A scope may be a static or a
+/// thread-local object. It ends on the thread that began it: one that ends on another thread is logged as an error; its
+/// stream is current no longer, and is let go of when its thread begins the next scope.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
@@ -20,6 +22,13 @@ class WEIR_API StreamScope {
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  struct Entry;
+  static constinit thread_local Entry* innermost;
+  static void forget_ended() noexcept;
+  friend WEIR_API StreamPtr current_stream(Device& device);
+  Entry* entry_;
 };
 
 /// The calling thread's current stream on `device`: the innermost scope's, or the device's default stream.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -105,6 +106,45 @@ TEST_CASE("S17 S27 scope: one stream made current in two threads and dropped in 
   a.join();
   b.join();
   CHECK(good == 2);
+}
+
+TEST_CASE("S17 scope: scopes may end in any order, and the one begun last of those that are left counts") {
+  const StreamPtr before = current_stream(device());
+  const StreamPtr a = device().create_stream(), b = device().create_stream(), c = device().create_stream();
+  std::optional<StreamScope> first(std::in_place, a), second(std::in_place, b), third(std::in_place, c);
+  second.reset();
+  CHECK(*current_stream(device()) == *c);
+  third.reset();
+  CHECK(*current_stream(device()) == *a);
+  second.emplace(b);
+  first.reset();
+  CHECK(*current_stream(device()) == *b);
+  second.reset();
+  CHECK(*current_stream(device()) == *before);
+}
+
+TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both threads' scopes whole") {
+  const StreamPtr before = current_stream(device());
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+  const StreamPtr original = device().create_stream();
+  StreamPtr strayed = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  const StreamPtr inner = device().create_stream();
+  {
+    std::optional<StreamScope> stray(std::in_place, std::move(strayed)), nested(std::in_place, inner);
+    on_another_thread([&] {
+      const StreamPtr theirs = device().create_stream();
+      const StreamScope scope(theirs);
+      stray.reset();
+      CHECK(*current_stream(device()) == *theirs);
+    });
+    CHECK(*current_stream(device()) == *inner);
+    nested.reset();
+    CHECK(*current_stream(device()) == *before);
+  }
+  { const StreamScope next(inner); }
+  CHECK(alive.expired());
+  CHECK(*current_stream(device()) == *before);
 }
 
 TEST_CASE("S17 scope: entering orders nothing: streams are ordered by waits alone") {

@@ -13,7 +13,9 @@
 namespace weir::host {
 namespace {
 
-ChildOutcome shell(const std::string& script, const std::string& folder = "/") { return run_child({"/bin/sh", "-c", script}, folder); }
+ChildOutcome shell(const std::string& script, const std::string& folder = "/") {
+  return run_child({"/bin/sh", "-c", script}, folder, {"PATH=/usr/bin:/bin"});
+}
 
 TEST_CASE("output of both kinds comes back, however much it is") {
   const ChildOutcome outcome = shell("echo out; echo err >&2; head -c 1000000 /dev/zero | tr '\\0' x");
@@ -28,12 +30,17 @@ TEST_CASE("the status, and the signal that ended a program") {
 }
 
 TEST_CASE("arguments are passed as they are, without a shell") {
-  CHECK(run_child({"/bin/echo", "$HOME; `id` \"x\" '*'"}, "/").output == "$HOME; `id` \"x\" '*'\n");
+  CHECK(run_child({"/bin/echo", "$HOME; `id` \"x\" '*'"}, "/", {}).output == "$HOME; `id` \"x\" '*'\n");
 }
 
 TEST_CASE("the folder is the child's own") {
   const TemporaryFolder folder;
   CHECK(shell("pwd", folder.path()).output == folder.path() + "\n");
+}
+
+TEST_CASE("the environment is what is given, and nothing else") {
+  CHECK(run_child({"/usr/bin/env"}, "/", {"ONE=1", "TWO=a b"}).output == "ONE=1\nTWO=a b\n");
+  CHECK(run_child({"/usr/bin/env"}, "/", {}).output.empty());
 }
 
 TEST_CASE("no input, and none of the parent's open files") {
@@ -75,7 +82,7 @@ TEST_CASE("an application that collects all children itself leaves the status un
 
 TEST_CASE("what cannot be started is an error that names it") {
   try {
-    run_child({"/nosuch/compiler"}, "/");
+    run_child({"/nosuch/compiler"}, "/", {});
     FAIL("started");
   } catch (const std::system_error& error) {
     CHECK(error.code() == std::errc::no_such_file_or_directory);

@@ -21,6 +21,31 @@ TEST_CASE("the compiler's message comes with the user's name and line") {
   CHECK(error.object() == "host:0");
 }
 
+TEST_CASE("a compiler finds its assembler and linker in a process without PATH") {
+  const std::string compiler = std::filesystem::canonical("/usr/bin/c++").string();
+  const Variable chosen("WEIR_HOST_CXX", ::getenv("WEIR_HOST_CXX") != nullptr ? ::getenv("WEIR_HOST_CXX") : compiler.c_str());
+  const Variable none("PATH", nullptr);
+  CHECK_NOTHROW(host().compile("extern \"C\" __global__ void compiled_without_path() {}"));
+}
+
+TEST_CASE("one that does not find them is no compiler, and the message says where it looked") {
+  for (const char* complaint : {"g++: fatal error: cannot execute 'as': execvp: No such file or directory",
+                                "collect2: fatal error: cannot find 'ld'",
+                                "clang: error: unable to execute command: Executable \"ld\" doesn't exist!"}) {
+    CAPTURE(complaint);
+    const host::TemporaryFolder folder;
+    const std::string path = folder.path() + "/c++";
+    std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && echo lame 1 && exit 0\ncat <<'END'\n" << complaint << "\nEND\nexit 1\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    const Variable chosen("WEIR_HOST_CXX", path.c_str());
+    const Error error = compile_error("extern \"C\" __global__ void k() {}");
+    CHECK(error.errc() == Errc::compiler_not_found);
+    CHECK(has(error.what(), complaint));
+    CHECK(has(error.what(), "PATH=" + folder.path() + ":"));
+    CHECK(has(error.what(), "WEIR_HOST_CXX"));
+  }
+}
+
 TEST_CASE("any name will do") {
   for (const char* name : {"/nosuch/a.cu", "../a.cu", "a \"quoted\" name\\.cu", "<kernel>", "", "a/", "ünïcode.cu"}) {
     CAPTURE(name);

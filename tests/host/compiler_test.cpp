@@ -98,6 +98,22 @@ TEST_CASE("a compiler that was replaced is asked again") {
   CHECK(second.identity != first.identity);
 }
 
+TEST_CASE("a compiler runs in a small environment, in which it finds its own folder's programs and the system's") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/prints";
+  std::ofstream(path) << "#!/bin/sh\nenv\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const Variable chosen("WEIR_HOST_CXX", path.c_str()), search("PATH", "relative:/mine"), locale("LC_ALL", "tr_TR.UTF-8");
+  const Variable temporary("TMPDIR", "/var/tmp"), headers("CPATH", "/my/headers"), programs("COMPILER_PATH", "/my/programs");
+  const std::string environment = "\n" + find_compiler().identity;
+  CHECK(has(environment, "\nPATH=" + folder.path() + ":/mine:/usr/local/bin:/usr/bin:/bin\n"));
+  CHECK(has(environment, "\nLC_ALL=C\n"));
+  CHECK(has(environment, "\nTMPDIR=/var/tmp\n"));
+  CHECK(has(environment, "\nCPATH=/my/headers\n"));
+  CHECK_FALSE(has(environment, "COMPILER_PATH"));
+  CHECK_FALSE(has(environment, "WEIR_HOST_CXX"));
+}
+
 TEST_CASE("options become flags") {
   Compiler gcc{.path = "/c++", .version = "", .identity = "", .is_gcc = true}, clang{.path = "/c++", .version = "", .identity = "", .is_gcc = false};
   CompileOptions options;

@@ -39,7 +39,8 @@ class CountingCompiler {
   }
   /// What a process of its own makes of it: "2 s + 5" for the summand s, as main.cpp says.
   host::ChildOutcome run(const std::string& summand) const {
-    return host::run_child({fs::read_symlink("/proc/self/exe").string(), "--compile-and-run", summand}, "/");
+    return host::run_child({fs::read_symlink("/proc/self/exe").string(), "--compile-and-run", summand}, "/",
+                           own_environment());
   }
   /// How often the compiler is called for it.
   int calls_of(const std::string& summand) const {

@@ -45,6 +45,13 @@ std::string refusal(const std::string& source) {
 constexpr const char* parameters =
     "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 blockDim, const ::dim3 gridDim";
 
+TEST_CASE("a source may begin with a byte order mark, and with no more than one") {
+  const std::string mark = "\xEF\xBB\xBF", source = "extern \"C\" __global__ void k() {}";
+  CHECK(compose_unit(mark + source, {}) == compose_unit(source, {}));
+  CHECK(compose_unit(mark, {}) == compose_unit("", {}));
+  CHECK(has(compose_unit(mark + mark + source, {}), mark + source));
+}
+
 TEST_CASE("a kernel gets parameters, a name of its own and a record") {
   const std::string text = rewritten("extern \"C\" __global__ void k(int n, float* x) { x[0] = n; }");
   CHECK(has(text, std::string("extern \"C\" inline __attribute__((always_inline)) void weir_kernel_k (") + parameters + ", int n, float* x) { x[0] = n; }"));

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string>
@@ -49,6 +50,13 @@ inline Error compile_error(std::string_view source, const CompileOptions& option
 }
 
 inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// This process's environment, for a child that is to have the same.
+inline std::vector<std::string> own_environment() {
+  std::vector<std::string> variables;
+  for (char** variable = ::environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
 
 /// Sets an environment variable, or unsets it, until the end of the scope.
 class Variable {

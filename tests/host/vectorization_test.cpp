@@ -24,7 +24,7 @@ std::string assembly(const std::string& source) {
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), compiler.path);
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const ChildOutcome outcome = run_child(arguments, folder.path());
+    const ChildOutcome outcome = run_child(arguments, folder.path(), compiler_environment(arguments[0]));
     CAPTURE(outcome.output);
     REQUIRE(outcome.status == 0);
   };

@@ -79,6 +79,29 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES makes features absent, and says so") {
   CHECK(after.says("graph_capture: absent: work is done at once"));
 }
 
+#if WEIR_TEST_HAS_HOST
+TEST_CASE("feature: what needs a disabled feature is absent with it, and names it") {
+  const auto state_of = [](const char* feature, const char* disabled) {
+    return run_child({"feature", "host", feature}, {{"WEIR_DISABLE_FEATURES", disabled}}).output;
+  };
+  CHECK(state_of("graph_memory_nodes", "stream_id") == "graph_memory_nodes: native: \n");
+  for (const char* needed : {"async_allocation", "graph_capture"}) {
+    CHECK(state_of("graph_memory_nodes", needed) == "graph_memory_nodes: absent: it needs '" + std::string(needed) +
+                                                        "', which WEIR_DISABLE_FEATURES lists; take " + needed +
+                                                        " out of that variable\n");
+  }
+  for (const char* feature : {"capture_into_graph", "host_functions_in_capture", "memory_operations_in_capture",
+                              "graph_update", "graph_upload", "graph_debug_dot", "graph_clone", "graph_child_nodes",
+                              "graph_conditional_nodes", "external_events", "cross_device_capture"}) {
+    CHECK(state_of(feature, "graph_capture").starts_with(feature + std::string(": absent: it needs 'graph_capture'")));
+  }
+  CHECK(state_of("host_functions_in_capture", "host_functions").starts_with("host_functions_in_capture: absent"));
+  CHECK(state_of("memory_pool_max_size", "async_allocation").starts_with("memory_pool_max_size: absent"));
+  CHECK(state_of("managed_prefetch", "managed_memory").starts_with("managed_prefetch: absent"));
+  CHECK(state_of("async_allocation", "graph_memory_nodes").starts_with("async_allocation: native"));
+}
+#endif
+
 TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the registry") {
   const auto error_of = [](const char* value) {
     const auto outcome = run_child({"open", "immediate"}, {{"WEIR_DISABLE_FEATURES", value}});

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+#include <signal.h>
+
+#include "weir/backend_support.hpp"
+
+namespace weir::support {
+namespace {
+
+sigset_t signals_to_block() noexcept {
+  sigset_t set;
+  sigfillset(&set);
+  // A process whose thread blocks the signal of its own fault is ended past the handler that would tell why. And profilers
+  // interrupt whatever thread runs by SIGPROF.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void block_signals() noexcept {
+  const sigset_t set = signals_to_block();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalsBlocked::SignalsBlocked() noexcept {
+  const sigset_t set = signals_to_block();
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace weir::support

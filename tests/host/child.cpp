@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What tests of the host backend need a fresh process for: plays the part that its first argument names, and prints what
+// came of it, an exception as "error: TEXT".
+
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <latch>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/weir.hpp"
+
+namespace {
+
+using weir::Device;
+using weir::StreamPtr;
+
+Device& host() { return weir::device("host:0"); }
+
+template <class F>
+void attempt(F&& f) {
+  try {
+    f();
+  } catch (const std::exception& error) {
+    std::printf("error: %s\n", error.what());
+  }
+  std::fflush(stdout);
+}
+
+// --- Work, each kind of which begins something in the backend -----------------------------------------------------------
+
+void fill() {
+  const StreamPtr stream = host().create_stream();
+  const auto buffer = host().allocate<std::uint32_t>(1000);
+  stream->fill(buffer, 7U);
+  stream->synchronize();
+  std::printf("filled with %u\n", buffer.data()[999]);
+}
+
+void compile() {
+  const StreamPtr stream = host().create_stream();
+  const auto module = host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = 40 + threadIdx.x; }");
+  const auto buffer = host().allocate<int>(4);
+  stream->launch(module->kernel("k"), {.block = {4, 1, 1}}, buffer);
+  stream->synchronize();
+  std::printf("compiled: %d\n", buffer.data()[2]);
+}
+
+void call() {
+  const StreamPtr stream = host().create_stream();
+  stream->launch_host_function([] { std::puts("called"); });
+  stream->synchronize();
+}
+
+void wait_value() {
+  const StreamPtr stream = host().create_stream();
+  const auto word = host().allocate<std::uint32_t>(1);
+  *word.data() = 0;
+  stream->wait_value(word.data(), 1U);
+  host().create_stream()->write_value(word.data(), 1U);
+  stream->synchronize();
+  std::puts("waited");
+}
+
+void replay() {
+  const StreamPtr stream = host().create_stream();
+  const auto buffer = host().allocate<std::uint32_t>(1000);
+  const auto graph = stream->capture([&](weir::Stream& s) { s.fill(buffer, 9U); })->instantiate();
+  graph->launch(*stream);
+  host().per_thread_stream()->synchronize();
+  stream->synchronize();
+  std::printf("replayed: %u\n", buffer.data()[999]);
+}
+
+void scopes() {
+  const StreamPtr outer = host().create_stream(), inner = host().create_stream();
+  std::optional<weir::StreamScope> first(std::in_place, outer), second(std::in_place, inner);
+  first.reset();
+  const bool inner_left = *weir::current_stream(host()) == *inner;
+  second.reset();
+  const bool none_left = *weir::current_stream(host()) == *host().default_stream();
+  std::printf("scopes: %s\n", inner_left && none_left ? "right" : "wrong");
+}
+
+void all() {
+  for (const auto work : {fill, compile, call, wait_value, replay, scopes}) attempt(work);
+}
+
+// --- After main, and at a thread's end ------------------------------------------------------------------------------------
+
+struct AtItsEnd {
+  std::function<void()> work;
+  ~AtItsEnd() {
+    if (work) attempt(work);
+  }
+};
+
+AtItsEnd static_object;
+
+void begin_before(const std::string& how_far) {
+  if (how_far == "opened") (void)host();
+  if (how_far == "used") all();
+}
+
+void after_main(const std::string& how_far) {
+  static_object.work = all;
+  begin_before(how_far);
+}
+
+void in_atexit(const std::string& how_far) {
+  std::atexit(all);
+  begin_before(how_far);
+}
+
+void at_thread_end(const std::string& how_far) {
+  std::thread([&] {
+    thread_local AtItsEnd object;  // made first, so that it ends last
+    object.work = all;
+    begin_before(how_far);
+  }).join();
+}
+
+void scopes_that_outlive(const std::string&) {
+  static std::optional<weir::StreamScope> scope_of_process;
+  scope_of_process.emplace(host().create_stream());
+  std::thread([] {
+    thread_local std::optional<weir::StreamScope> scope_of_thread;
+    scope_of_thread.emplace(host().create_stream());
+  }).join();
+  std::puts("outlived");
+}
+
+// --- Signals --------------------------------------------------------------------------------------------------------------
+
+/// The threads of this process, but this one, that would take the signal.
+int threads_that_take(int signal) {
+  int threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("SigBlk:"))
+        threads += (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) == 0 ? 1 : 0;
+    }
+  }
+  return threads;
+}
+
+// Threads are started while nothing is blocked. Then the program means to wait for a signal, which would end it.
+void signals(const std::string&) {
+  all();
+  {  // an object that is let go of in a host function, for which there is a thread, too
+    const StreamPtr stream = host().create_stream();
+    stream->launch_host_function([memory = host().allocate<int>(1)] {});
+    stream->synchronize();
+  }
+  std::printf("threads that take SIGUSR1: %d\n", threads_that_take(SIGUSR1));
+  std::printf("threads that take SIGSEGV: %s\n", threads_that_take(SIGSEGV) > 0 ? "some" : "none");
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::kill(::getpid(), SIGUSR1);
+  int received = 0;
+  ::sigwait(&set, &received);
+  std::printf("received: %d\n", received == SIGUSR1 ? 1 : 0);
+}
+
+// --- Out of memory --------------------------------------------------------------------------------------------------------
+
+enum class Who { nobody, this_thread, others };
+std::atomic<Who> who{Who::nobody};
+std::atomic<long> until_failure{0};
+thread_local bool is_main = false;
+
+bool fails_now() {
+  const Who of = who.load(std::memory_order_relaxed);
+  if (of == Who::nobody || (of == Who::this_thread) != is_main) return false;
+  return until_failure.fetch_sub(1, std::memory_order_relaxed) == 1;
+}
+
+void* take(std::size_t bytes, std::size_t alignment) {
+  if (fails_now()) return nullptr;
+  return alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+             ? std::malloc(bytes != 0 ? bytes : 1)
+             : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+struct Failing {
+  Failing(Who of, long which) {
+    until_failure = which;
+    who = of;
+  }
+  ~Failing() { who = Who::nobody; }
+};
+
+// A fork and a join, a host function and kernels in one capture, which is replayed. The streams are whole whatever fails.
+void capture_and_replay(const weir::KernelPtr& kernel, const weir::Buffer<int>& buffer) {
+  const StreamPtr stream = host().create_stream(), fork = host().create_stream();
+  struct Large {
+    std::byte bytes[200];
+  };
+  try {
+    const auto graph = stream->capture([&](weir::Stream& s) {
+      fork->wait(s);
+      fork->fill(buffer, 1);
+      fork->launch_host_function([large = Large{}] { (void)large; });
+      s.launch(kernel, {.block = {4, 1, 1}}, buffer);
+      s.wait(*fork);
+      s.launch(kernel, {.grid = {64, 1, 1}, .block = {4, 1, 1}}, buffer);
+    });
+    const auto executable = graph->instantiate();
+    executable->launch(*stream);
+    stream->synchronize();
+  } catch (...) {
+    who = Who::nobody;
+    for (weir::Stream* s : {stream.get(), fork.get()}) {
+      if (s->is_capturing()) std::puts("a stream goes on capturing");
+      s->fill(buffer, 77);
+      s->synchronize();
+      if (std::exchange(buffer.data()[999], 0) != 77) std::puts("a stream does nothing any longer");
+    }
+    throw;
+  }
+}
+
+// Enough work on a held stream that it needs more room than its own, and streams that wait for one another.
+void enqueue(const weir::KernelPtr& kernel, const weir::Buffer<int>& buffer) {
+  const StreamPtr stream = host().create_stream(), other = host().create_stream({.blocking = true});
+  std::latch open(1);
+  struct Opener {
+    std::latch& latch;
+    weir::Stream& stream;
+    ~Opener() {
+      latch.count_down();
+      stream.synchronize();
+    }
+  };
+  bool held = false;
+  try {
+    const Opener opener{open, *stream};
+    stream->launch_host_function([&open] { open.wait(); });
+    held = true;
+    for (int i = 0; i < 200; ++i) stream->fill(buffer, i);
+    other->wait(*stream);
+    other->launch(kernel, {.grid = {64, 1, 1}, .block = {4, 1, 1}}, buffer);
+    const auto event = other->record({.timing = true});
+    stream->wait(*event);
+    host().default_stream()->fill(buffer, 3);
+    const auto memory = stream->allocate_async<int>(100);
+    stream->fill(memory, 3);
+  } catch (...) {
+    if (!held) open.count_down();
+    throw;
+  }
+  host().synchronize();
+}
+
+using Scenario = std::function<void(const weir::KernelPtr&, const weir::Buffer<int>&)>;
+
+// Each allocation of the scenario fails in its turn, in one process.
+void fail_each(const char* name, Who of, const Scenario& scenario) {
+  const auto module = host().compile("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = 5; }");
+  const auto kernel = module->kernel("k");
+  const auto buffer = host().allocate<int>(1000);
+  for (int i = 0; i < 3; ++i) scenario(kernel, buffer);
+  long failures = 0;
+  for (long which = 1;; ++which) {
+    {
+      const Failing failing(of, which);
+      try {
+        scenario(kernel, buffer);
+      } catch (const std::bad_alloc&) {
+      } catch (const std::exception& error) {
+        who = Who::nobody;
+        std::printf("%s: allocation %ld: %s\n", name, which, error.what());
+      }
+    }
+    if (until_failure > 0) break;
+    ++failures;
+    // What there is goes on working.
+    const StreamPtr stream = host().create_stream();
+    stream->launch(kernel, {.block = {4, 1, 1}}, buffer);
+    stream->synchronize();
+    if (buffer.data()[3] != 5) std::printf("%s: allocation %ld: broken afterwards\n", name, which);
+  }
+  std::printf("%s: over\n", name);
+  if (of == Who::this_thread && failures == 0) std::printf("%s: nothing was allocated\n", name);
+}
+
+void out_of_memory(const std::string& whose) {
+  is_main = true;
+  const Who of = whose == "others" ? Who::others : Who::this_thread;
+  fail_each("capture_and_replay", of, capture_and_replay);
+  fail_each("enqueue", of, enqueue);
+}
+
+// The n-th allocation from the first work of the process fails: what is made once is made then.
+void out_of_memory_at_first(const std::string& which) {
+  is_main = true;
+  Device& device = host();
+  // What is not the backend's has been made by then: the core's lists, and oneTBB's record of this thread.
+  const auto buffer = device.allocate<std::uint32_t>(1000);
+  const StreamPtr stream = device.create_stream();
+  (void)stream->capture([](weir::Stream&) {});
+  stream->fill(buffer, 1U);
+  stream->synchronize();
+  {
+    const Failing failing(Who::this_thread, std::stol(which));
+    try {
+      for (int i = 0; i < 100; ++i) stream->fill(buffer, 1U);
+      stream->wait_value(buffer.data(), 1U);
+      stream->write_value(buffer.data(), 2U);
+      stream->launch_host_function([] {});
+      stream->synchronize();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  std::puts(until_failure > 0 ? "no failure" : "survived");
+  fill();
+}
+
+// --- Compiling with raised privileges -------------------------------------------------------------------------------------
+
+void compile_privileged(const std::string&) {
+  std::printf("privileged: %s\n", ::getauxval(AT_SECURE) != 0 ? "yes" : "no");
+  compile();
+}
+
+const std::map<std::string, void (*)(const std::string&)> parts = {
+    {"after_main", after_main},
+    {"in_atexit", in_atexit},
+    {"at_thread_end", at_thread_end},
+    {"scopes_that_outlive", scopes_that_outlive},
+    {"signals", signals},
+    {"out_of_memory", out_of_memory},
+    {"out_of_memory_at_first", out_of_memory_at_first},
+    {"compile_privileged", compile_privileged},
+};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = take(bytes, 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* const memory = take(bytes, static_cast<std::size_t>(alignment));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+int main(int argc, char** argv) {
+  const auto part = argc > 1 ? parts.find(argv[1]) : parts.end();
+  if (part == parts.end()) return 99;
+  attempt([&] { part->second(argc > 2 ? argv[2] : ""); });
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "tests/host/support.hpp"
+
+/// Integer divisions that x86's instructions do not do, and a GPU's do.
+namespace weir::test {
+namespace {
+
+// All combinations of some dividends and divisors, with the divisor in a register and in memory, and constants on either
+// side.
+template <class T>
+void check_divisions(const std::string& type, bool debug) {
+  CAPTURE(type);
+  CAPTURE(debug);
+  CompileOptions options;
+  options.debug = debug;
+  options.defines = {{"T", type}};
+  const auto module = host().compile(R"(
+extern "C" __global__ void divide(const T* a, const T* b, T* quotients, T* remainders, T* others, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n * n) return;
+  quotients[i] = a[i / n] / b[i % n];
+  remainders[i] = a[i / n] % b[i % n];
+  T quotient = a[i / n];
+  quotient /= b[i % n];
+  T remainder = a[i / n];
+  remainder %= b[i % n];
+  others[i] = quotient - quotients[i] + (remainder - remainders[i]);
+}
+extern "C" __global__ void constants(const T* a, T* results) {
+  results[0] = a[0] / (T)-1;
+  results[1] = a[0] % (T)-1;
+  results[2] = a[0] / 7;
+  results[3] = (T)100 / a[1];
+}
+)",
+                                     options);
+  constexpr T least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
+  const std::vector<T> values = {
+      least,   static_cast<T>(least + 1), static_cast<T>(-7), static_cast<T>(-1), 0, 1, 2, 7, static_cast<T>(greatest - 1),
+      greatest};
+  const int n = static_cast<int>(values.size());
+  const auto operands = upload(values);
+  const auto quotients = upload(std::vector<T>(n * n)),
+             remainders = quotients.size() ? upload(std::vector<T>(n * n)) : quotients;
+  const auto others = upload(std::vector<T>(n * n, 1));
+  launch(module->kernel("divide"), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others, n);
+  for (int i = 0; i < n * n; ++i) {
+    const T a = values[i / n], b = values[i % n];
+    CAPTURE(+a);
+    CAPTURE(+b);
+    CHECK(others.data()[i] == 0);
+    if (b == 0) continue;  // any number, on a GPU, too
+    const bool overflows = std::is_signed_v<T> && a == least && b == static_cast<T>(-1);
+    CHECK(quotients.data()[i] == (overflows ? least : static_cast<T>(a / b)));
+    CHECK(remainders.data()[i] == (overflows ? T{0} : static_cast<T>(a % b)));
+  }
+  const auto results = upload(std::vector<T>(4));
+  launch(module->kernel("constants"), {}, upload(std::vector<T>{least, 3}), results);
+  CHECK(download(results) == std::vector<T>{std::is_signed_v<T> ? least : T{0}, T{0}, static_cast<T>(least / 7), T{33}});
+}
+
+TEST_CASE("no integer division ends the process, and all that have a result give it") {
+  for (const bool debug : {false, true}) {
+    check_divisions<std::int8_t>("signed char", debug);
+    check_divisions<std::int16_t>("short", debug);
+    check_divisions<std::int32_t>("int", debug);
+    check_divisions<std::int64_t>("long long", debug);
+    check_divisions<std::uint8_t>("unsigned char", debug);
+    check_divisions<std::uint16_t>("unsigned short", debug);
+    check_divisions<std::uint32_t>("unsigned int", debug);
+    check_divisions<std::uint64_t>("unsigned long long", debug);
+  }
+}
+
+}  // namespace
+}  // namespace weir::test

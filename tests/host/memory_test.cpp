@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "tests/host/support.hpp"
+
+/// Memory that drivers refuse is refused here, too.
+namespace weir::test {
+namespace {
+
+Error refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("not refused");
+  return {Errc::backend_failure, "", "", ""};
+}
+
+TEST_CASE("what is registered is memory") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  auto* const pages =
+      static_cast<std::byte*>(::mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  ::munmap(pages + 2 * page, page);
+  CHECK(host().register_host(pages, 2 * page)->device_pointer() == pages);
+  CHECK_NOTHROW(host().register_host(pages + 5, 2 * page - 5));
+  CHECK(refusal([&] { host().register_host(pages, 2 * page + 1); }).errc() == Errc::invalid_argument);
+  CHECK(refusal([&] { host().register_host(pages + 2 * page, 1); }).errc() == Errc::invalid_argument);
+  ::munmap(pages, 2 * page);
+
+  std::vector<int> vector(1000);
+  CHECK_NOTHROW(host().register_host(vector.data(), 4000));
+  constexpr auto most = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t bytes : {most, most - 4096, most / 2, std::size_t{1} << 46U}) {
+    const Error error = refusal([&] { host().register_host(vector.data(), bytes); });
+    CHECK(error.errc() == Errc::invalid_argument);
+    CHECK(has(error.what(), std::to_string(bytes) + " bytes"));
+  }
+}
+
+TEST_CASE("what is prefetched is managed memory, and lies within its allocation") {
+  const StreamPtr stream = host().create_stream();
+  const auto managed = host().allocate<std::byte>(1000, MemoryKind::managed);
+  CHECK_NOTHROW(stream->prefetch(managed.data(), 1000));
+  CHECK_NOTHROW(stream->prefetch(managed.data() + 999, 1, true));
+  for (const auto& [offset, bytes] :
+       {std::pair<std::size_t, std::size_t>{0, 1001}, {999, 2}, {1, std::numeric_limits<std::size_t>::max()}}) {
+    const Error error = refusal([&, at = offset, size = bytes] { stream->prefetch(managed.data() + at, size); });
+    CHECK(error.errc() == Errc::invalid_argument);
+    CHECK(has(error.what(), "are not within the allocation of 1000"));
+  }
+  const auto device_memory = host().allocate<std::byte>(1000), pinned = host().allocate<std::byte>(1000, MemoryKind::pinned);
+  const auto ordered = stream->allocate_async<std::byte>(1000);
+  std::vector<std::byte> vector(1000);
+  for (const std::byte* memory :
+       {device_memory.data(), pinned.data(), ordered.data(), vector.data(), managed.data() + 1000}) {
+    const Error error = refusal([&] { stream->prefetch(memory, 1); });
+    CHECK(error.errc() == Errc::invalid_argument);
+    CHECK(has(error.what(), "MemoryKind::managed"));
+  }
+}
+
+TEST_CASE("large copies and fills of two dimensions are right, also where they are shared out") {
+  const StreamPtr stream = host().create_stream();
+  for (const std::size_t width : {std::size_t{1}, std::size_t{1000}, std::size_t{3} << 20U}) {  // bytes
+    CAPTURE(width);
+    const std::size_t height = (std::size_t{6} << 20U) / width + 1, pitch = width + 3;
+    const auto from = host().allocate<std::uint8_t>(pitch * height), to = host().allocate<std::uint8_t>(width * height);
+    for (std::size_t i = 0; i < from.size(); ++i) from.data()[i] = static_cast<std::uint8_t>(i % 251);
+    stream->copy_2d(to.data(), width, from.data(), pitch, width, height);
+    stream->synchronize();
+    bool right = true;
+    for (std::size_t i = 0; i < to.size(); ++i) right = right && to.data()[i] == (i / width * pitch + i % width) % 251;
+    CHECK(right);
+    stream->fill_2d(from.data(), pitch, 255, 1, width, height);
+    stream->synchronize();
+    for (std::size_t i = 0; i < from.size(); ++i) right = right && from.data()[i] == (i % pitch < width ? 255 : i % 251);
+    CHECK(right);
+  }
+}
+
+TEST_CASE("memory that was freed is known no longer, and a module's variables are until it goes") {
+  const StreamPtr stream = host().create_stream();
+  const std::byte* memory = nullptr;
+  {
+    const auto managed = host().allocate<std::byte>(1000, MemoryKind::managed);
+    memory = managed.data();
+  }
+  CHECK(refusal([&] { stream->prefetch(memory, 1); }).errc() == Errc::invalid_argument);
+
+  auto module = host().compile("__managed__ int values[100];");
+  const Span<std::byte> values = module->global("values");
+  CHECK_NOTHROW(stream->prefetch(values.data(), values.size()));
+  CHECK(refusal([&] { stream->prefetch(values.data(), values.size() + 1); }).errc() == Errc::invalid_argument);
+  module.reset();
+  CHECK(refusal([&] { stream->prefetch(values.data(), values.size()); }).errc() == Errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace weir::test
