@@ -111,12 +111,11 @@ std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(c
 std::string_view to_string(Errc code) noexcept { return text_of(code).name; }
 
 Error::Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native)
-    : std::system_error(make_error_code(code)),
-      operation_(operation),
-      object_(object),
-      detail_(detail),
-      what_(compose(operation, object, detail, code, native)),
-      native_(std::move(native)) {}
+    : std::system_error(make_error_code(code)) {
+  std::string what = compose(operation, object, detail, code, native);
+  texts_ = std::make_shared<const Texts>(Texts{std::string(operation), std::string(object), std::string(detail),
+                                               std::move(what), std::move(native)});
+}
 
 Error::~Error() = default;
 
