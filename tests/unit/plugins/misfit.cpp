@@ -8,12 +8,17 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
 
 #include "weir/plugin.hpp"
+
+#ifndef WEIR_TEST_NAME
+#define WEIR_TEST_NAME "misfit"
+#endif
 
 namespace {
 
@@ -67,6 +72,12 @@ weir::Backend* create(weir::PluginContext& context) {
     std::printf("within: %s\n", weir::Registry::instance().open("immediate").name().c_str());
     return new Hollow("misfit");
   }
+  if (how == "opens_each_other") {  // once both factories run
+    constexpr std::string_view mine = WEIR_TEST_NAME;
+    reinterpret_cast<std::latch*>(std::strtoull(std::getenv("WEIR_TEST_LATCH"), nullptr, 0))->arrive_and_wait();
+    weir::Registry::instance().open(mine == "misfit" ? "rival" : "misfit");
+    return new Hollow(WEIR_TEST_NAME);
+  }
   if (how == "waits") {  // until the test writes to the pipe whose descriptor it names
     char byte = 0;
     std::puts("factory waits");
@@ -91,7 +102,7 @@ extern "C" const weir_plugin_descriptor* weir_plugin() {
                                      sizeof(weir_plugin_descriptor),
                                      weir::interface_revision,
                                      WEIR_ABI_FINGERPRINT,
-                                     "misfit",
+                                     WEIR_TEST_NAME,
                                      "2.0-test",
                                      create};
   const std::string_view field = asked("WEIR_TEST_DESCRIPTOR");
