@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
@@ -46,6 +47,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   const char* const operation = "Stream::begin_capture";
   enter(operation);
   require(operation, Feature::graph_capture);
+  detail::check_enumerator(operation, *this, "CaptureMode", options.mode, CaptureMode::relaxed);
   if (options.external) {
     if (active_capture(operation).status == CaptureStatus::active) {
       flags_.fetch_or(flag_joined | flag_foreign, std::memory_order_relaxed);
@@ -63,6 +65,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   const char* const operation = "Stream::resume_capture";
   enter(operation);
   require(operation, Feature::capture_into_graph);
+  detail::check_enumerator(operation, *this, "CaptureMode", mode, CaptureMode::relaxed);
   if (!graph) throw Error(Errc::invalid_argument, operation, describe(), "the graph is null");
   if (&graph->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());

@@ -207,7 +207,7 @@ void HostStream::do_attach(const Allocation&, AttachMode) {
   // Every processor of the machine addresses all memory at any time, so whose it is makes no difference.
 }
 
-void HostStream::do_prefetch(const void*, std::size_t, bool) {
+void HostStream::do_prefetch(const void*, std::size_t, PrefetchTarget) {
   // Likewise: memory is where it is.
 }
 
