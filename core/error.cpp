@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <optional>
 
 #include "core/error_text.hpp"
@@ -101,9 +102,9 @@ std::string detail::native_suffix(const NativeError& native) {
 }
 
 const std::error_category& error_category() noexcept {
-  // Never destroyed: error codes may be looked at in the destructors of static objects.
-  static const Category& category = *new Category;
-  return category;
+  alignas(Category) static std::byte place[sizeof(Category)];  // codes may be looked at in the destructors of static objects
+  static auto* const category = ::new (place) Category;
+  return *category;
 }
 
 std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(code), error_category()}; }
