@@ -32,7 +32,8 @@ std::string_view to_string(MemoryKind kind) noexcept {
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
-    static auto* const pool = new AllocationPool;
+    alignas(AllocationPool) static std::byte place[sizeof(AllocationPool)];
+    static auto* const pool = ::new (place) AllocationPool;
     return *pool;
   }
 
@@ -314,7 +315,12 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   if (data == nullptr || bytes == 0) throw Error(Errc::invalid_argument, operation, describe(), "there is nothing to pin");
   detail::check_unsafe_call(operation, *this, *this);
   void* const device_pointer = do_register_host(data, bytes);
-  return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
+  try {
+    return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
+  } catch (const std::bad_alloc&) {
+    do_unregister_host(data);
+    throw;
+  }
 }
 
 // --- Pools ------------------------------------------------------------------------------------------------------------

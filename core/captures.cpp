@@ -2,6 +2,7 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/capture_hold.hpp"
@@ -62,7 +63,8 @@ void Captures::count_open() noexcept {
 }
 
 Captures& Captures::instance() noexcept {
-  static auto* const captures = new Captures;
+  alignas(Captures) static std::byte place[sizeof(Captures)];
+  static auto* const captures = ::new (place) Captures;
   return *captures;
 }
 

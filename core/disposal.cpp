@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/disposal.hpp"
 
+#include <new>
 #include <thread>
 
 #include "core/captures.hpp"
@@ -59,7 +60,8 @@ void RefCounted::last_release() const noexcept {
 }
 
 DisposalQueue& DisposalQueue::instance() noexcept {
-  static auto* const queue = new DisposalQueue;
+  alignas(DisposalQueue) static std::byte place[sizeof(DisposalQueue)];
+  static auto* const queue = ::new (place) DisposalQueue;
   return *queue;
 }
 

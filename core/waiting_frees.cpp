@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/waiting_frees.hpp"
 
+#include <new>
+
 namespace weir {
 
 WaitingFrees& WaitingFrees::instance() noexcept {
-  static auto* const frees = new WaitingFrees;
+  alignas(WaitingFrees) static std::byte place[sizeof(WaitingFrees)];
+  static auto* const frees = ::new (place) WaitingFrees;
   return *frees;
 }
 

@@ -2,6 +2,7 @@
 #include "backends/host/backlog.hpp"
 
 #include <mutex>
+#include <new>
 
 #include "backends/host/capture.hpp"
 #include "backends/host/program.hpp"
@@ -21,7 +22,8 @@ struct Kept {
   static constexpr std::size_t most = 4096;
 
   static Kept& instance() noexcept {
-    static auto* const kept = new Kept;  // threads may outlive main
+    alignas(Kept) static std::byte place[sizeof(Kept)];  // threads may outlive main
+    static auto* const kept = ::new (place) Kept;
     return *kept;
   }
 };

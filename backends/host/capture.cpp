@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <utility>
 
 #include "backends/host/device.hpp"
@@ -25,7 +26,8 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  static auto* const mutex = new std::mutex;
+  alignas(std::mutex) static std::byte place[sizeof(std::mutex)];
+  static auto* const mutex = ::new (place) std::mutex;
   return *mutex;
 }
 

@@ -41,7 +41,7 @@ std::string unique_path(int descriptor) {
   return path + "/" + std::to_string(descriptor);
 }
 
-void* open_in_memory(std::span<const std::byte> image) noexcept {
+void* open_in_memory(std::span<const std::byte> image) {
   const FileDescriptor file(make_memory_file());
   if (!file || !file.write(image.data(), image.size())) return nullptr;
   return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 #include "backends/host/spin_lock.hpp"
 
@@ -13,8 +14,10 @@ namespace {
 /// next piece before at anything else.
 class Loop final : public Runnable, public RefCounted {
  public:
-  static Loop& make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
-    Loop* loop = take();
+  /// Null where memory has run out.
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
+    Loop* const loop = take();
+    if (loop == nullptr) return nullptr;
     loop->work_ = &work;
     loop->count_ = count;
     loop->piece_ = piece;
@@ -27,7 +30,7 @@ class Loop final : public Runnable, public RefCounted {
     // The thread that starts the loop holds a share of its own, so that it learns whether all is done when it leaves.
     loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
     loop->next_.store(0, std::memory_order_release);
-    return *loop;
+    return loop;
   }
 
   bool start() noexcept {
@@ -87,7 +90,7 @@ class Loop final : public Runnable, public RefCounted {
         return loop;
       }
     }
-    return new Loop;
+    return new (std::nothrow) Loop;
   }
   void dispose() noexcept override {
     std::lock_guard lock(free_lock());
@@ -114,7 +117,10 @@ bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Lev
     work.do_range(0, count);
     return true;
   }
-  return Loop::make_loop(work, count, piece, level, continuation).start();
+  Loop* const loop = Loop::make_loop(work, count, piece, level, continuation);
+  if (loop != nullptr) return loop->start();
+  work.do_range(0, count);
+  return true;
 }
 
 }  // namespace weir::host

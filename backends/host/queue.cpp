@@ -2,6 +2,7 @@
 #include "backends/host/queue.hpp"
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "backends/host/capture.hpp"
@@ -179,7 +180,8 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  static auto* const queues = new BusyQueues;
+  alignas(BusyQueues) static std::byte place[sizeof(BusyQueues)];
+  static auto* const queues = ::new (place) BusyQueues;
   return *queues;
 }
 

@@ -65,7 +65,11 @@ Scheduler& Scheduler::instance() {
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {}
+Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
+  // Here, where it may fail for want of memory, and not with the first work.
+  arena_->arena.initialize();
+  arena_->arena.enqueue([] {});
+}
 
 void Scheduler::submit(Runnable* item, Level level) {
   const auto i = static_cast<std::size_t>(level);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <type_traits>
 
@@ -44,7 +45,8 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  static auto* const waits = new ValueWaits;
+  alignas(ValueWaits) static std::byte place[sizeof(ValueWaits)];
+  static auto* const waits = ::new (place) ValueWaits;
   return *waits;
 }
 

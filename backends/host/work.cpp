@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
@@ -91,16 +92,28 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Keeps what is being thrown for the queue's next synchronize, and logs it.
+void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
+  queue.keep_error(std::current_exception());
+  try {
+    support::log(support::LogLevel::error, queue.device().describe() + ": " + subject + ": " + what);
+  } catch (const std::bad_alloc&) {
+    support::log(support::LogLevel::error, subject);
+  }
+}
+
+}  // namespace
+
 void call_host_function(HostFunction& function, Queue& queue) noexcept {
   const support::HostFunctionScope scope;
   try {
     function();
   } catch (const std::exception& e) {
-    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw: " + e.what());
-    queue.keep_error(std::current_exception());
+    keep_thrown(queue, "a host function threw", e.what());
   } catch (...) {
-    support::log(support::LogLevel::error, queue.device().describe() + ": a host function threw what is no std::exception");
-    queue.keep_error(std::current_exception());
+    keep_thrown(queue, "a host function threw", "what is no std::exception");
   }
 }
 
@@ -200,7 +213,12 @@ Progress WorkRun::run_fill(const Fill& fill) {
 }
 
 Progress WorkRun::run_launch(const Launch& launch) {
-  launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  try {
+    launch.arguments.addresses(*launch.kernel->parameter_sizes(), argument_addresses_);
+  } catch (const std::bad_alloc& e) {
+    keep_thrown(*queue_, "a kernel was not run", e.what());
+    return Progress::done;
+  }
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
