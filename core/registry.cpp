@@ -123,7 +123,7 @@ void start(const weir_plugin_descriptor& descriptor, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    e.made = descriptor.create(context);
+    if (e.made == nullptr) e.made = descriptor.create(context);  // else memory ran out before its outcome was noted
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
