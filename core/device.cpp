@@ -19,11 +19,43 @@ Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
       native_handle_(native_handle),
       label_(backend.name() + ":" + std::to_string(ordinal)) {}
 
+namespace {
+
+// Features that are of no use without another one. A backend decides each for itself; where one is switched off, so are those
+// that build on it.
+struct Need {
+  Feature feature, needed;
+};
+constexpr Need needs[] = {
+    {Feature::capture_into_graph, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::graph_capture},
+    {Feature::host_functions_in_capture, Feature::host_functions},
+    {Feature::memory_operations_in_capture, Feature::graph_capture},
+    {Feature::cross_device_capture, Feature::graph_capture},
+    {Feature::graph_update, Feature::graph_capture},
+    {Feature::graph_upload, Feature::graph_capture},
+    {Feature::graph_debug_dot, Feature::graph_capture},
+    {Feature::graph_clone, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::graph_capture},
+    {Feature::graph_memory_nodes, Feature::async_allocation},
+    {Feature::graph_child_nodes, Feature::graph_capture},
+    {Feature::graph_conditional_nodes, Feature::graph_capture},
+    {Feature::external_events, Feature::graph_capture},
+    {Feature::memory_pool_max_size, Feature::memory_pools},
+};
+
+}  // namespace
+
 void Device::finish() {
   for (const Feature feature : all_features()) {
     if (detail::disabled_features()[static_cast<std::size_t>(feature)] && features_.supports(feature)) {
       features_.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
     }
+  }
+  for (const Need& need : needs) {
+    if (!features_.supports(need.feature) || features_.supports(need.needed)) continue;
+    features_.absent(need.feature, "it needs feature '" + std::string(to_string(need.needed)) +
+                                       "', which is absent: " + features_.state(need.needed).reason);
   }
 }
 

@@ -82,6 +82,17 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES makes features absent, and says so") {
   CHECK(after.says("graph_capture: absent: work is done at once"));
 }
 
+#if WEIR_TEST_HAS_HOST
+TEST_CASE("feature: one that is switched off takes those along that build on it") {
+  const auto outcome = run_child({"feature", "host", "graph_memory_nodes", "feature", "host", "graph_capture", "feature", "host",
+                                  "memory_pool_max_size"},
+                                 {{"WEIR_DISABLE_FEATURES", "async_allocation"}});
+  CHECK(outcome.says("graph_memory_nodes: absent: it needs feature 'async_allocation', which is absent: WEIR_DISABLE_FEATURES"));
+  CHECK(outcome.says("graph_capture: native"));
+  CHECK(outcome.says("memory_pool_max_size: native"));
+}
+#endif
+
 TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the registry") {
   const auto error_of = [](const char* value) {
     const auto outcome = run_child({"open", "immediate"}, {{"WEIR_DISABLE_FEATURES", value}});
