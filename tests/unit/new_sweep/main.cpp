@@ -126,6 +126,19 @@ std::int64_t live_at_rest(const weir::Device& device) {
   return seen;
 }
 
+// Whether the call that fails leaks each time. What is kept for later use may become more, but not again and again.
+bool leaks_again(const sweep::Setting& setting, Log& log) {
+  for (int round = 0; round < 4; ++round) {
+    const std::int64_t before = live_at_rest(setting.device);
+    for (int i = 0; i < 3; ++i) (void)run(setting, state->call);
+    const bool logged = log.says("leaked");
+    log.clear();
+    (void)run(setting, 0);
+    if (logged || live_at_rest(setting.device) - before < 3) return false;
+  }
+  return true;
+}
+
 // Sweeps a process that is warm: all that is kept for later use is there.
 void sweep_warm(std::uint64_t first, std::uint64_t last) {
   weir::Device& device = weir::device("host");
@@ -140,15 +153,10 @@ void sweep_warm(std::uint64_t first, std::uint64_t last) {
     if (log.says("leaked")) ++state->logged;
     log.clear();
     if (run(setting, 0) != Run::through) went_wrong("afterwards the same does not work; the call came from:");
-    // What is kept for later use may have become more; a leak comes again each time.
-    std::int64_t now = live_at_rest(device);
-    if (now <= live) continue;
-    for (int i = 0; i < 3; ++i) (void)run(setting, state->call);
-    const bool logged = log.says("leaked");
-    log.clear();
-    (void)run(setting, 0);
+    if (live_at_rest(device) <= live) continue;
+    const bool again = leaks_again(setting, log);
     live = live_at_rest(device);
-    if (live - now < 3 || logged) continue;
+    if (!again) continue;
     sweep::fail_call(state->call);
     (void)run(setting, sweep::go_on);
     ++state->leaks;
