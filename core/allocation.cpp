@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -28,7 +29,8 @@ std::string_view to_string(MemoryKind kind) noexcept {
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
-    static auto* const pool = new AllocationPool;
+    alignas(AllocationPool) static std::byte place[sizeof(AllocationPool)];
+    static auto* const pool = ::new (place) AllocationPool;
     return *pool;
   }
 
@@ -214,6 +216,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   const char* const operation = "Stream::allocate_async";
   enter(operation);
   require(operation, Feature::async_allocation);
+  (void)detail::byte_count(operation, bytes, 1);
   if (pool != nullptr && &pool->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
   }
@@ -248,6 +251,8 @@ AllocationPtr Device::make_allocation(void* data, std::size_t bytes, MemoryKind 
 AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   const char* const operation = "Device::allocate";
   enter(operation);
+  detail::check_enumerator(operation, *this, "MemoryKind", kind, MemoryKind::managed);
+  (void)detail::byte_count(operation, bytes, 1);
   if (kind == MemoryKind::managed) require(operation, Feature::managed_memory);
   if (bytes == 0) return make_allocation(nullptr, 0, kind, false);
   detail::check_unsafe_call(operation, *this, *this);
@@ -286,6 +291,12 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
 
 namespace detail {
 
+void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes) {
+  throw Error(Errc::invalid_argument, "Buffer", "",
+              std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes are not within an allocation of " +
+                  std::to_string(bytes) + " bytes");
+}
+
 void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size) {
   throw Error(Errc::invalid_argument, "Buffer::subspan", "",
               std::to_string(count) + " elements from element " + std::to_string(offset) + " are not within a buffer of " +
@@ -313,10 +324,16 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   const char* const operation = "Device::register_host";
   enter(operation);
   require(operation, Feature::host_registration);
+  (void)detail::byte_count(operation, bytes, 1);
   if (data == nullptr || bytes == 0) throw Error(Errc::invalid_argument, operation, describe(), "there is nothing to pin");
   detail::check_unsafe_call(operation, *this, *this);
   void* const device_pointer = do_register_host(data, bytes);
-  return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
+  try {
+    return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
+  } catch (const std::bad_alloc&) {
+    do_unregister_host(data);
+    throw;
+  }
 }
 
 // --- Pools ------------------------------------------------------------------------------------------------------------

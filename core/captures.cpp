@@ -2,6 +2,7 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
+#include <new>
 #include <shared_mutex>
 #include <utility>
 

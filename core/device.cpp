@@ -2,9 +2,9 @@
 #include "weir/device.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/feature_override.hpp"
 #include "core/thread_state.hpp"
 #include "core/unsupported.hpp"
@@ -44,13 +44,6 @@ void Device::require(std::initializer_list<Feature> features) const {
   if (!missing.empty()) throw Error(Errc::unsupported, "Device::require", label_, missing);
 }
 
-std::size_t Device::checked_bytes(std::size_t count, std::size_t element_size) {
-  if (count > std::numeric_limits<std::size_t>::max() / element_size) {
-    throw Error(Errc::out_of_memory, "Device::allocate", "", std::to_string(count) + " elements exceed the address space");
-  }
-  return count * element_size;
-}
-
 void Device::check_lengths(std::size_t to, std::size_t from) const {
   if (to != from) {
     throw Error(Errc::length_mismatch, "Device::copy", label_,
@@ -85,6 +78,7 @@ PriorityRange Device::priority_range() const {
 
 int Device::priority_number(Priority level) const {
   enter("Device::priority_number");
+  detail::check_enumerator("Device::priority_number", *this, "Priority", level, Priority::high);
   const auto [least, greatest] = do_priority_range();
   switch (level) {
     case Priority::low: return least;
@@ -98,6 +92,7 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
   enter("Device::create_stream");
   int priority = 0;
   if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
+    detail::check_enumerator("Device::create_stream", *this, "Priority", *level, Priority::high);
     priority = priority_number(*level);
   } else {
     priority = std::get<int>(options.priority);
@@ -136,6 +131,7 @@ StreamPtr Device::per_thread_stream() {
 
 StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   enter("Device::wrap_stream");
+  detail::check_enumerator("Device::wrap_stream", *this, "Ownership", ownership, Ownership::adopt);
   StreamPtr stream = do_wrap_stream(handle, ownership, std::move(keep_alive));
   const bool is_default =
       stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
@@ -180,6 +176,7 @@ MemoryInfo Device::memory_info() const {
 void Device::copy_bytes(void* destination, const void* source, std::size_t bytes) {
   enter("Device::copy");
   if (bytes == 0) return;
+  (void)detail::byte_count("Device::copy", bytes, 1);
   if (destination == nullptr || source == nullptr) {
     throw Error(Errc::invalid_argument, "Device::copy", label_,
                 std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
@@ -214,6 +211,10 @@ void Device::enable_peer_access(const Device& peer) {
   const char* const operation = "Device::enable_peer_access";
   enter(operation);
   require(operation, Feature::peer_access);
+  if (&peer == this) {
+    throw Error(Errc::invalid_argument, operation, label_,
+                "a device is no peer of itself, and addresses its own memory without being enabled to");
+  }
   if (!can_access_peer(peer)) {
     throw Error(Errc::unsupported, operation, label_,
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");

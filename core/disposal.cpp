@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/disposal.hpp"
 
+#include <new>
 #include <thread>
 
 #include "core/thread_state.hpp"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <optional>
 
 #include "core/error_text.hpp"
@@ -103,9 +104,9 @@ std::string detail::native_suffix(const NativeError& native) {
 }
 
 const std::error_category& error_category() noexcept {
-  // Never destroyed: error codes may be looked at in the destructors of static objects.
-  static const Category& category = *new Category;
-  return category;
+  alignas(Category) static std::byte place[sizeof(Category)];  // codes may be looked at in the destructors of static objects
+  static auto* const category = ::new (place) Category;
+  return *category;
 }
 
 std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(code), error_category()}; }
@@ -113,12 +114,11 @@ std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(c
 std::string_view to_string(Errc code) noexcept { return text_of(code).name; }
 
 Error::Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native)
-    : std::system_error(make_error_code(code)),
-      operation_(operation),
-      object_(object),
-      detail_(detail),
-      what_(compose(operation, object, detail, code, native)),
-      native_(std::move(native)) {}
+    : std::system_error(make_error_code(code)) {
+  std::string what = compose(operation, object, detail, code, native);
+  texts_ = std::make_shared<const Texts>(Texts{std::string(operation), std::string(object), std::string(detail),
+                                               std::move(what), std::move(native)});
+}
 
 Error::~Error() = default;
 

@@ -10,6 +10,7 @@
 #include "core/environment.hpp"
 #include "core/feature_override.hpp"
 #include "core/near_match.hpp"
+#include "weir/error.hpp"
 
 namespace weir {
 namespace {
@@ -92,10 +93,12 @@ std::string_view to_string(Support support) noexcept {
 
 FeatureTable::FeatureTable() {
   for (FeatureState& state : states_) state.reason = not_in_backend;
+  states_[feature_count].reason = "there is no such feature; use the enumerators";
 }
 
 void FeatureTable::set(Feature feature, Support support, std::string reason) {
   const auto index = static_cast<std::size_t>(feature);
+  if (index >= feature_count) throw Error(Errc::invalid_argument, "FeatureTable::set", "", states_[feature_count].reason);
   // Users are promised a reason for everything that is not native, also where a backend's author gave none.
   if (support == Support::native) {
     reason.clear();

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <climits>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -57,8 +58,8 @@ void enter(const char* operation) {
 struct Entry {
   explicit Entry(std::string_view name) { info.name = name; }
 
-  std::mutex mutex;                  // held while the backend is being opened
-  std::atomic<bool> settled{false};  // the rest is fixed once this is true
+  std::uint64_t opener = 0;          // the thread that opens the backend just now, else 0; the registry's mutex guards it
+  std::atomic<bool> settled{false};  // the rest is fixed once this is true, and until then the opener's
   BackendInfo info;
   std::optional<Error> error;  // what `open` throws; empty where the backend is usable
   Backend* made = nullptr;     // by the factory; kept also where it is not usable, since a backend is never destroyed
@@ -123,7 +124,7 @@ void start(const detail::Plugin& plugin, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    e.made = plugin.create(context);
+    if (e.made == nullptr) e.made = plugin.create(context);  // else memory ran out before its outcome was noted
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -162,26 +163,6 @@ void load(Entry& e, std::span<const std::string> folders) {
   info.state = BackendState::usable;
 }
 
-// Backends that the calling thread is opening, innermost first: a factory may open another backend.
-struct Opening {
-  explicit Opening(const Entry& e) : entry(e), outer(innermost) { innermost = this; }
-  ~Opening() { innermost = outer; }
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
-
-  static bool includes(const Entry& entry) {
-    for (const Opening* o = innermost; o != nullptr; o = o->outer) {
-      if (&o->entry == &entry) return true;
-    }
-    return false;
-  }
-
-  const Entry& entry;
-  const Opening* outer;
-  static thread_local const Opening* innermost;
-};
-thread_local const Opening* Opening::innermost = nullptr;
-
 }  // namespace
 
 // --- The registry -----------------------------------------------------------------------------------------------------
@@ -192,29 +173,66 @@ struct Registry::Implementation {
   const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
   const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
 
-  std::mutex mutex;  // guards the map, not the entries; never held while a plugin or a driver runs
+  std::mutex mutex;  // guards what follows, not the entries' outcomes; never held while a plugin or a driver runs
   std::map<std::string, Entry, std::less<>> entries;
+  std::condition_variable opened;  // an entry has no opener any longer
+  // A thread that waits for the entry's opener. A thread that opens a backend may open another one within its factory.
+  struct Waiting {
+    std::uint64_t thread;
+    const Entry* entry;
+  };
+  std::vector<Waiting> waiting;
   std::atomic<Backend*> default_backend{nullptr};
   std::atomic<Device*> default_device{nullptr};
 
-  Entry& entry(std::string_view name) {
-    std::lock_guard lock(mutex);
+  // Whether `entry` is opened by the calling thread, or by one that waits, by way of however many others, for it.
+  bool waits_for_me(const Entry& entry, std::uint64_t me) const {
+    for (const Entry* e = &entry; e != nullptr;) {
+      if (e->opener == me) return true;
+      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.thread == e->opener; });
+      e = next != waiting.end() ? next->entry : nullptr;
+    }
+    return false;
+  }
+
+  // The entry of that name. Its outcome is known, or the calling thread is its opener and must find it out.
+  Entry& claim(std::string_view name) {
+    const std::uint64_t me = detail::this_thread();
+    std::unique_lock lock(mutex);
     const auto found = entries.find(name);
-    return found != entries.end() ? found->second : entries.try_emplace(std::string(name), name).first->second;
+    Entry& e = found != entries.end() ? found->second : entries.try_emplace(std::string(name), name).first->second;
+    while (e.opener != 0) {
+      if (waits_for_me(e, me)) {
+        const char* const cause =
+            e.opener == me ? "its own factory asks for it while it is being opened; report this to the plugin's author"
+                           : "its factory waits for a backend whose factory asks for this one; open one of the two before the "
+                             "other, on one thread";
+        throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name), cause);
+      }
+      waiting.push_back({me, &e});
+      opened.wait(lock);
+      std::erase_if(waiting, [&](const Waiting& w) { return w.thread == me; });
+    }
+    if (!e.settled.load(std::memory_order_relaxed)) e.opener = me;
+    return e;
   }
 
   // The entry of that name, its outcome known.
   Entry& settle(std::string_view name) {
-    Entry& e = entry(name);
+    Entry& e = claim(name);
     if (e.settled.load(std::memory_order_acquire)) return e;
-    if (Opening::includes(e)) {
-      throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name),
-                  "its own factory asks for it while it is being opened; report this to the plugin's author");
-    }
-    std::lock_guard lock(e.mutex);
-    if (e.settled.load(std::memory_order_relaxed)) return e;
-    const Opening opening(e);
+    // However this ends: should memory run out before the outcome is noted, the next one to ask tries again.
+    struct Opened {
+      Implementation& registry;
+      Entry& entry;
+      ~Opened() {
+        const std::lock_guard lock(registry.mutex);
+        entry.opener = 0;
+        registry.opened.notify_all();
+      }
+    } const opening{*this, e};
     BackendInfo& info = e.info;
+    info.attempts.clear();
     try {
       load(e, folders);
     } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
@@ -173,10 +174,6 @@ void Stream::check_lengths(const char* operation, std::size_t to, std::size_t fr
                 "the destination has " + std::to_string(to) + " elements and the source " + std::to_string(from) +
                     "; copy a subspan of the longer one");
   }
-}
-
-std::size_t Stream::checked_bytes(std::size_t count, std::size_t element_size) {
-  return Device::checked_bytes(count, element_size);
 }
 
 // --- Identity ---------------------------------------------------------------------------------------------------------
@@ -419,6 +416,16 @@ void Stream::wait(const Event& event) {
   if (external) set_shared();
 }
 
+const Event& Stream::checked(const EventPtr& event) const {
+  if (!event) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the event is null");
+  return *event;
+}
+
+Stream& Stream::checked(const StreamPtr& stream) const {
+  if (!stream) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the stream to wait for is null");
+  return *stream;
+}
+
 void Stream::wait_external(const Event& event) {
   const char* const operation = "Stream::wait_external";
   enter(operation);
@@ -483,6 +490,8 @@ SynchronizationPolicy Stream::synchronization_policy() const {
 void Stream::set_synchronization_policy(SynchronizationPolicy policy) {
   enter("Stream::set_synchronization_policy");
   require("Stream::set_synchronization_policy", Feature::synchronization_policy);
+  detail::check_enumerator("Stream::set_synchronization_policy", *this, "SynchronizationPolicy", policy,
+                           SynchronizationPolicy::block);
   do_set_synchronization_policy(policy);
 }
 
@@ -499,6 +508,10 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   if (!(window.hit_ratio >= 0.0F && window.hit_ratio <= 1.0F)) {
     throw Error(Errc::invalid_argument, operation, describe(), "hit_ratio must be between 0 and 1");
   }
+  for (const AccessProperty property : {window.hit, window.miss}) {
+    detail::check_enumerator(operation, *this, "AccessProperty", property, AccessProperty::persisting);
+  }
+  (void)detail::byte_count(operation, window.size_bytes, 1);
   do_set_access_policy_window(window);
 }
 

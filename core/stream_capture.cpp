@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
@@ -74,6 +75,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
   const char* const operation = "Stream::begin_capture";
   enter(operation);
   require(operation, Feature::graph_capture);
+  detail::check_enumerator(operation, *this, "CaptureMode", options.mode, CaptureMode::relaxed);
   if (options.external) {
     const CaptureState capture = usable_capture(operation);
     if (!capture) {
@@ -94,6 +96,7 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   const char* const operation = "Stream::resume_capture";
   enter(operation);
   require(operation, Feature::capture_into_graph);
+  detail::check_enumerator(operation, *this, "CaptureMode", mode, CaptureMode::relaxed);
   if (!graph) throw Error(Errc::invalid_argument, operation, describe(), "the graph is null");
   if (&graph->device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());

@@ -63,9 +63,10 @@ class StreamPoolState final : public RefCounted {
   std::pair<std::size_t, StreamPtr> take_turn() {
     for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
       const std::size_t slot = next_;
+      // A slot whose stream could not be made keeps its turn: all slots before `streams_.size()` have a stream.
+      std::pair<std::size_t, StreamPtr> taken = slot == streams_.size() ? grow() : std::pair(slot, usable(slot));
       next_ = (next_ + 1) % options_.max_streams;
-      if (slot == streams_.size()) return grow();
-      if (StreamPtr stream = usable(slot)) return {slot, std::move(stream)};
+      if (taken.second) return taken;
     }
     return {0, nullptr};
   }
@@ -115,6 +116,9 @@ void StreamLease::give_back() noexcept {
 // --- Pool -------------------------------------------------------------------------------------------------------------
 
 StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
+  if (options.sharing > PoolSharing::round_robin) {
+    throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "there is no such PoolSharing; use the enumerators");
+  }
   if (options.max_streams == 0) throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool of no streams");
   state_ = make<detail::StreamPoolState>(device, options);
 }

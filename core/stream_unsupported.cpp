@@ -54,7 +54,7 @@ bool Stream::do_deallocate_async(void*, const CaptureState&) {
 void Stream::do_attach(const Allocation&, AttachMode) {
   not_overridden("Stream::attach", describe(), Feature::managed_attach);
 }
-void Stream::do_prefetch(const void*, std::size_t, bool) {
+void Stream::do_prefetch(const void*, std::size_t, PrefetchTarget) {
   not_overridden("Stream::prefetch", describe(), Feature::managed_prefetch);
 }
 void Stream::do_memory_operation(const MemoryOperation& operation, const CaptureState&) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/captures.hpp"
+#include "core/enumerator.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -17,6 +18,10 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 
+/// Throws `invalid_argument` for more bytes than there can be. A count that the caller gives in bytes is none of a product,
+/// and may be wrong all the same.
+void check_bytes(const char* operation, std::size_t bytes) { (void)detail::byte_count(operation, bytes, 1); }
+
 }  // namespace
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
@@ -24,11 +29,27 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
 void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes) {
   enter("Stream::copy");
   if (bytes == 0) return;
-  if (destination == nullptr || source == nullptr) {
-    throw Error(Errc::invalid_argument, "Stream::copy", describe(),
+  check_copy("Stream::copy", destination, source, bytes);
+  do_copy(destination, source, bytes);
+}
+
+void Stream::read_bytes(void* destination, const void* source, std::size_t bytes) {
+  const char* const operation = "Stream::read";
+  enter(operation);
+  check_host_wait(operation);
+  if (bytes != 0) {
+    check_copy(operation, destination, source, bytes);
+    do_copy(destination, source, bytes);
+  }
+  synchronize();
+}
+
+void Stream::check_copy(const char* operation, const void* destination, const void* source, std::size_t bytes) const {
+  check_bytes(operation, bytes);
+  if (destination == nullptr || source == nullptr) [[unlikely]] {
+    throw Error(Errc::invalid_argument, operation, describe(),
                 std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
   }
-  do_copy(destination, source, bytes);
 }
 
 void Stream::copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -36,10 +57,8 @@ void Stream::copy_2d(void* destination, std::size_t destination_pitch, const voi
   const char* const operation = "Stream::copy_2d";
   enter(operation);
   if (width_bytes == 0 || height == 0) return;
-  if (destination == nullptr || source == nullptr) {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
-  }
+  check_copy(operation, destination, source, width_bytes);
+  (void)detail::byte_count(operation, height, std::max(destination_pitch, source_pitch));
   if (height > 1 && (destination_pitch < width_bytes || source_pitch < width_bytes)) {
     throw Error(Errc::invalid_argument, operation, describe(),
                 "rows of " + std::to_string(width_bytes) + " bytes overlap at pitches of " + std::to_string(destination_pitch) +
@@ -59,15 +78,12 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
     }
   }
   if (bytes == 0) return;
-  if (destination == nullptr || source == nullptr) {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
-  }
+  check_copy(operation, destination, source, bytes);
   do_copy_peer(destination, destination_device, source, source_device, bytes);
 }
 
 void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  fill_2d_checked("Stream::fill", destination, element_size * count, value, element_size, count, 1);
+  fill_2d_checked("Stream::fill", destination, 0, value, element_size, count, 1);
 }
 
 void Stream::fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
@@ -88,9 +104,11 @@ void Stream::fill_2d_checked(const char* operation, void* destination, std::size
     throw Error(Errc::invalid_argument, operation, describe(),
                 "the destination and its pitch must be aligned to the element, " + std::to_string(element_size) + " bytes");
   }
-  if (height > 1 && pitch < width * element_size) {
+  const std::size_t width_bytes = detail::byte_count(operation, width, element_size);
+  (void)detail::byte_count(operation, height, pitch);
+  if (height > 1 && pitch < width_bytes) {
     throw Error(Errc::invalid_argument, operation, describe(),
-                "rows of " + std::to_string(width * element_size) + " bytes overlap at a pitch of " + std::to_string(pitch));
+                "rows of " + std::to_string(width_bytes) + " bytes overlap at a pitch of " + std::to_string(pitch));
   }
   if (height == 1) {
     do_fill(destination, value, element_size, width);
@@ -121,7 +139,8 @@ bool has_all_needed(const MemoryOperation& op, Has&& has) {
 
 /// Whether nothing is wrong with an operation. A batch asks this of each of its operations.
 inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
-  return has_all_needed(op, [&](Feature feature) { return device.supports(feature); }) &&
+  return op.kind <= MemoryOperation::Kind::flush_remote_writes && op.condition <= WaitCondition::bit_nor &&
+         op.remote_writes <= RemoteWrites::flush && has_all_needed(op, [&](Feature feature) { return device.supports(feature); }) &&
          (op.kind == MemoryOperation::Kind::flush_remote_writes ||
           (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
 }
@@ -130,6 +149,9 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
 
 /// Throws what is wrong with an operation that is not usable.
 void Stream::refuse_memory_operation(const char* operation, const MemoryOperation& op) const {
+  detail::check_enumerator(operation, *this, "MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
+  detail::check_enumerator(operation, *this, "WaitCondition", op.condition, WaitCondition::bit_nor);
+  detail::check_enumerator(operation, *this, "RemoteWrites", op.remote_writes, RemoteWrites::flush);
   (void)has_all_needed(op, [&](Feature feature) {
     require(operation, feature);
     return true;
@@ -157,14 +179,24 @@ void Stream::batch(std::span<const MemoryOperation> operations) {
   do_batch(operations, usable_memory_capture(operation));
 }
 
+const Allocation& Stream::checked(const AllocationPtr& allocation) const {
+  if (!allocation) throw Error(Errc::invalid_argument, "Stream", describe(), "the buffer has no memory");
+  return *allocation;
+}
+
+void Stream::check_managed(const char* operation, const Allocation& memory) const {
+  if (memory.kind() != MemoryKind::managed) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
+  }
+}
+
 void Stream::attach(const Allocation& managed, AttachMode mode) {
   const char* const operation = "Stream::attach";
   enter(operation);
   require(operation, Feature::managed_attach);
-  if (managed.kind() != MemoryKind::managed) {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                "only managed memory is attached, and this is " + std::string(to_string(managed.kind())) + " memory");
-  }
+  detail::check_enumerator(operation, *this, "AttachMode", mode, AttachMode::single);
+  check_managed(operation, managed);
   if (&managed.device() != device_) {
     throw Error(Errc::wrong_device, operation, describe(), "the memory is of " + managed.device().describe());
   }
@@ -172,13 +204,22 @@ void Stream::attach(const Allocation& managed, AttachMode mode) {
   if (managed.size_bytes() != 0) do_attach(managed, mode);
 }
 
-void Stream::prefetch(const void* managed, std::size_t bytes, bool to_host) {
-  enter("Stream::prefetch");
-  require("Stream::prefetch", Feature::managed_prefetch);
-  refuse_in_capture("Stream::prefetch");
-  if (bytes == 0) return;
-  if (managed == nullptr) throw Error(Errc::invalid_argument, "Stream::prefetch", describe(), "the address is null");
-  do_prefetch(managed, bytes, to_host);
+void Stream::prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
+  const char* const operation = "Stream::prefetch";
+  enter(operation);
+  require(operation, Feature::managed_prefetch);
+  detail::check_enumerator(operation, *this, "PrefetchTarget", target, PrefetchTarget::host);
+  check_managed(operation, managed);
+  if (&managed.device().backend() != &device_->backend()) {
+    throw Error(Errc::wrong_device, operation, describe(), "the memory is of " + managed.device().describe());
+  }
+  if (offset > managed.size_bytes() || bytes > managed.size_bytes() - offset) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " are not within an allocation of " +
+                    std::to_string(managed.size_bytes()));
+  }
+  refuse_in_capture(operation);
+  if (bytes != 0) do_prefetch(static_cast<const std::byte*>(managed.data()) + offset, bytes, target);
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
@@ -188,11 +229,7 @@ const Kernel& Stream::checked(const KernelPtr& kernel) const {
   return *kernel;
 }
 
-namespace {
-
-bool within(const Dim3& d, const Dim3& max) noexcept {
-  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
-}
+namespace detail {
 
 /// What is wrong with a launch. Looking is kept apart from telling, which takes much code, for the sake of each launch's time.
 enum class LaunchFault : std::uint8_t {
@@ -203,9 +240,21 @@ enum class LaunchFault : std::uint8_t {
   no_shared_memory,
   shared_memory,
   not_cooperative,
+  sizes_count,
+  null_argument,
   argument_count,
   argument_size,
 };
+
+}  // namespace detail
+
+using detail::LaunchFault;
+
+namespace {
+
+bool within(const Dim3& d, const Dim3& max) noexcept {
+  return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
+}
 
 inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                               std::span<const std::size_t> sizes) noexcept {
@@ -230,12 +279,13 @@ inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const 
 
 }  // namespace
 
-void Stream::refuse_launch(const Kernel& kernel, const LaunchConfig& config, std::span<const std::size_t> sizes) const {
+void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
+                           std::span<void* const> arguments, std::span<const std::size_t> sizes) const {
   const char* const operation = "Stream::launch";
   const DeviceProperties& limits = device_->properties();
   Errc code = Errc::invalid_argument;
   std::string cause;
-  switch (find_fault(*device_, kernel, config, sizes)) {
+  switch (fault) {
     case LaunchFault::none: break;
     case LaunchFault::wrong_device:
       code = Errc::wrong_device;
@@ -254,6 +304,15 @@ void Stream::refuse_launch(const Kernel& kernel, const LaunchConfig& config, std
               std::to_string(limits.shared_memory_per_block_optin);
       break;
     case LaunchFault::not_cooperative: require(operation, Feature::cooperative_launch); break;
+    case LaunchFault::sizes_count:
+      cause = std::to_string(arguments.size()) + " addresses of arguments were given, and " + std::to_string(sizes.size()) +
+              " sizes";
+      break;
+    case LaunchFault::null_argument:
+      cause = "the address of argument " +
+              std::to_string(std::find(arguments.begin(), arguments.end(), nullptr) - arguments.begin()) +
+              " is null; give the address of where the argument lies, also for an argument that is a null pointer";
+      break;
     case LaunchFault::argument_count:
       cause = "it takes " + std::to_string(kernel.parameter_sizes()->size()) + " arguments, and " +
               std::to_string(sizes.size()) + " were given";
@@ -270,9 +329,21 @@ void Stream::refuse_launch(const Kernel& kernel, const LaunchConfig& config, std
 
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
+  enter("Stream::launch");
+  if (arguments.size() != sizes.size()) refuse_launch(LaunchFault::sizes_count, kernel, config, arguments, sizes);
+  if (std::find(arguments.begin(), arguments.end(), nullptr) != arguments.end()) {
+    refuse_launch(LaunchFault::null_argument, kernel, config, arguments, sizes);
+  }
+  launch_checked(kernel, config, arguments, sizes);
+}
+
+/// Launches with arguments that are all there.
+void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                            std::span<const std::size_t> sizes) {
   const char* const operation = "Stream::launch";
   enter(operation);
-  if (find_fault(*device_, kernel, config, sizes) != LaunchFault::none) [[unlikely]] refuse_launch(kernel, config, sizes);
+  const LaunchFault fault = find_fault(*device_, kernel, config, sizes);
+  if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, arguments, sizes);
   const CaptureState capture = usable_capture(operation);
   if (capture) [[unlikely]] keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);

@@ -320,10 +320,11 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
   }
   // The driver reads the array of addresses and does not change it.
   auto* const parameters = const_cast<void**>(arguments.data());
-  const auto& [grid, block, shared, cooperative] = config;
+  const Dim3 grid = config.grid, block = config.block;
+  const std::uint32_t shared = config.shared_memory_bytes;
   const Submission submission(*this);
   const auto result =
-      cooperative ? api_.LaunchCooperativeKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
+      config.cooperative ? api_.LaunchCooperativeKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
                                                  native(), parameters)
                   : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
                                       parameters, nullptr);

@@ -105,9 +105,9 @@ void GpuStream<Api>::do_attach(const Allocation& managed, AttachMode mode) {
 }
 
 template <class Api>
-void GpuStream<Api>::do_prefetch(const void* managed, std::size_t bytes, bool to_host) {
+void GpuStream<Api>::do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) {
   const Submission submission(*this);
-  check(api_.prefetch_async(managed, bytes, to_host, device_.context(), native()), "Stream::prefetch");
+  check(api_.prefetch_async(managed, bytes, target == PrefetchTarget::host, device_.context(), native()), "Stream::prefetch");
 }
 
 // --- Memory operations ------------------------------------------------------------------------------------------------

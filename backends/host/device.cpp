@@ -60,21 +60,9 @@ EventPtr HostDevice::do_create_event(const EventOptions& options) { return event
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
-void* HostDevice::do_allocate(std::size_t bytes, MemoryKind kind) {
-  void* const memory = allocate_aligned(*this, "Device::allocate", bytes);
-  try {
-    KnownMemory::instance().add(memory, bytes, kind);
-  } catch (const std::bad_alloc&) {
-    free_aligned(memory);
-    throw;
-  }
-  return memory;
-}
+void* HostDevice::do_allocate(std::size_t bytes, MemoryKind) { return allocate_aligned(*this, "Device::allocate", bytes); }
 
-void HostDevice::do_deallocate(void* memory, MemoryKind) {
-  KnownMemory::instance().remove(memory);
-  free_behind_work(memory);
-}
+void HostDevice::do_deallocate(void* memory, MemoryKind) { free_behind_work(memory); }
 
 void HostDevice::do_copy(void* destination, const void* source, std::size_t bytes) {
   std::memmove(destination, source, bytes);

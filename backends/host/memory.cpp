@@ -72,43 +72,6 @@ void free_behind_work(void* memory) {
   }
 }
 
-// --- Known memory -----------------------------------------------------------------------------------------------------
-
-KnownMemory& KnownMemory::instance() noexcept {
-  // Never destroyed, since static objects may own memory, and not on the heap, since this may not throw.
-  alignas(KnownMemory) static std::byte memory[sizeof(KnownMemory)];
-  static auto* const known = ::new (memory) KnownMemory;
-  return *known;
-}
-
-void KnownMemory::add(const void* memory, std::size_t bytes, MemoryKind kind) {
-  const std::lock_guard lock(mutex_);
-  blocks_.insert_or_assign(static_cast<const std::byte*>(memory), Block{bytes, kind});
-}
-
-void KnownMemory::remove(const void* memory) noexcept {
-  const std::lock_guard lock(mutex_);
-  blocks_.erase(static_cast<const std::byte*>(memory));
-}
-
-void KnownMemory::check_managed(const char* operation, const std::string& object, const void* memory,
-                                std::size_t bytes) const {
-  const auto* const first = static_cast<const std::byte*>(memory);
-  const std::lock_guard lock(mutex_);
-  const auto after = blocks_.upper_bound(first);
-  const auto found = after == blocks_.begin() ? blocks_.end() : std::prev(after);
-  const std::size_t offset = found == blocks_.end() ? 0 : static_cast<std::size_t>(first - found->first);
-  if (found == blocks_.end() || offset >= found->second.bytes || found->second.kind != MemoryKind::managed) {
-    throw Error(Errc::invalid_argument, operation, object,
-                "the address is not in managed memory, and drivers move no other; allocate it as MemoryKind::managed");
-  }
-  if (bytes > found->second.bytes - offset) {
-    throw Error(Errc::invalid_argument, operation, object,
-                std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " are not within the allocation of " +
-                    std::to_string(found->second.bytes));
-  }
-}
-
 // --- Pool -------------------------------------------------------------------------------------------------------------
 
 struct HostMemoryPool::Header {

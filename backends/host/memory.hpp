@@ -23,26 +23,6 @@ inline constexpr std::size_t allocation_alignment = 256;
 void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes);
 void free_aligned(void* memory) noexcept;
 
-/// The memory that was allocated at once and the variables of modules, of all devices, so that what a driver would refuse of
-/// other memory is refused here, too. Stream-ordered memory is not in it: to keep it would cost more than to allocate it.
-class KnownMemory {
- public:
-  static KnownMemory& instance() noexcept;
-  /// Throws std::bad_alloc.
-  void add(const void* memory, std::size_t bytes, MemoryKind kind);
-  void remove(const void* memory) noexcept;
-  /// Throws `invalid_argument` unless the range is within one block of managed memory.
-  void check_managed(const char* operation, const std::string& object, const void* memory, std::size_t bytes) const;
-
- private:
-  struct Block {
-    std::size_t bytes;
-    MemoryKind kind;
-  };
-  mutable std::mutex mutex_;
-  std::map<const std::byte*, Block> blocks_;
-};
-
 /// Frees `memory` once every queue has done what it had to do when this was called: memory that is dropped while work still
 /// uses it stays until the work is done, and the caller does not wait.
 void free_behind_work(void* memory);

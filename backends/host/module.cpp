@@ -42,7 +42,7 @@ std::string unique_path(int descriptor) {
   return path + "/" + std::to_string(descriptor);
 }
 
-void* open_in_memory(std::span<const std::byte> image) noexcept {
+void* open_in_memory(std::span<const std::byte> image) {
   const FileDescriptor file(make_memory_file());
   if (!file || !file.write(image.data(), image.size())) return nullptr;
   return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -163,16 +163,9 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
 
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::optional<TemporaryFolder> file)
-    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {
-  // Those that are __managed__ cannot be told from the others.
-  for (const Variable& variable : variables_)
-    KnownMemory::instance().add(variable.memory.data(), variable.memory.size(), MemoryKind::managed);
-}
+    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}
 
-HostModule::~HostModule() {
-  for (const Variable& variable : variables_) KnownMemory::instance().remove(variable.memory.data());
-  ::dlclose(native_handle());
-}
+HostModule::~HostModule() { ::dlclose(native_handle()); }
 
 KernelPtr HostModule::do_kernel(std::string_view name) {
   std::vector<std::string_view> names;

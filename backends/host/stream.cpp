@@ -210,9 +210,8 @@ void HostStream::do_attach(const Allocation&, AttachMode) {
   // Every processor of the machine addresses all memory at any time, so whose it is makes no difference.
 }
 
-void HostStream::do_prefetch(const void* managed, std::size_t bytes, bool) {
+void HostStream::do_prefetch(const void*, std::size_t, PrefetchTarget) {
   // Likewise: memory is where it is.
-  KnownMemory::instance().check_managed("Stream::prefetch", describe(), managed, bytes);
 }
 
 void HostStream::do_memory_operation(const MemoryOperation& operation, const CaptureState&) {

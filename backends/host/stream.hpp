@@ -54,7 +54,7 @@ class HostStream final : public Stream {
   void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
   bool do_deallocate_async(void* memory, const CaptureState& capture) override;
   void do_attach(const Allocation& managed, AttachMode mode) override;
-  void do_prefetch(const void* managed, std::size_t bytes, bool to_host) override;
+  void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) override;
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 

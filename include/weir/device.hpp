@@ -114,26 +114,33 @@ class WEIR_API Device {
   AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
   template <class T>
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
-    return Buffer<T>(allocate_bytes(checked_bytes(count, sizeof(T)), kind), count);
+    return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
   MemoryInfo memory_info() const;
   /// Copies and waits for it, in no stream's order. Throws `capture_unsupported` where an open capture forbids it.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
-  template <class To, class From>
+  template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to(destination);
     Span from(source);
     using T = typename decltype(to)::element_type;
+    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
     static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
                   "both sides of a copy must have the same element type");
+    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
     check_lengths(to.size(), from.size());
-    copy_bytes(to.data(), from.data(), from.size_bytes());
+    copy_bytes(to.data(), from.data(), detail::byte_count("Device::copy", to.size(), sizeof(T)));
   }
-  /// Pins memory that exists. Feature `host_registration`.
+  /// Pins memory that exists. Throws `invalid_argument` for no memory. Feature `host_registration`.
   Ptr<HostRegistration> register_host(void* data, std::size_t bytes);
-  template <class T>
-  Ptr<HostRegistration> register_host(std::span<T> memory) {
-    return register_host(const_cast<std::remove_const_t<T>*>(memory.data()), memory.size_bytes());
+  /// Likewise the elements of a container, an array or a span.
+  template <ElementRange R>
+  Ptr<HostRegistration> register_host(R&& memory) {
+    static_assert(detail::outlives_call<R>, "the memory must outlive its registration: keep what owns it in a variable");
+    Span elements(memory);
+    using T = std::remove_const_t<typename decltype(elements)::element_type>;
+    return register_host(const_cast<T*>(elements.data()),
+                         detail::byte_count("Device::register_host", elements.size(), sizeof(T)));
   }
   /// Feature `memory_pools`.
   MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
@@ -148,7 +155,7 @@ class WEIR_API Device {
   /// Whether kernels of this device can address `peer`'s memory once access is enabled. False for itself and for another
   /// backend's device.
   bool can_access_peer(const Device& peer) const;
-  /// Idempotent. Throws `unsupported` where `can_access_peer` is false.
+  /// Idempotent. Throws `unsupported` where `can_access_peer` is false, `invalid_argument` for the device itself.
   void enable_peer_access(const Device& peer);
   /// Idempotent. Access that other code in the process had enabled before Weir stays.
   void disable_peer_access(const Device& peer);
@@ -213,7 +220,6 @@ class WEIR_API Device {
   friend class HostRegistration;
   friend class Stream;
 
-  static std::size_t checked_bytes(std::size_t count, std::size_t element_size);
   void check_lengths(std::size_t to, std::size_t from) const;
   void enter(const char* operation) const;
   void require(const char* operation, Feature feature) const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,25 +76,30 @@ struct NativeError {
   std::string message;  ///< the driver's sentence
 };
 
-/// The exception that every function of Weir throws. `what()` reads "operation on object: cause; remedy".
+/// The exception that every function of Weir throws. `what()` reads "operation on object: cause; remedy". Copying it does not
+/// throw; copies share their texts.
 class WEIR_API Error : public std::system_error {
  public:
   /// `operation`: the call as the user wrote it ("Stream::synchronize"); `object`: what it was called on, with backend,
   /// device and handle, or empty; `detail`: cause and remedy in words; `native`: the driver's answer, if it was asked.
   Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
-  Error(const Error&) = default;
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
   ~Error() override;
 
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
-  const std::string& operation() const noexcept { return operation_; }
-  const std::string& object() const noexcept { return object_; }
-  const std::string& detail() const noexcept { return detail_; }
-  const NativeError& native() const noexcept { return native_; }
-  const char* what() const noexcept override { return what_.c_str(); }
+  const std::string& operation() const noexcept { return texts_->operation; }
+  const std::string& object() const noexcept { return texts_->object; }
+  const std::string& detail() const noexcept { return texts_->detail; }
+  const NativeError& native() const noexcept { return texts_->native; }
+  const char* what() const noexcept override { return texts_->what.c_str(); }
 
  private:
-  std::string operation_, object_, detail_, what_;
-  NativeError native_;
+  struct Texts {
+    std::string operation, object, detail, what;
+    NativeError native;
+  };
+  std::shared_ptr<const Texts> texts_;
 };
 
 }  // namespace weir

@@ -102,17 +102,25 @@ class WEIR_API FeatureTable {
   /// Starts with every feature absent, for the reason that the backend does not have it.
   FeatureTable();
 
+  /// Throws `invalid_argument` for a value that is none of the features.
   void set(Feature feature, Support support, std::string reason = {});
   void native(Feature feature) { set(feature, Support::native); }
   void emulated(Feature feature, std::string reason) { set(feature, Support::emulated, std::move(reason)); }
   void absent(Feature feature, std::string reason) { set(feature, Support::absent, std::move(reason)); }
 
-  bool supports(Feature feature) const noexcept { return present_[static_cast<std::size_t>(feature)]; }
-  const FeatureState& state(Feature feature) const noexcept { return states_[static_cast<std::size_t>(feature)]; }
+  /// A value that is none of the features is absent, for that reason.
+  bool supports(Feature feature) const noexcept {
+    const auto index = static_cast<std::size_t>(feature);
+    return index < feature_count && present_[index];
+  }
+  const FeatureState& state(Feature feature) const noexcept {
+    const auto index = static_cast<std::size_t>(feature);
+    return states_[index < feature_count ? index : feature_count];
+  }
 
  private:
   std::bitset<feature_count> present_;
-  FeatureState states_[feature_count];
+  FeatureState states_[feature_count + 1];  // the last one is of what is no feature
 };
 
 }  // namespace weir

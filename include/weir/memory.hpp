@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
@@ -71,7 +72,13 @@ class WEIR_API Allocation final : public RefCounted {
 
 using AllocationPtr = Ptr<Allocation>;
 
-/// `size()` elements of `T` in an allocation. Copies of a `Buffer` share the memory.
+namespace detail {
+[[noreturn]] WEIR_API void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes);
+[[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
+[[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
+}  // namespace detail
+
+/// `size()` elements of `T` in an allocation. Copies of a `Buffer` share the memory. One that was moved from is empty.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
@@ -80,8 +87,19 @@ class Buffer {
   using element_type = T;
 
   Buffer() = default;
-  /// The first `count` elements of `allocation`, which must be large enough.
-  Buffer(AllocationPtr allocation, std::size_t count) : allocation_(std::move(allocation)), size_(count) {}
+  /// The first `count` elements of `allocation`. Throws `invalid_argument` if there are not so many.
+  Buffer(AllocationPtr allocation, std::size_t count) : allocation_(std::move(allocation)), size_(count) {
+    const std::size_t there = allocation_ ? allocation_->size_bytes() : 0;
+    if (count > there / sizeof(T)) detail::throw_bad_buffer(count, sizeof(T), there);
+  }
+  Buffer(const Buffer&) = default;
+  Buffer(Buffer&& other) noexcept : allocation_(std::move(other.allocation_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    allocation_.swap(other.allocation_);
+    size_ = other.size_;
+    return *this;
+  }
+  ~Buffer() = default;
 
   /// An address in the memory's own space: to be dereferenced by the host only where `host_accessible()`.
   T* data() const noexcept { return allocation_ ? static_cast<T*>(allocation_->data()) : nullptr; }
@@ -110,11 +128,6 @@ class Buffer {
   AllocationPtr allocation_;
   std::size_t size_ = 0;
 };
-
-namespace detail {
-[[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
-[[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
-}  // namespace detail
 
 template <class T>
 void Buffer<T>::detail_check(std::size_t offset, std::size_t count) const {

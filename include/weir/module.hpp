@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,18 +19,49 @@
 /// Modules and kernels: device code, loaded from an image or compiled at run time.
 namespace weir {
 
+namespace detail {
+
+template <class T>
+concept Extent = std::integral<T> && !std::same_as<T, bool>;
+
+template <Extent T>
+constexpr std::uint32_t extent(T number) noexcept {
+  return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : UINT32_MAX;
+}
+
+/// Made of nothing but `{}`: in `{4, 2, 256}` the third number would be threads to one reader and shared memory to another.
+struct ByNameFromHere {
+  constexpr explicit ByNameFromHere() noexcept = default;
+};
+
+}  // namespace detail
+
+/// An extent in up to three directions. Made from one, two or three numbers, as CUDA's `dim3` is. A number that is negative or
+/// too large becomes the largest that there is, which every device refuses.
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
+
+  constexpr Dim3() noexcept = default;
+  template <detail::Extent X>
+  constexpr Dim3(X width) noexcept : x(detail::extent(width)) {}
+  template <detail::Extent X, detail::Extent Y>
+  constexpr Dim3(X width, Y height) noexcept : x(detail::extent(width)), y(detail::extent(height)) {}
+  template <detail::Extent X, detail::Extent Y, detail::Extent Z>
+  constexpr Dim3(X width, Y height, Z depth) noexcept
+      : x(detail::extent(width)), y(detail::extent(height)), z(detail::extent(depth)) {}
+
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch.
+/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as between CUDA's chevrons, and `{{4, 2}, 256}` is 4 x 2
+/// blocks of 256 threads. What is not grid or block is given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
 struct LaunchConfig {
   Dim3 grid{};                          ///< blocks
   Dim3 block{};                         ///< threads in a block
+  [[no_unique_address]] detail::ByNameFromHere by_name_from_here = detail::ByNameFromHere();
   std::uint32_t shared_memory_bytes = 0;///< dynamic shared memory of each block
   bool cooperative = false;             ///< all blocks can wait for each other. Feature `cooperative_launch`
 };
@@ -109,9 +141,10 @@ class WEIR_API Kernel : public RefCounted {
 };
 
 namespace detail {
-/// What a kernel receives for an argument: buffers and spans pass the address of their first element.
+
+/// What a kernel receives for an argument: a value as it is, of buffers and spans the address of their first element.
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
 constexpr T kernel_argument(const T& value) noexcept {
   return value;
 }
@@ -123,7 +156,20 @@ template <class T>
 T* kernel_argument(const Span<T>& span) noexcept {
   return span.data();
 }
+template <class T, std::size_t N>
+T* kernel_argument(const std::span<T, N>& span) noexcept {
+  return span.data();
+}
 inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
+// A text lies in the host's memory.
+template <class C, class Traits>
+void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
+
 }  // namespace detail
+
+/// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
+/// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
+template <class T>
+concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
 }  // namespace weir

@@ -5,8 +5,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <type_traits>
+#include <typeindex>  // declares std::hash, for a tenth of what <functional> costs
 #include <utility>
 
 #include "weir/export.hpp"
@@ -75,7 +75,8 @@ class WEIR_API RefCounted {
   RefCounted* next_deferred_ = nullptr;
 };
 
-/// A shared owner of a `RefCounted` object; as small and as cheap as a pointer plus a count. Compares by address.
+/// A shared owner of a `RefCounted` object; as small and as cheap as a pointer plus a count. Converts, compares and hashes as
+/// `std::shared_ptr` does: by address. Only `StreamPtr` compares what it points to (fwd.hpp).
 template <class T>
 class Ptr {
  public:
@@ -123,18 +124,26 @@ class Ptr {
     return p;
   }
 
-  template <class U>
-  friend bool operator==(const Ptr& a, const Ptr<U>& b) noexcept {
-    return a.get() == b.get();
-  }
-  friend bool operator==(const Ptr& a, std::nullptr_t) noexcept { return a.object_ == nullptr; }
-  friend std::strong_ordering operator<=>(const Ptr& a, const Ptr& b) noexcept {
-    return std::compare_three_way{}(a.object_, b.object_);
-  }
-
  private:
   T* object_ = nullptr;
 };
+
+template <class T, class U>
+bool operator==(const Ptr<T>& a, const Ptr<U>& b) noexcept {
+  return a.get() == b.get();
+}
+template <class T, class U>
+std::strong_ordering operator<=>(const Ptr<T>& a, const Ptr<U>& b) noexcept {
+  return std::compare_three_way{}(a.get(), b.get());
+}
+template <class T>
+bool operator==(const Ptr<T>& a, std::nullptr_t) noexcept {
+  return a.get() == nullptr;
+}
+template <class T>
+std::strong_ordering operator<=>(const Ptr<T>& a, std::nullptr_t) noexcept {
+  return std::compare_three_way{}(a.get(), static_cast<T*>(nullptr));
+}
 
 /// Makes a `T` and its first owner.
 template <class T, class... Args>

@@ -3,15 +3,59 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
 #include <type_traits>
+
+#include "weir/export.hpp"
 
 /// Elements in any memory: device, pinned, managed or plain.
 namespace weir {
 
+namespace detail {
+
+[[noreturn]] WEIR_API void throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size);
+
+/// More bytes than this are in no address space. The sum or the difference of two such counts does not overflow.
+inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
+
+/// `count` elements of `element_size` bytes, or rows at a pitch, in bytes. Throws `invalid_argument` where that is more than
+/// `most_bytes`.
+constexpr std::size_t byte_count(const char* operation, std::size_t count, std::size_t element_size) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, element_size, &bytes) || bytes > most_bytes) [[unlikely]] {
+    throw_too_many_bytes(operation, count, element_size);
+  }
+  return bytes;
+}
+
+/// The address of an array of `From` may be used as one of `To`: the same element type, and no constness is lost.
+template <class From, class To>
+concept SameElements = std::is_convertible_v<From (*)[], To (*)[]>;
+
+template <class R>
+using elements_of = std::remove_pointer_t<decltype(std::data(std::declval<R&>()))>;
+
+/// Whether the elements of an `R` that is passed as an expression of that type live on after the call: it has a name, or it
+/// is a view.
+template <class R>
+inline constexpr bool outlives_call =
+    std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
+
+}  // namespace detail
+
+/// What holds elements one behind the other: a `Buffer`, a `Span`, a `std::span`, a container with `data()` and `size()`, an
+/// array.
+template <class R>
+concept ElementRange = requires(std::remove_reference_t<R>& r) {
+  { std::size(r) } -> std::convertible_to<std::size_t>;
+  requires std::is_pointer_v<decltype(std::data(r))>;
+};
+
 /// A pointer and a count of elements (not bytes). Owns nothing, and offers no element access: the memory may be a
-/// device's. Made from anything that has `data()` and `size()` (a `Buffer`, a `std::span`, a `std::vector`), from a C
-/// array, or from a pointer and a count.
+/// device's. Made from an `ElementRange`, or from a pointer and a count. Like `std::span` it takes neither elements of a
+/// derived class nor a temporary that owns its elements.
 template <class T>
 class Span {
  public:
@@ -19,18 +63,18 @@ class Span {
 
   constexpr Span() noexcept = default;
   constexpr Span(T* data, std::size_t count) noexcept : data_(data), size_(count) {}
-  template <std::size_t N>
-  constexpr Span(T (&array)[N]) noexcept : data_(array), size_(N) {}
-  template <class R>
-    requires(!std::is_array_v<std::remove_reference_t<R>>) && requires(R& r) {
-      { std::data(r) } -> std::convertible_to<T*>;
-      { std::size(r) } -> std::convertible_to<std::size_t>;
-    }
+  template <class U, std::size_t N>
+    requires detail::SameElements<U, T>
+  constexpr Span(U (&array)[N]) noexcept : data_(array), size_(N) {}
+  template <ElementRange R>
+    requires(!std::is_array_v<std::remove_reference_t<R>> && detail::outlives_call<R> &&
+             detail::SameElements<detail::elements_of<R>, T>)
   constexpr Span(R&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
   constexpr T* data() const noexcept { return data_; }
   constexpr std::size_t size() const noexcept { return size_; }
-  constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+  /// Throws `invalid_argument` for a count of elements that no memory can hold.
+  constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
   constexpr bool empty() const noexcept { return size_ == 0; }
   /// Elements `[offset, offset + count)`; the caller sees to it that they are within the span.
   constexpr Span subspan(std::size_t offset, std::size_t count) const noexcept { return {data_ + offset, count}; }
@@ -41,10 +85,13 @@ class Span {
   std::size_t size_ = 0;
 };
 
-template <class R>
+template <ElementRange R>
   requires(!std::is_array_v<std::remove_reference_t<R>>)
-Span(R&& range) -> Span<std::remove_pointer_t<decltype(std::data(range))>>;
+Span(R&& range) -> Span<detail::elements_of<R>>;
 template <class T, std::size_t N>
 Span(T (&)[N]) -> Span<T>;
 
 }  // namespace weir
+
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<weir::Span<T>> = true;

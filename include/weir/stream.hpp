@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <span>
@@ -16,6 +15,7 @@
 #include <tuple>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "weir/capture.hpp"
 #include "weir/event.hpp"
@@ -62,6 +62,10 @@ enum class Ownership : std::uint8_t {
   adopt,   ///< it is destroyed
 };
 
+namespace detail {
+enum class LaunchFault : std::uint8_t;
+}
+
 /// A callback with the stream and its state; see `Stream::add_callback`.
 using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 
@@ -102,7 +106,8 @@ class WEIR_API Stream : public RefCounted {
   std::string describe() const;
 
   /// Equal: the same backend, device and native handle; per-thread default streams are equal within one thread only; a
-  /// closed stream equals itself alone. Compare streams, not pointers to them.
+  /// closed stream equals itself alone. `StreamPtr` compares and hashes so, too, and is a key of `std::map` and
+  /// `std::unordered_map`.
   friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.compare(b) == 0; }
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
   friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return a.compare(b); }
@@ -140,11 +145,13 @@ class WEIR_API Stream : public RefCounted {
   /// another device of the same backend. Throws `unsupported` for another backend's event; `capture_isolation` and
   /// `capture_merge` where the wait would break a capture, which goes on.
   void wait(const Event& event);
+  void wait(const EventPtr& event) { wait(checked(event)); }
   /// Waits for `event` as a node of the graph being captured. Throws `not_capturing`. Feature `external_events`.
   void wait_external(const Event& event);
   /// Later work of this stream runs after all work enqueued so far on `other`; nothing if it is this stream. Allocates
   /// nothing after the first call. Throws like `wait(Event)`.
   void wait(Stream& other);
+  void wait(const StreamPtr& other) { wait(checked(other)); }
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
@@ -206,8 +213,10 @@ class WEIR_API Stream : public RefCounted {
   /// `Buffer`, a `Span`, a `std::span`, a container or an array, of the same element type. Asynchronous only between
   /// device and pinned or managed memory: pageable memory may be staged before the call returns, or block it.
   /// Throws `length_mismatch`. Zero elements: does nothing.
-  template <class To, class From>
+  template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
+    check_lifetime<To>();
+    check_lifetime<From>();
     Span to(destination);
     Span from(source);
     using T = typename decltype(to)::element_type;
@@ -215,13 +224,26 @@ class WEIR_API Stream : public RefCounted {
     static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
                   "both sides of a copy must have the same element type");
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    static_assert(outlives_call<To> && outlives_call<From>,
-                  "the memory is used after this call has returned: keep what owns it in a variable");
     check_lengths("Stream::copy", to.size(), from.size());
-    copy_bytes(to.data(), from.data(), from.size_bytes());
+    copy_bytes(to.data(), from.data(), detail::byte_count("Stream::copy", to.size(), sizeof(T)));
   }
   /// Copies `bytes` bytes.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  /// All elements of `source`, copied to the host behind all work enqueued so far, and waited for. Throws like `synchronize`.
+  template <ElementRange From>
+  auto read(From&& source) {
+    Span from(source);
+    using T = std::remove_const_t<typename decltype(from)::element_type>;
+    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> packs its elements; copy to an array of bool");
+    const std::size_t bytes = detail::byte_count("Stream::read", from.size(), sizeof(T));
+    std::vector<T> elements(from.size());
+    read_bytes(elements.data(), from.data(), bytes);
+    return elements;
+  }
+  /// Copies `bytes` bytes and waits for them. Throws like `synchronize`, before anything is enqueued where this stream
+  /// captures.
+  void read_bytes(void* destination, const void* source, std::size_t bytes);
   /// Copies `height` rows of `width_bytes` bytes; consecutive rows start `destination_pitch` and `source_pitch` bytes apart,
   /// neither less than `width_bytes` (`invalid_argument`).
   void copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -231,13 +253,25 @@ class WEIR_API Stream : public RefCounted {
                  std::size_t bytes);
 
   /// Sets every element to `value`; elements of 1, 2 or 4 bytes.
-  template <class To, class T>
+  template <ElementRange To, class T>
   void fill(To&& destination, const T& value) {
+    check_lifetime<To>();
     Span to(destination);
     using E = typename decltype(to)::element_type;
+    static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_convertible_v<const T&, E>, "the value must convert to the element type");
     static_assert(sizeof(E) == 1 || sizeof(E) == 2 || sizeof(E) == 4, "fills write elements of 1, 2 or 4 bytes");
     fill_elements(to.data(), to_bits(static_cast<E>(value)), sizeof(E), to.size());
+  }
+  /// Sets every byte of the elements to 0; elements of any size.
+  template <ElementRange To>
+  void zero(To&& destination) {
+    check_lifetime<To>();
+    Span to(destination);
+    using E = typename decltype(to)::element_type;
+    static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
+    static_assert(std::is_trivially_copyable_v<E>, "device memory holds trivially copyable types only");
+    fill_elements(to.data(), 0, 1, detail::byte_count("Stream::zero", to.size(), sizeof(E)));
   }
   /// Sets `count` elements of `element_size` bytes (1, 2 or 4) to the low bits of `value`.
   void fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count);
@@ -252,14 +286,27 @@ class WEIR_API Stream : public RefCounted {
   AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
   template <class T>
   Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
-    return Buffer<T>(allocate_bytes_async(checked_bytes(count, sizeof(T)), pool), count);
+    return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
   }
-  /// Says which stream may touch managed memory from here on. Throws `capture_unsupported` while capturing.
-  /// Feature `managed_attach`.
+  /// Says which stream may touch managed memory from here on. Throws `invalid_argument` for memory of another kind;
+  /// `capture_unsupported` while capturing. Feature `managed_attach`.
   void attach(const Allocation& managed, AttachMode mode);
-  /// Moves managed memory to this stream's device, or to the host. Throws `capture_unsupported` while capturing.
+  template <class T>
+  void attach(const Buffer<T>& managed, AttachMode mode) {
+    attach(checked(managed.allocation()), mode);
+  }
+  /// Moves managed memory of any device of this backend to this stream's device, or to the host. Throws `invalid_argument`
+  /// for memory of another kind and for bytes that are not within the allocation; `capture_unsupported` while capturing.
   /// Feature `managed_prefetch`.
-  void prefetch(const void* managed, std::size_t bytes, bool to_host = false);
+  void prefetch(const Allocation& managed, PrefetchTarget target = PrefetchTarget::device) {
+    prefetch(managed, 0, managed.size_bytes(), target);
+  }
+  /// Likewise of the bytes `[offset, offset + bytes)` alone.
+  void prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
+  template <class T>
+  void prefetch(const Buffer<T>& managed, PrefetchTarget target = PrefetchTarget::device) {
+    prefetch(checked(managed.allocation()), 0, managed.size_bytes(), target);
+  }
 
   /// Writes a value when all work before is done. `address`: the device's, aligned to the value's size.
   /// Features `write_value_32`, `write_value_64`; while capturing `memory_operations_in_capture`.
@@ -282,27 +329,28 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Kernels ----------------------------------------------------------------------------------------------------
 
-  /// Runs `kernel` on a grid. Arguments are passed by value: trivially copyable values as they are, `Buffer`s and `Span`s as
-  /// the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
+  /// Runs `kernel` on a grid: `launch(kernel, {4, 256}, n, x)` on 4 blocks of 256 threads. Arguments are passed by value:
+  /// trivially copyable values as they are, `Buffer`s, `Span`s and `std::span`s as the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
   /// number or the sizes of the arguments are not the kernel's (checked where the driver can tell).
   /// Features `cooperative_launch`, `block_cooperation` where the configuration asks for them.
-  template <class... Args>
+  template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
           void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
           const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
-          launch_raw(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                     std::span<const std::size_t>(sizes, sizeof...(v)));
+          launch_checked(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
+                         std::span<const std::size_t>(sizes, sizeof...(v)));
         },
         values);
   }
-  template <class... Args>
+  template <KernelArgument... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
     launch(checked(kernel), config, args...);
   }
-  /// The same with the addresses and sizes of the arguments, which are copied before the call returns.
+  /// The same with the addresses and sizes of the arguments, which are copied before the call returns. Throws
+  /// `invalid_argument` for a null address, and where there are not as many sizes as addresses.
   void launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes);
 
@@ -410,7 +458,7 @@ class WEIR_API Stream : public RefCounted {
   /// memory was allocated in, or none.
   virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
   virtual void do_attach(const Allocation& managed, AttachMode mode);
-  virtual void do_prefetch(const void* managed, std::size_t bytes, bool to_host);
+  virtual void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target);
   virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
   virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
@@ -449,9 +497,11 @@ class WEIR_API Stream : public RefCounted {
   static constexpr std::uint32_t flag_body = 32;        // and that makes the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;    // frees wait in `deferred_`
 
-  // A view, or something that has a name.
-  template <class T>
-  static constexpr bool outlives_call = std::is_lvalue_reference_v<T> || std::is_trivially_destructible_v<T>;
+  template <class R>
+  static constexpr void check_lifetime() noexcept {
+    static_assert(detail::outlives_call<R>,
+                  "the memory is used after this call has returned: keep what owns it in a variable");
+  }
 
   template <class E>
   static std::uint32_t to_bits(const E& value) noexcept {
@@ -459,8 +509,10 @@ class WEIR_API Stream : public RefCounted {
     __builtin_memcpy(&bits, &value, sizeof(E));
     return bits;
   }
-  static std::size_t checked_bytes(std::size_t count, std::size_t element_size);
   const Kernel& checked(const KernelPtr& kernel) const;
+  const Event& checked(const EventPtr& event) const;
+  Stream& checked(const StreamPtr& stream) const;
+  const Allocation& checked(const AllocationPtr& allocation) const;
   void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
 
   std::strong_ordering compare(const Stream& other) const noexcept;
@@ -484,12 +536,16 @@ class WEIR_API Stream : public RefCounted {
   CaptureState usable_memory_capture(const char* operation) const;
   void refuse_in_capture(const char* operation) const;
   void check_recordable(const char* operation, const Event& event) const;
+  void check_copy(const char* operation, const void* destination, const void* source, std::size_t bytes) const;
+  void check_managed(const char* operation, const Allocation& memory) const;
   void check_same_backend(const char* operation, const Device& other) const;
   void check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const;
   void check_closable(const char* operation) const;
-  [[noreturn, gnu::cold]] void refuse_launch(const Kernel& kernel, const LaunchConfig& config,
-                                             std::span<const std::size_t> sizes) const;
+  [[noreturn, gnu::cold]] void refuse_launch(detail::LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
+                                             std::span<void* const> arguments, std::span<const std::size_t> sizes) const;
   [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                      std::span<const std::size_t> sizes);
   void memory_operation(const MemoryOperation& operation);
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);
@@ -533,8 +589,3 @@ class WEIR_API Stream : public RefCounted {
 };
 
 }  // namespace weir
-
-template <>
-struct std::hash<weir::Stream> {
-  std::size_t operator()(const weir::Stream& s) const noexcept { return s.hash(); }
-};

@@ -33,4 +33,10 @@ enum class AttachMode : std::uint8_t {
   single,  ///< this stream alone, and the host while the stream is idle
 };
 
+/// Where managed memory is moved ahead of its use (cudaMemPrefetchAsync).
+enum class PrefetchTarget : std::uint8_t {
+  device,  ///< to the stream's device
+  host,    ///< to the host
+};
+
 }  // namespace weir

@@ -21,12 +21,16 @@ class UniqueFunction<R(Args...), InlineSize> {
 
   UniqueFunction() noexcept = default;
   UniqueFunction(std::nullptr_t) noexcept {}
+  /// Empty where `function` is: a null pointer, an empty `std::function`, or what else is made from null and tells by its
+  /// conversion to bool.
   template <class F, class D = std::decay_t<F>,
             class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
   UniqueFunction(F&& function) {
     if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
       const D pointer = function;  // a function decays: a reference to one is never null
       if (pointer == nullptr) return;
+    } else if constexpr (std::is_constructible_v<D, std::nullptr_t> && std::is_constructible_v<bool, const D&>) {
+      if (!static_cast<bool>(std::as_const(function))) return;
     }
     if constexpr (fits<D>) {
       ::new (storage_) D(std::forward<F>(function));

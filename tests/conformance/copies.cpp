@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -60,6 +61,47 @@ TEST_CASE("S42 S43 copy: between every pair of kinds of memory, the direction fo
       CHECK(back == source);
     }
   }
+}
+
+TEST_CASE("S19 S43 read: elements come back behind the work before, and none while the stream captures") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(1000);
+  s->fill(memory, 1U);
+  s->fill(memory.subspan(0, 500), 2U);
+  const std::vector<std::uint32_t> back = s->read(memory);
+  CHECK(s->is_complete());
+  CHECK(back.size() == 1000);
+  CHECK(back[499] == 2);
+  CHECK(back[500] == 1);
+  CHECK(s->read(Span<const float>()).empty());
+  std::uint32_t last = 0;
+  s->read_bytes(&last, memory.data() + 999, sizeof(last));
+  CHECK(last == 1);
+  CHECK_REFUSED(Errc::invalid_argument, s->read_bytes(&last, nullptr, sizeof(last)));
+  if (!needs_capture(*s)) return;
+  const GraphPtr graph = s->capture([&](Stream& captured) { CHECK_REFUSED(Errc::capture_unsupported, captured.read(memory)); });
+  CHECK(graph->node_count() == 0);
+}
+
+TEST_CASE("S42 copy: more bytes than there can be is an error without effect") {
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(16);
+  std::vector<std::uint32_t> host(16, 3);
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  const Span<std::uint32_t> endless(memory.data(), most / 4 + 2);  // 4 bytes, were it to wrap
+  const Span<std::uint32_t> there(host.data(), most / 4 + 2);
+  CHECK_REFUSED(Errc::invalid_argument, endless.size_bytes());
+  CHECK_REFUSED(Errc::invalid_argument, s->copy(there, endless));
+  CHECK_REFUSED(Errc::invalid_argument, device().copy(there, endless));
+  CHECK_REFUSED(Errc::invalid_argument, s->read(endless));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(host.data(), memory.data(), most / 2));
+  CHECK_REFUSED(Errc::invalid_argument, device().copy_bytes(host.data(), memory.data(), most / 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(host.data(), device(), memory.data(), device(), most));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(host.data(), 64, memory.data(), most / 4, 64, 5));
+  CHECK_REFUSED(Errc::invalid_argument, s->copy_2d(host.data(), most, memory.data(), most, most, 1));
+  s->synchronize();
+  CHECK(host == std::vector<std::uint32_t>(16, 3));
+  CHECK_WORKS(*s);
 }
 
 TEST_CASE("S43 copy: from host to host, in the stream's order") {
@@ -154,7 +196,7 @@ TEST_CASE("S42 copy: of nothing does nothing, wherever it points") {
       c.copy_bytes(nullptr, nullptr, 0);
       c.copy_2d(nullptr, 0, nullptr, 0, 0, 5);
       c.copy_2d(nullptr, 0, nullptr, 0, 5, 0);
-      c.fill(Buffer<int>(), 0);
+      c.fill(weir::Span<int>(), 0);
     });
     CHECK(graph->node_count() == 0);
   }
@@ -311,8 +353,12 @@ TEST_CASE("S43 copy: of registered memory is asynchronous like that of pinned me
     s->synchronize();
     CHECK(host[4095] == 6);
   }
-  const auto again = device().register_host(std::span(host));
+  auto again = device().register_host(host);
   CHECK(again->data() == host.data());
+  CHECK(again->size_bytes() == host.size() * sizeof(std::uint32_t));
+  again.reset();
+  CHECK_REFUSED(Errc::invalid_argument, device().register_host(host.data(), std::numeric_limits<std::size_t>::max()));
+  CHECK_REFUSED(Errc::invalid_argument, device().register_host(Span<int>()));
 }
 
 TEST_CASE("S43 copy: between the device and itself as if between two") {

@@ -210,6 +210,11 @@ TEST_CASE("S43 two devices: peer access is switched on and off, and refused wher
   if (!needs_two_devices()) return;
   Device& other = *second_device();
   CHECK_FALSE(device().can_access_peer(device()));
+  if (device().supports(Feature::peer_access)) {
+    const Refusal refusal = refusal_of([] { device().enable_peer_access(device()); });
+    CHECK(refusal.is(Errc::invalid_argument));
+    CHECK(refusal.says("a device is no peer of itself"));
+  }
   if (!device().can_access_peer(other)) {
     CHECK_REFUSED(Errc::unsupported, device().enable_peer_access(other));
     count_refusal();

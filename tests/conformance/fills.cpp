@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
 #include <vector>
 
 #include "capture.hpp"
@@ -113,10 +114,32 @@ TEST_CASE("S43 fill: misuse has its error and no effect") {
   CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 8, 0, 4, 4, 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 18, 0, 4, 4, 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 16, 0, 5, 4, 2));
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 4, most / 4 + 2));  // 4 bytes, were it to wrap
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 1, most / 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), 64, 0, 4, most / 4 + 2, 2));
+  CHECK_REFUSED(Errc::invalid_argument, s->fill_2d(memory.data(), most / 4 - 3, 0, 4, 4, 5));
+  CHECK_REFUSED(Errc::invalid_argument, s->zero(Span<std::uint32_t>(memory.data(), most / 4 + 2)));
   std::vector<std::uint32_t> back(16);
   s->copy(back, memory);
   s->synchronize();
   CHECK(back == std::vector<std::uint32_t>(16, 1));
+}
+
+TEST_CASE("S43 fill: zero clears elements of any size, and nothing beside them") {
+  struct Triple {
+    std::uint32_t words[3];
+  };
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<Triple>(4);
+  s->fill_elements(memory.data(), 7, 4, 12);
+  s->zero(memory.subspan(1, 2));
+  s->zero(Span<Triple>());
+  const std::vector<Triple> back = s->read(memory);
+  CHECK(back[0].words[2] == 7);
+  CHECK(back[1].words[0] == 0);
+  CHECK(back[2].words[2] == 0);
+  CHECK(back[3].words[0] == 7);
 }
 
 TEST_CASE("S43 fill: of nothing does nothing") {

@@ -34,7 +34,10 @@ TEST_CASE("S12 equality: two wrappers of one handle are equal, both ways, with t
   CHECK_FALSE(*a < *b);
   CHECK_FALSE(*b < *a);
   CHECK(a->hash() == s->hash());
-  CHECK(std::hash<Stream>{}(*b) == s->hash());
+  CHECK(a == s);
+  CHECK(a == b);
+  CHECK((a <=> b) == std::strong_ordering::equal);
+  CHECK(std::hash<StreamPtr>{}(b) == std::hash<StreamPtr>{}(s));
 }
 
 TEST_CASE("S12 equality: different handles differ") {
@@ -61,8 +64,7 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
   std::vector<StreamPtr> streams;
   for (int i = 0; i < 12; ++i) streams.push_back(device().create_stream());
   streams.push_back(device().default_stream());
-  const auto by_value = [](const StreamPtr& a, const StreamPtr& b) { return *a < *b; };
-  std::map<StreamPtr, int, decltype(by_value)> map(by_value);
+  std::map<StreamPtr, int> map;
   for (int i = 0; i < static_cast<int>(streams.size()); ++i) map.emplace(streams[static_cast<std::size_t>(i)], i);
   CHECK(map.size() == streams.size());
   for (int i = 0; i < 12; ++i) {
@@ -83,19 +85,24 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
 }
 
 TEST_CASE("S12 hash: wrappers of one handle are one key of an unordered map") {
-  struct Hash {
-    std::size_t operator()(const StreamPtr& s) const { return s->hash(); }
-  };
-  struct Equal {
-    bool operator()(const StreamPtr& a, const StreamPtr& b) const { return *a == *b; }
-  };
-  std::unordered_map<StreamPtr, int, Hash, Equal> map;
+  std::unordered_map<StreamPtr, int> map;
   const StreamPtr s = device().create_stream();
   ++map[s];
   ++map[device().wrap_stream(s->native_handle(), Ownership::borrow)];
   ++map[device().create_stream()];
-  CHECK(map.size() == 2);
+  ++map[nullptr];
+  CHECK(map.size() == 3);
   CHECK(map[s] == 2);
+}
+
+TEST_CASE("S12 order: no stream comes first, and equals no other") {
+  const StreamPtr none, s = device().default_stream();
+  CHECK(none == StreamPtr());
+  CHECK(none != s);
+  CHECK(s != none);
+  CHECK(none < s);
+  CHECK_FALSE(s < none);
+  CHECK_FALSE(none < StreamPtr());
 }
 
 TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its handle is used anew") {

@@ -191,6 +191,58 @@ extern "C" __global__ void k(unsigned* out) {
   }
 }
 
+TEST_CASE("S1 launch: two numbers are blocks and threads, as between chevrons") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto kernel = device().compile(R"(
+extern "C" __global__ void shape(unsigned* out) {
+  out[0] = gridDim.x; out[1] = gridDim.y; out[2] = gridDim.z;
+  out[3] = blockDim.x; out[4] = blockDim.y; out[5] = blockDim.z;
+}
+)")->kernel("shape");
+  const auto out = device().allocate<std::uint32_t>(6);
+  using Shape = std::vector<std::uint32_t>;
+  s->launch(kernel, {4, 32}, out);
+  CHECK(s->read(out) == Shape{4, 1, 1, 32, 1, 1});
+  s->launch(kernel, {{4, 2}, 32}, out);
+  CHECK(s->read(out) == Shape{4, 2, 1, 32, 1, 1});
+  s->launch(kernel, {std::size_t{3}, {8, 4}}, out);
+  CHECK(s->read(out) == Shape{3, 1, 1, 8, 4, 1});
+  s->launch(kernel, {}, out);
+  CHECK(s->read(out) == Shape{1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("S1 launch: every kind of span is passed as its address") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(4);
+  s->fill(memory, 1U);
+  s->launch(kernels().add, {}, memory, 1U);
+  s->launch(kernels().add, {}, memory.subspan(1, 1), 2U);
+  s->launch(kernels().add, {}, std::span(memory.data() + 2, 1), 3U);
+  s->launch(kernels().add, {}, std::span<std::uint32_t, 1>(memory.data() + 3, 1), 4U);
+  CHECK(s->read(memory) == std::vector<std::uint32_t>{2, 3, 4, 5});
+}
+
+TEST_CASE("S1 launch: addresses and sizes must be there, and as many of the one as of the other") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto memory = device().allocate<std::uint32_t>(1);
+  s->fill(memory, 1U);
+  void* address = memory.data();
+  std::uint32_t value = 4;
+  void* arguments[2] = {&address, &value};
+  const std::size_t sizes[3] = {sizeof(address), sizeof(value), 4};
+  const weir::Kernel& add = *kernels().add;
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, std::span(sizes).first(1)));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, sizes));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, {}, std::span(sizes).first(2)));
+  void* missing[2] = {&address, nullptr};
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, missing, std::span(sizes).first(2)));
+  s->launch_raw(add, {}, arguments, std::span(sizes).first(2));
+  CHECK(s->read(memory) == std::vector<std::uint32_t>{5});
+}
+
 TEST_CASE("S1 launch: the largest blocks and large grids") {
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();
@@ -225,7 +277,7 @@ TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on wo
   Board board;
   const auto& limits = device().properties();
   const auto block_x = static_cast<unsigned>(limits.max_threads_per_block);
-  const std::vector<LaunchConfig> impossible = {
+  std::vector<LaunchConfig> impossible = {
       {.grid = {0, 1, 1}, .block = {1, 1, 1}},
       {.grid = {1, 0, 1}, .block = {1, 1, 1}},
       {.grid = {1, 1, 1}, .block = {0, 1, 1}},
@@ -235,6 +287,8 @@ TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on wo
       {.grid = {1, 1, 1}, .block = {1, 1, limits.max_block.z + 1}},
       {.grid = {1, limits.max_grid.y + 1, 1}, .block = {1, 1, 1}},
   };
+  impossible.push_back({-1, 1});
+  impossible.push_back({1, std::size_t{1} << 32U});  // none, were it to lose its upper half
   for (const LaunchConfig& config : impossible) {
     INFO("grid ", weir::to_string(config.grid), ", block ", weir::to_string(config.block));
     CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, config, board.cell(0), 1U));

@@ -12,6 +12,8 @@
 namespace conformance {
 namespace {
 
+using weir::PrefetchTarget;
+
 TEST_SUITE_BEGIN("memory");
 
 TEST_CASE("S42 memory: each kind is what it says, aligned, and as large as asked for") {
@@ -67,11 +69,27 @@ TEST_CASE("S42 buffer: copies share the memory; subspans are checked; device mem
   CHECK_FALSE(pinned.host_accessible());
 }
 
+TEST_CASE("S42 buffer: holds no more elements than its allocation, and none once it was moved from") {
+  auto a = device().allocate<std::uint32_t>(10, MemoryKind::pinned);
+  CHECK(Buffer<std::uint8_t>(a.allocation(), 40).size() == 40);
+  CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint8_t>(a.allocation(), 41));
+  CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint64_t>(a.allocation(), 6));
+  CHECK_REFUSED(Errc::invalid_argument,
+                Buffer<std::uint32_t>(a.allocation(), std::numeric_limits<std::size_t>::max() / 4 + 2));
+  CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint8_t>(nullptr, 1));
+  const auto b = std::move(a);
+  CHECK(a.data() == nullptr);
+  CHECK(a.size() == 0);
+  CHECK(a.host().empty());
+  CHECK(b.size() == 10);
+}
+
 TEST_CASE("S42 memory: more than there is, is an error, and the device goes on working") {
   const StreamPtr s = device().create_stream();
   CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U));
   CHECK_REFUSED(Errc::out_of_memory, device().allocate_bytes(std::size_t{1} << 60U, MemoryKind::pinned));
-  CHECK_REFUSED(Errc::out_of_memory, device().allocate<double>(std::numeric_limits<std::size_t>::max() / 4));
+  CHECK_REFUSED(Errc::invalid_argument, device().allocate<double>(std::numeric_limits<std::size_t>::max() / 4));
+  CHECK_REFUSED(Errc::invalid_argument, device().allocate_bytes(std::numeric_limits<std::size_t>::max() / 2));
   CHECK(device().allocate<int>(100).data() != nullptr);
   CHECK_WORKS(*s);
 }
@@ -122,9 +140,9 @@ TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is atta
   const StreamPtr other = device().create_stream();
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
-  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(*memory.allocation(), weir::AttachMode::single); })) return;
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(memory, weir::AttachMode::single); })) return;
   for (const weir::AttachMode mode : {weir::AttachMode::single, weir::AttachMode::host, weir::AttachMode::global}) {
-    s->attach(*memory.allocation(), mode);
+    s->attach(memory, mode);
     s->synchronize();
     memory.host()[0] = 1;
     if (mode != weir::AttachMode::host) {
@@ -145,6 +163,7 @@ TEST_CASE("S44 attach: other memory than managed is an error") {
   const auto pinned = device().allocate<int>(4, MemoryKind::pinned);
   CHECK_REFUSED(Errc::invalid_argument, s->attach(*plain.allocation(), weir::AttachMode::single));
   CHECK_REFUSED(Errc::invalid_argument, s->attach(*pinned.allocation(), weir::AttachMode::global));
+  CHECK_REFUSED(Errc::invalid_argument, s->attach(Buffer<int>(), weir::AttachMode::global));
   CHECK_WORKS(*s);
 }
 
@@ -152,16 +171,36 @@ TEST_CASE("S44 prefetch: to the device and to the host, in the stream's order, w
   const StreamPtr s = device().create_stream();
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<std::uint32_t>(5000, MemoryKind::managed);
-  if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(memory.data(), memory.size_bytes()); })) return;
+  if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(memory); })) return;
   for (std::uint32_t& v : memory.host()) v = 3;
-  s->prefetch(memory.data(), memory.size_bytes());
+  s->prefetch(memory);
   s->fill(memory.subspan(0, 2500), 4U);
-  s->prefetch(memory.data(), memory.size_bytes(), true);
-  s->prefetch(nullptr, 0);
+  s->prefetch(memory, PrefetchTarget::host);
+  s->prefetch(*memory.allocation());
+  s->prefetch(*memory.allocation(), 4096, memory.size_bytes() - 4096, PrefetchTarget::host);
+  s->prefetch(*memory.allocation(), memory.size_bytes(), 0, PrefetchTarget::host);
+  s->prefetch(device().allocate<int>(0, MemoryKind::managed));
   s->synchronize();
   CHECK(memory.host()[0] == 4);
   CHECK(memory.host()[2499] == 4);
   CHECK(memory.host()[4999] == 3);
+}
+
+TEST_CASE("S44 prefetch: what is not managed memory, or not within the allocation, is an error") {
+  const StreamPtr s = device().create_stream();
+  const auto plain = device().allocate<std::uint32_t>(100);
+  if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(plain); })) return;
+  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(plain));
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(Buffer<int>()));
+  const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
+  const weir::Allocation& managed = *memory.allocation();
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 0, 401, PrefetchTarget::device));
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 400, 1, PrefetchTarget::device));
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 401, 0, PrefetchTarget::host));
+  CHECK_REFUSED(Errc::invalid_argument,
+                s->prefetch(managed, 1, std::numeric_limits<std::size_t>::max(), PrefetchTarget::host));
+  CHECK_WORKS(*s);
 }
 
 TEST_SUITE_END();

@@ -240,7 +240,7 @@ TEST_CASE("S22 wait for an event: dropping the event at once does not drop the w
   Gate gate;
   gate.hold(*a);
   board.set(*a, 0, 3);
-  b->wait(*a->record());
+  b->wait(a->record());
   for (int i = 0; i < 32; ++i) (void)device().create_event();  // a pool would hand out the dropped event again
   board.move(*b, 1, 0);
   board.show(*b, 1);
@@ -320,6 +320,26 @@ TEST_CASE("S23 wait for a stream: on itself, nothing, also through a wrapper of 
   wrapper->wait(*s);
   gate.open();
   CHECK_WORKS(*s);
+}
+
+TEST_CASE("S22 S23 wait: through the pointers that own; null ones are an error") {
+  const StreamPtr a = device().create_stream();
+  const StreamPtr b = device().create_stream();
+  if (!needs_gate(*a)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*a);
+  board.set(*a, 0, 3);
+  b->wait(a);
+  board.move(*b, 1, 0);
+  board.show(*b, 1);
+  settle();
+  CHECK(board[1] == 0);
+  gate.open();
+  b->synchronize();
+  CHECK(board[1] == 3);
+  CHECK_REFUSED(Errc::invalid_argument, b->wait(StreamPtr()));
+  CHECK_REFUSED(Errc::invalid_argument, b->wait(EventPtr()));
 }
 
 TEST_CASE("S23 wait for a stream: an idle one is not waited for") {

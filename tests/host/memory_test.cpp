@@ -44,28 +44,6 @@ TEST_CASE("what is registered is memory") {
   }
 }
 
-TEST_CASE("what is prefetched is managed memory, and lies within its allocation") {
-  const StreamPtr stream = host().create_stream();
-  const auto managed = host().allocate<std::byte>(1000, MemoryKind::managed);
-  CHECK_NOTHROW(stream->prefetch(managed.data(), 1000));
-  CHECK_NOTHROW(stream->prefetch(managed.data() + 999, 1, true));
-  for (const auto& [offset, bytes] :
-       {std::pair<std::size_t, std::size_t>{0, 1001}, {999, 2}, {1, std::numeric_limits<std::size_t>::max()}}) {
-    const Error error = refusal([&, at = offset, size = bytes] { stream->prefetch(managed.data() + at, size); });
-    CHECK(error.errc() == Errc::invalid_argument);
-    CHECK(has(error.what(), "are not within the allocation of 1000"));
-  }
-  const auto device_memory = host().allocate<std::byte>(1000), pinned = host().allocate<std::byte>(1000, MemoryKind::pinned);
-  const auto ordered = stream->allocate_async<std::byte>(1000);
-  std::vector<std::byte> vector(1000);
-  for (const std::byte* memory :
-       {device_memory.data(), pinned.data(), ordered.data(), vector.data(), managed.data() + 1000}) {
-    const Error error = refusal([&] { stream->prefetch(memory, 1); });
-    CHECK(error.errc() == Errc::invalid_argument);
-    CHECK(has(error.what(), "MemoryKind::managed"));
-  }
-}
-
 TEST_CASE("large copies and fills of two dimensions are right, also where they are shared out") {
   const StreamPtr stream = host().create_stream();
   for (const std::size_t width : {std::size_t{1}, std::size_t{1000}, std::size_t{3} << 20U}) {  // bytes
@@ -83,23 +61,6 @@ TEST_CASE("large copies and fills of two dimensions are right, also where they a
     for (std::size_t i = 0; i < from.size(); ++i) right = right && from.data()[i] == (i % pitch < width ? 255 : i % 251);
     CHECK(right);
   }
-}
-
-TEST_CASE("memory that was freed is known no longer, and a module's variables are until it goes") {
-  const StreamPtr stream = host().create_stream();
-  const std::byte* memory = nullptr;
-  {
-    const auto managed = host().allocate<std::byte>(1000, MemoryKind::managed);
-    memory = managed.data();
-  }
-  CHECK(refusal([&] { stream->prefetch(memory, 1); }).errc() == Errc::invalid_argument);
-
-  auto module = host().compile("__managed__ int values[100];");
-  const Span<std::byte> values = module->global("values");
-  CHECK_NOTHROW(stream->prefetch(values.data(), values.size()));
-  CHECK(refusal([&] { stream->prefetch(values.data(), values.size() + 1); }).errc() == Errc::invalid_argument);
-  module.reset();
-  CHECK(refusal([&] { stream->prefetch(values.data(), values.size()); }).errc() == Errc::invalid_argument);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "weir/weir.hpp"
 
@@ -92,8 +93,37 @@ TEST_CASE("buffer: no elements, and more than there can be") {
   CHECK(none.data() == nullptr);
   CHECK(none.empty());
   CHECK(none.allocation() != nullptr);
-  CHECK(code_of([] { device().allocate<double>(most / 8 + 1); }) == Errc::out_of_memory);
-  CHECK(code_of([] { device().allocate<double>(most); }) == Errc::out_of_memory);
+  CHECK(code_of([] { device().allocate<double>(most / 8 + 1); }) == Errc::invalid_argument);
+  CHECK(code_of([] { device().allocate<double>(most); }) == Errc::invalid_argument);
+}
+
+TEST_CASE("buffer: assigned, moved and moved from") {
+  Buffer<int> a = device().allocate<int>(3);
+  Buffer<int> b = std::move(a);
+  CHECK(a.size() == 0);
+  CHECK(a.data() == nullptr);
+  CHECK(a.allocation() == nullptr);
+  CHECK(b.size() == 3);
+  a = b;
+  CHECK(a.size() == 3);
+  CHECK(b.allocation()->use_count() == 2);
+  const Buffer<int>& self = a;
+  a = self;
+  CHECK(a.size() == 3);
+  b = std::move(a);
+  CHECK(a.empty());
+  CHECK(b.allocation()->use_count() == 1);
+}
+
+TEST_CASE("buffer: no larger than its allocation") {
+  const weir::AllocationPtr ten = device().allocate_bytes(10, MemoryKind::pinned);
+  CHECK(Buffer<char>(ten, 10).host().size() == 10);
+  CHECK(Buffer<int>(ten, 2).host().size() == 2);
+  CHECK(code_of([&] { Buffer<char>(ten, 11); }) == Errc::invalid_argument);
+  CHECK(code_of([&] { Buffer<int>(ten, 3); }) == Errc::invalid_argument);
+  CHECK(code_of([&] { Buffer<int>(ten, most / 4 + 2); }) == Errc::invalid_argument);
+  CHECK(code_of([&] { Buffer<int>(nullptr, 1); }) == Errc::invalid_argument);
+  CHECK(Buffer<int>(nullptr, 0).empty());
 }
 
 TEST_CASE("buffer: a feature that the device lacks") {

@@ -6,6 +6,7 @@
 #include <ostream>  // doctest prints codes
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include "weir/version.hpp"
 
@@ -49,6 +50,17 @@ TEST_CASE("error: a copy says the same, and outlives the original") {
   delete original;
   CHECK(copy.what() == what);
   CHECK(copy.native().name == "E");
+}
+
+TEST_CASE("error: copying it needs no memory") {
+  static_assert(std::is_nothrow_copy_constructible_v<Error> && std::is_nothrow_copy_assignable_v<Error>);
+  Error a(Errc::wrong_device, "f", "x", "a text that is too long to be kept in place by any string");
+  const Error b = a;
+  CHECK(a.what() == b.what());  // the same characters
+  a = Error(Errc::no_device, "g", "", "none");
+  CHECK(a.errc() == Errc::no_device);
+  CHECK(b.errc() == Errc::wrong_device);
+  CHECK(b.operation() == "f");
 }
 
 TEST_CASE("error: is caught as std::system_error and compares with codes and conditions") {

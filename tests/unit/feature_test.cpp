@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "subprocess.hpp"
+#include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
 
 using weir::Feature;
 using weir::FeatureTable;
@@ -117,4 +120,16 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the
   CHECK(error_of("").says("set and empty"));
   CHECK(error_of("graph_capture,").says("element 2 is empty"));
   CHECK(error_of("graph_capture,,stream_id").says("element 2 is empty"));
+}
+
+TEST_CASE("feature: a value that is none is absent, for that reason, and cannot be set") {
+  weir::FeatureTable table;
+  for (const Feature none : {static_cast<Feature>(weir::feature_count), static_cast<Feature>(255)}) {
+    CHECK_FALSE(table.supports(none));
+    CHECK(table.state(none).support == weir::Support::absent);
+    CHECK(table.state(none).reason.find("no such feature") != std::string::npos);
+    CHECK_THROWS_AS(table.native(none), weir::Error);
+    CHECK_THROWS_WITH_AS(weir::device("immediate").require({none}), doctest::Contains("'unknown' is absent: there is no such feature"),
+                         weir::Error);
+  }
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <thread>
 #include <unordered_set>
 #include <vector>
@@ -136,4 +137,23 @@ TEST_CASE("ptr: counts from many threads") {
   CHECK(shared->use_count() == 1);
   shared.reset();
   CHECK(alive == 0);
+}
+
+TEST_CASE("ptr: compares as std::shared_ptr does") {
+  const Ptr<Derived> derived = make<Derived>(1);
+  const Ptr<Object> base = derived, other = make<Object>(2), none;
+  CHECK((derived <=> base) == std::strong_ordering::equal);
+  CHECK((derived <=> other) == (derived.get() < other.get() ? std::strong_ordering::less : std::strong_ordering::greater));
+  CHECK((base < other) == (base.get() < other.get()));
+  CHECK(none == nullptr);
+  CHECK(nullptr == none);
+  CHECK(base != nullptr);
+  CHECK(base > nullptr);
+  CHECK(nullptr < base);
+  CHECK(none <= nullptr);
+  CHECK(std::hash<Ptr<Object>>{}(base) == std::hash<Ptr<Derived>>{}(derived));
+  CHECK(std::hash<Ptr<Object>>{}(none) == std::hash<Ptr<Object>>{}(nullptr));
+  std::map<Ptr<Object>, int> map = {{base, 1}, {other, 2}, {none, 3}};
+  CHECK(map.size() == 3);
+  CHECK(map[derived] == 1);
 }

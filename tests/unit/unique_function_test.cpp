@@ -155,3 +155,21 @@ TEST_CASE("unique function: a host function of 128 bytes is kept in place, a lar
   CHECK(is_in_place(std::array<char, 120>{}));
   CHECK_FALSE(is_in_place(std::array<char, 128>{}));
 }
+
+TEST_CASE("unique function: made of an empty function it is empty") {
+  CHECK_FALSE(static_cast<bool>(UniqueFunction<int(int)>(std::function<int(int)>())));
+  CHECK(static_cast<bool>(UniqueFunction<int(int)>(std::function<int(int)>(twice))));
+  int (*pointer)(int) = nullptr;
+  CHECK_FALSE(static_cast<bool>(UniqueFunction<int(int)>(pointer)));
+  // A function of another signature is wrapped, and as empty as what it wraps.
+  CHECK_FALSE(static_cast<bool>(UniqueFunction<void(int)>(UniqueFunction<int(int)>())));
+  UniqueFunction<void(int)> wrapped = UniqueFunction<int(int)>(twice);
+  CHECK(static_cast<bool>(wrapped));
+  wrapped(3);
+  // A callable that converts to bool for reasons of its own is not empty.
+  struct Truth {
+    bool operator()() const { return true; }
+    explicit operator bool() const { return false; }
+  };
+  CHECK(static_cast<bool>(UniqueFunction<bool()>(Truth())));
+}

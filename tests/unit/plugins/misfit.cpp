@@ -7,12 +7,17 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
 
 #include "weir/plugin.hpp"
+
+#ifndef WEIR_TEST_NAME
+#define WEIR_TEST_NAME "misfit"
+#endif
 
 namespace {
 
@@ -66,6 +71,12 @@ weir::Backend* create(weir::PluginContext& context) {
     std::printf("within: %s\n", weir::Registry::instance().open("immediate").name().c_str());
     return new Hollow("misfit");
   }
+  if (how == "opens_each_other") {  // once both factories run
+    constexpr std::string_view mine = WEIR_TEST_NAME;
+    reinterpret_cast<std::latch*>(std::strtoull(std::getenv("WEIR_TEST_LATCH"), nullptr, 0))->arrive_and_wait();
+    weir::Registry::instance().open(mine == "misfit" ? "rival" : "misfit");
+    return new Hollow(WEIR_TEST_NAME);
+  }
   if (how == "waits") {  // until the test writes to the pipe whose descriptor it names
     char byte = 0;
     std::puts("factory waits");
@@ -80,7 +91,4 @@ weir::Backend* create(weir::PluginContext& context) {
 
 }  // namespace
 
-#ifndef WEIR_TEST_NAME
-#define WEIR_TEST_NAME "misfit"
-#endif
 WEIR_PLUGIN(WEIR_TEST_NAME, "2.0-test", create)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/span.hpp"
+
+#include <string>
+
+#include "weir/error.hpp"
+
+namespace weir {
+
+void detail::throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size) {
+  throw Error(Errc::invalid_argument, operation, "",
+              std::to_string(count) + " x " + std::to_string(element_size) +
+                  " bytes are more than any memory has; a difference that became negative looks like this");
+}
+
+}  // namespace weir

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <functional>
+
+#include "capture.hpp"
+
+/// Values that are none of an enumeration's, and functions that are none: refused before the driver, without effect.
+namespace conformance {
+namespace {
+
+TEST_SUITE_BEGIN("enumerators");
+
+TEST_CASE("S1 S3 S6 enumerators: of streams") {
+  const StreamPtr s = device().create_stream();
+  CHECK_REFUSED(Errc::invalid_argument, device().create_stream({.priority = weir::Priority(9)}));
+  CHECK_REFUSED(Errc::invalid_argument, device().priority_number(weir::Priority(9)));
+  CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(s->native_handle(), Ownership(7)));
+  CHECK_REFUSED(Errc::invalid_argument, weir::StreamPool(device(), {.sharing = weir::PoolSharing(2)}));
+  if (device().supports(Feature::synchronization_policy)) {
+    CHECK_REFUSED(Errc::invalid_argument, s->set_synchronization_policy(weir::SynchronizationPolicy(4)));
+  }
+  if (device().supports(Feature::access_policy_window)) {
+    CHECK_REFUSED(Errc::invalid_argument, s->set_access_policy_window({.hit = weir::AccessProperty(3)}));
+    CHECK_REFUSED(Errc::invalid_argument, s->set_access_policy_window({.miss = weir::AccessProperty(3)}));
+  }
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S31 enumerators: of captures; none has begun afterwards") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  CHECK_REFUSED(Errc::invalid_argument, s->begin_capture(CaptureMode(9)));
+  CHECK_REFUSED(Errc::invalid_argument, s->capture(CaptureMode(3), [](Stream&) { FAIL("it was called"); }));
+  CHECK_FALSE(s->is_capturing());
+  if (device().supports(Feature::capture_into_graph)) {
+    const GraphPtr graph = s->capture([](Stream&) {});
+    CHECK_REFUSED(Errc::invalid_argument, s->resume_capture(graph, CaptureMode(9)));
+    CHECK_FALSE(s->is_capturing());
+  }
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S42 S44 enumerators: of memory") {
+  const StreamPtr s = device().create_stream();
+  CHECK_REFUSED(Errc::invalid_argument, device().allocate_bytes(64, MemoryKind(9)));
+  CHECK_REFUSED(Errc::invalid_argument, device().allocate_bytes(0, MemoryKind(3)));
+  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  const auto memory = device().allocate<int>(100, MemoryKind::managed);
+  if (device().supports(Feature::managed_attach)) {
+    CHECK_REFUSED(Errc::invalid_argument, s->attach(memory, weir::AttachMode(3)));
+  }
+  if (device().supports(Feature::managed_prefetch)) {
+    CHECK_REFUSED(Errc::invalid_argument, s->prefetch(memory, weir::PrefetchTarget(2)));
+  }
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S45 S46 enumerators: of memory operations; the stream is not held") {
+  const StreamPtr s = device().create_stream();
+  Word32 word;
+  if (!needs(*s, {Feature::wait_value_32}, [&] { s->wait_value(word.address(), 0, WaitCondition::eq); })) return;
+  CHECK_REFUSED(Errc::invalid_argument, s->wait_value(word.address(), 1, WaitCondition(9)));
+  CHECK_REFUSED(Errc::invalid_argument, s->wait_value(word.address(), 1, WaitCondition::eq, weir::RemoteWrites(2)));
+  if (device().supports(Feature::batch_memory_operations)) {
+    MemoryOperation operations[2] = {MemoryOperation::write(word.address(), 1), MemoryOperation::write(word.address(), 2)};
+    operations[1].kind = MemoryOperation::Kind(5);
+    CHECK_REFUSED(Errc::invalid_argument, s->batch(operations));
+    s->synchronize();
+    CHECK(word.load() == 0);
+  }
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S28 functions: an empty std::function and a null pointer are no host functions") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
+  void (*const pointer)() = nullptr;
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(std::function<void()>()));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(pointer));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(nullptr));
+  if (device().supports(Feature::stream_callbacks)) {
+    CHECK_REFUSED(Errc::invalid_argument, s->add_callback(std::function<void(Stream&, std::error_code)>()));
+  }
+  s->synchronize();
+  CHECK_WORKS(*s);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Another library with thread-local variables that are found without a call: it takes 256 bytes of the room for them.
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED __attribute__((tls_model("initial-exec"))) thread_local char taken[256];
+extern "C" EXPORTED char take(int i) { return ++taken[i]; }
