@@ -205,6 +205,7 @@ int main(int argc, char** argv) {
   state = static_cast<State*>(::mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::uint64_t deaths = 0;
   for (std::uint64_t next = only != 0 ? only : 1; !state->through; next = state->call + 1) {
+    state->call = 0;
     const pid_t child = ::fork();  // this process never opens Weir, so that each child may
     if (child == 0) {
       std::set_terminate(on_terminate);
@@ -221,6 +222,7 @@ int main(int argc, char** argv) {
     }
     int status = 0;
     if (::waitpid(child, &status, 0) != child) return 99;
+    if (state->call == 0) return 99;  // it did not come as far as the first call
     if (status != 0) ++deaths;
     if (only != 0) break;
   }
