@@ -136,7 +136,7 @@ bool Stream::deallocate_async(const Allocation& allocation) noexcept {
       const bool is_fork = began ? began->id != capture.id : detail::Captures::instance().is_open(device_->backend(), capture.id);
       if (is_fork || is_of_another_thread()) return true;
       if (do_deallocate_async(allocation.data_, capture)) return true;
-      support::log(support::LogLevel::error, "stream-ordered memory is leaked: the driver refused to capture its free");
+      support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;
     }
   } catch (const std::exception& e) {
@@ -147,10 +147,12 @@ bool Stream::deallocate_async(const Allocation& allocation) noexcept {
   return capture.status == CaptureStatus::none && try_to_free(allocation.data_);
 }
 
-/// False where the driver refuses because of another stream's capture.
+/// False where the driver refuses because of another stream's capture, and where there is no memory to enqueue the free with.
 bool Stream::try_to_free(void* memory) noexcept {
   try {
     return do_deallocate_async(memory, CaptureState{});
+  } catch (const std::bad_alloc&) {
+    return false;
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, "stream-ordered memory is leaked: ", e.what());
     return true;

@@ -94,7 +94,7 @@ bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& captu
   if (!capture) relaxed.emplace(api_);
   const Result result = api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native());
   if (is_in_the_way(result)) return false;
-  check(result, operation);
+  if (!Api::is_shut_down(result)) check(result, operation);  // then the memory has gone with the driver
   return true;
 }
 
