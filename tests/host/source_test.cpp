@@ -4,7 +4,7 @@
 #include <cctype>
 #include <regex>
 
-#include "backends/host/kernel_lexer.hpp"
+#include "kernels/lexer.hpp"
 
 #include "tests/host/support.hpp"
 
