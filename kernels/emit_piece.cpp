@@ -74,7 +74,7 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
       out_.text(fmt::format("[[maybe_unused]] {}* const {} = reinterpret_cast<{}*>(weir_b.dynamic_shared);", type, d.name.text, type));
     } else {
       // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
-      out_.text(fmt::format("{} alignas(64 > ({}) ? 64 : ({})) {} {}{};", in_kernel_body ? "[[maybe_unused]]" : "static thread_local", alignment, alignment,
+      out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment, in_kernel_body ? "" : "static thread_local",
                             type, d.name.text, dimensions_of(d)));
     }
   }

@@ -33,11 +33,11 @@ std::string rewritten(const std::string& source, bool optimize = true) {
   return plain;
 }
 
-std::string refusal(const std::string& source) {
+std::string refusal(const std::string& source, bool cooperation = true) {
   try {
-    rewrite_kernels("# 1 \"kernel.cu\"\n" + source, true);
+    rewrite_kernels("# 1 \"kernel.cu\"\n" + source, true, cooperation);
   } catch (const RefusedSource& refused) {
-    return (refused.needs_cooperation() ? "[cooperation] " : "") + std::string(refused.what());
+    return (refused.reason() == RefusedSource::Reason::needs_cooperation ? "[cooperation] " : "") + std::string(refused.what());
   }
   return "";
 }
@@ -92,15 +92,15 @@ TEST_CASE("what Module::kernel could not find is refused, with its line") {
   CHECK(has(refusal("extern \"C\" __global__"), "none follows"));
 }
 
-TEST_CASE("what threads of a block do together is refused, with its line and the feature's name") {
+TEST_CASE("without the feature, what threads of a block do together is refused, with its line and the feature's name") {
   for (const char* use : {"__shared__ float s[2];", "__syncthreads();", "atomicAdd(p, 1);", "__shfl_down_sync(~0u, 1, 2);", "__syncwarp();",
                           "cooperative_groups::sync(g);", "extern __shared__ int s[];"}) {
-    const std::string text = refusal(std::string("extern \"C\" __global__ void k(int* p) {\n  ") + use + " }");
+    const std::string text = refusal(std::string("extern \"C\" __global__ void k(int* p) {\n  ") + use + " }", false);
     CAPTURE(use);
     CHECK(has(text, "[cooperation] kernel.cu:2: error: '"));
     CHECK(has(text, "block_cooperation"));
   }
-  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }").empty());
+  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }", false).empty());
 }
 
 TEST_CASE("thread variables are set only if something but a kernel's own body uses them") {
