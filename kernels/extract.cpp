@@ -180,6 +180,10 @@ class Extractor {
         if (word.is("{")) {
           const Words inside = slice(words, i, std::min(closing(words, i) + 1, words.size()));
           if (contains(inside, ";") || contains(inside, "return")) refuse("inside a lambda");
+          // The elements of a list are computed in their order.
+          for (std::size_t k = i; k < at; ++k) {
+            if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text)) refuse("behind a change of a variable in a list; make it a statement of its own");
+          }
         } else if (passed_comma && word.is("(") && !argument) {
           refuse("behind a comma operator; make it a statement of its own");
         }
@@ -191,6 +195,7 @@ class Extractor {
         refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
       }
     }
+    if (passed_comma) refuse("behind a comma operator; make it a statement of its own");
   }
 
   Word made_up_name(const char* prefix, std::uint32_t token) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/function.hpp"
 #include "kernels/vocabulary.hpp"
@@ -146,7 +147,12 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     f.parameters.push_back(read_parameter(parameter));
   }
   if (!place.has_body) return f;
-  const Words body = words_of(source, place.body + 1, place.end - 1);
+  Words body;
+  for (Word& word : words_of(source, place.body + 1, place.end - 1)) {  // lambdas and classes have such keywords
+    if (word.is("__device__") || word.is("__host__") || word.is("__noinline__")) continue;
+    if (word.is("__forceinline__")) word.text = "inline";
+    body.push_back(std::move(word));
+  }
   if (declares_built_in(body)) throw Refused(place.name_token, "a variable named threadIdx, blockIdx, blockDim or gridDim");
   f.uses_thread_variables = hides_parameters(body);
   f.body = parse_statements(f.uses_thread_variables ? body : with_global_index(body));

@@ -172,8 +172,8 @@ template <class T, class V>
 WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
   ::new (memory{&x}) T(v);
 }
-template <class T>
-WEIR_ALWAYS_INLINE void copy(T& to, const T& from) {
+template <class T, class V>
+WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
   static_assert(__is_trivially_copyable(T), "a variable that lives across a place where threads meet is copied as bytes");
   __builtin_memcpy(const_cast<void*>(static_cast<const void*>(&to)), &from, sizeof(T));
 }

@@ -25,6 +25,7 @@ inline constexpr std::string_view prelude_types = R"weir(
 #define __grid_constant__ __grid_constant__
 #define __launch_bounds__ __launch_bounds__
 #define __forceinline__ __forceinline__
+#define __align__(n) __attribute__((aligned(n)))
 
 extern "C" int printf(const char* format, ...);
 
