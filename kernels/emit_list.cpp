@@ -36,7 +36,7 @@ void Emitter::head_of_body() {
   for (const Parameter& p : f_.parameters) {
     if (p.variable == no_variable || f_.variable(p.variable).place == Place::uniform) continue;
     const std::string& name = f_.variable(p.variable).name;
-    if (p.is_reference && !contains(p.type, "const")) {
+    if (p.is_written) {
       out_.text(fmt::format("auto& weir_lanes_{0} = weir_in_{0};", name));
       continue;
     }
@@ -80,7 +80,6 @@ std::string Emitter::function() {
   out_.text(fmt::format("{}_weir(::weir_host::block& weir_b, const ::weir_host::mask& weir_in", f_.place->name));
   for (std::size_t i = 0; i < f_.parameters.size(); ++i) {
     const Parameter& p = f_.parameters[i];
-    const bool written = p.is_reference && !contains(p.type, "const");
     if (depends(p)) {
       Words type;
       for (const Word& word : p.type) {
@@ -89,7 +88,7 @@ std::string Emitter::function() {
       }
       out_.text(", ::weir_host::lanes<").words(type).text(">&");
     } else {
-      out_.text(fmt::format(", {}weir_A{}&", written ? "" : "const ", i));
+      out_.text(fmt::format(", {}weir_A{}&", p.is_written ? "" : "const ", i));
     }
     if (p.variable != no_variable) out_.text(fmt::format("weir_in_{}", f_.variable(p.variable).name));
     else if (!f_.place->has_body && !p.name.text.empty()) out_.text("weir_in_" + p.name.text);

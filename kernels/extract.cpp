@@ -246,9 +246,8 @@ class Extractor {
       const Parameter& parameter = callee.parameters[i];
       const Words& value = i < arguments.size() ? arguments[i] : parameter.default_value;
       if (value.empty()) throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(), arguments.size()));
-      const bool written = parameter.is_reference && !contains(parameter.type, "const");
       s.arguments.push_back(operand(value, out, true));
-      if (!written) continue;
+      if (!parameter.is_written) continue;
       // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
       if (value.size() != 1 || !value[0].is_identifier()) {
         throw Refused(s.token, fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));

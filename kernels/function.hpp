@@ -54,7 +54,7 @@ struct Parameter {
   Word name;
   Words default_value;
   int variable = no_variable;
-  bool is_reference = false;
+  bool is_written = false;  ///< by reference, and not to something constant
 };
 
 struct Function {

@@ -117,8 +117,9 @@ class Places {
     if (v.kind == Variable::Kind::parameter) return f_.place->is_kernel && !contains(v.specifiers, "&");
     if (v.kind == Variable::Kind::shared || v.declarator == nullptr || v.name.starts_with("weir_own_")) return false;
     const Declarator& d = *v.declarator;
-    const bool plain = d.dimensions.empty() && !d.is_reference() && !contains(v.specifiers, "static") && !contains(v.specifiers, "volatile") &&
-                       !contains(v.specifiers, "decltype");
+    const bool table = contains(v.specifiers, "const") || contains(v.specifiers, "constexpr");
+    const bool plain = (d.dimensions.empty() || (table && d.form != Declarator::Form::none)) && !d.is_reference() &&
+                       (table || !contains(v.specifiers, "static")) && !contains(v.specifiers, "volatile") && !contains(v.specifiers, "decltype");
     return plain && (d.form != Declarator::Form::none || !contains(v.specifiers, "auto")) &&
            (d.initializer.empty() || !d.initializer[0].is("["));
   }
@@ -134,10 +135,20 @@ class Places {
     return together && is_uniform(s.words, f_, unit_);
   }
 
+  // The initializer; of a table of constants, without its braces.
+  static Words values_of(const Declarator& d) {
+    if (d.dimensions.empty()) return d.initializer;
+    Words values;
+    for (const Word& word : d.initializer) {
+      if (!word.is("{") && !word.is("}")) values.push_back(word);
+    }
+    return values;
+  }
+
   bool stays_uniform(int index) const {
     const Variable& v = f_.variable(index);
     if (v.kind == Variable::Kind::result) return true;
-    if (v.declarator != nullptr && !is_uniform(v.declarator->initializer, f_, unit_)) return false;
+    if (v.declarator != nullptr && !is_uniform(values_of(*v.declarator), f_, unit_)) return false;
     const auto found = assignments_.find(index);
     if (found == assignments_.end()) return true;
     for (const Assignment& a : found->second) {
@@ -169,6 +180,10 @@ class Places {
 
   bool never_assigned(int index) const { return !f_.variable(index).assigned && assignments_.count(index) == 0; }
 
+  static bool is_scalar(const Words& specifiers) {
+    return std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) { return is_type_word(word.text) || word.text.ends_with("_t"); });
+  }
+
   // Whether an expression follows from the thread's index and from what never changes, costs little and cannot fail.
   bool is_pure(const Words& words) const {
     if (words.empty() || words.size() > 40) return false;
@@ -184,6 +199,7 @@ class Places {
         }
       }
       if (!word.is_identifier() || (i > 0 && words[i - 1].is("."))) continue;
+      if (word.text.starts_with("make_") || (is_built_in_variable(word.text) && !is_at(words, i + 1, "."))) return false;
       if (word.variable != no_variable) {
         const Variable& v = f_.variable(word.variable);
         const bool fixed = v.place == Place::recomputed || (v.place == Place::uniform && v.kind != Variable::Kind::shared);
@@ -202,7 +218,7 @@ class Places {
       if (v.place != Place::piece || v.kind != Variable::Kind::local || !v.at_list_level || v.in_head || v.escapes || !never_assigned(index)) continue;
       const Declarator& d = *v.declarator;
       const bool plain = d.dimensions.empty() && !d.is_reference() && d.form == Declarator::Form::equals && !contains(v.specifiers, "static") &&
-                         !contains(v.specifiers, "volatile");
+                         !contains(v.specifiers, "volatile") && is_scalar(v.specifiers);
       if (!plain || f_.uses_thread_variables || std::find(direct_.begin(), direct_.end(), index) != direct_.end()) continue;
       if (is_pure(d.initializer)) v.place = Place::recomputed;
     }

@@ -108,7 +108,10 @@ Parameter read_parameter(const Words& words) {
     if (!word.is("__grid_constant__")) p.type.push_back(word);
   }
   if (array) p.type.push_back({Token::Kind::punctuation, "*", words[0].token, no_variable});
-  p.is_reference = contains(rest, "&");
+  // `const T&` is as good as a value; `const T*&` is not.
+  bool constant = false;
+  for (const Word& word : rest) constant = word.is("const") || (constant && !word.is("*"));
+  p.is_written = contains(rest, "&") && !constant;
   return p;
 }
 

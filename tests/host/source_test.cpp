@@ -11,6 +11,9 @@
 namespace weir::host {
 namespace {
 
+using kernels::Token;
+using kernels::TokenizedSource;
+using kernels::tokenize;
 using test::has;
 
 // The rewritten text without line markers and with single spaces.
@@ -184,14 +187,14 @@ TEST_CASE("a unit carries macros and name as they are") {
   CompileOptions options;
   options.name = "dir\\a \"b\".cu";
   options.defines = {{"N", "16"}, {"F(x)", "((x) + 1)"}, {"EMPTY", ""}};
-  const std::string unit = compose_unit("int x;", options);
+  const std::string unit = compose_unit("int x;", options, 32);
   CHECK(has(unit, "#define N 16\n#define F(x) ((x) + 1)\n#define EMPTY \n"));
   CHECK(has(unit, "#line 1 \"dir\\\\a \\\"b\\\".cu\"\nint x;\n"));
   options.defines = {{"N", "1\n#error"}};
-  CHECK_THROWS_AS(compose_unit("", options), std::invalid_argument);
+  CHECK_THROWS_AS(compose_unit("", options, 32), std::invalid_argument);
   options.defines.clear();
   options.name = "a\nb";
-  CHECK_THROWS_AS(compose_unit("", options), std::invalid_argument);
+  CHECK_THROWS_AS(compose_unit("", options, 32), std::invalid_argument);
 }
 
 }  // namespace

@@ -70,6 +70,19 @@ __device__ void rotate(int& v, int by = 1) {
   __syncthreads();
   v = s[(threadIdx.x + by) % blockDim.x];
 }
+// A pointer to constants is itself a variable.
+__device__ void advance(const int*& p, const int& by) {
+  __syncthreads();
+  p += by;
+}
+extern "C" __global__ void advanced(const int* in, int* out) {
+  static constexpr int steps[] = {1, 2};
+  const int more[] = {3, 4};
+  const int* p = in + threadIdx.x;
+  advance(p, steps[1]);
+  advance(p, more[0] + threadIdx.x);
+  out[threadIdx.x] = *p;
+}
 namespace helpers {
 template <class T, int n> __device__ T sum_of_next(T v, T* s) {
   s[threadIdx.x] = v;
@@ -294,6 +307,13 @@ TEST_CASE("functions in which threads meet") {
     const auto v = [](int i) { return (i + 3) % 64; };
     CHECK(out[static_cast<std::size_t>(t)] == 1 + 2 * (v(t) + v((t + 1) % 64) + v((t + 2) % 64)) - v(t));
   }
+}
+
+TEST_CASE("a function moves a pointer to constants that it takes by reference") {
+  std::vector<int> in(200);
+  for (int i = 0; i < 200; ++i) in[static_cast<std::size_t>(i)] = i;
+  const auto out = ran("advanced", {.grid = {1}, .block = {64}}, 64, in);
+  for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == 2 * t + 5);
 }
 
 TEST_CASE("values of all kinds live across barriers") {

@@ -163,8 +163,8 @@ class Generator {
     if (alone) masks_ = 0;
     const int counter = chosen == Level::block && level == Level::block ? loop_ : 50 + depth;
     const bool named = counter < 50;
-    if (named) ++loop_;
     const std::string count = fmt::format("{} % {}u", value(chosen), below(4) + 2);
+    if (named) ++loop_;
     switch (below(3)) {
       case 0: line(fmt::format("for (unsigned i{0} = 0, e{0} = {1}; i{0} < e{0}; ++i{0}) {{", counter, count)); break;
       case 1: line(fmt::format("for (unsigned i{0} = {1}; i{0} > 0; i{0} -= 1) {{", counter, count)); break;

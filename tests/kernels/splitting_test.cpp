@@ -121,6 +121,13 @@ TEST_CASE("what is the same for all threads is kept once") {
   CHECK(place_of_variable("for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); }", "i") == Place::uniform);
 }
 
+TEST_CASE("tables of constants are kept once") {
+  CHECK(place_of_variable("const int t[] = {1, 2, 3}; __syncthreads(); x[0] = t[n];", "t") == Place::uniform);
+  CHECK(place_of_variable("const float t[2] = {x[0], 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
+  CHECK(place_of_variable("int t[2] = {1, 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
+  CHECK(has(split_kernel("static constexpr int t[] = {1, 2}; __syncthreads(); x[0] = t[n];"), "[[maybe_unused]] static constexpr int t"));
+}
+
 TEST_CASE("what may differ between threads is not kept once") {
   const std::string barrier = "__syncthreads();";
   for (const char* body : {"int a = x[0];", "int a = n; if (threadIdx.x) a = 1;", "int a = n; a = threadIdx.x;", "int a = n; changes(a);",
