@@ -117,7 +117,7 @@ class Generator {
         case 2: return line(fmt::format("{} = __syncthreads_count({});", target(Level::block), condition(Level::thread)));
         case 3: return line(fmt::format("if (__syncthreads_or({})) {} = {};", condition(Level::thread), target(Level::block), value(Level::block)));
         case 4: return line(fmt::format("{} = 3 * rotated({}, {}, s) + 1;", v, value(Level::thread), value(Level::block)));
-        case 5: return line(fmt::format("shifted({});", pick({"v0", "v1", "v2"})));
+        case 5: return line(fmt::format("shifted({}, s);", pick({"v0", "v1", "v2"})));
         default: break;
       }
     }
@@ -202,11 +202,12 @@ __device__ unsigned rotated(unsigned v, unsigned by, unsigned* s) {
   __syncthreads();
   return r;
 }
-__device__ void shifted(unsigned& v) {
+__device__ void shifted(unsigned& v, unsigned* s) {
   __shared__ unsigned own[128];
-  own[threadIdx.x] = v;
   __syncthreads();
-  if (threadIdx.x > 0) v += own[threadIdx.x - 1] & 0xff;
+  own[threadIdx.x] = s[threadIdx.x] = v;
+  __syncthreads();
+  if (threadIdx.x > 0) v += (s[threadIdx.x - 1] & 0xff) ^ own[threadIdx.x];
   __syncthreads();
 }
 __device__ unsigned warp_total(unsigned v) {
