@@ -76,6 +76,8 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
       // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
       out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment, in_kernel_body ? "" : "static thread_local",
                             type, d.name.text, dimensions_of(d)));
+      out_.text(fmt::format("static_assert(sizeof({}) <= ::weir_host::most_shared_bytes, \"a block has at most 227 KiB of shared memory\");",
+                            d.name.text));
     }
   }
 }

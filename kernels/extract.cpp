@@ -74,7 +74,15 @@ class Extractor {
       default: break;
     }
     for_lists(s, [&](const Statements& inner) { s.cooperates = s.cooperates || any_cooperates(inner); });
+    if (s.cooperates && (s.is(Kind::branch) || s.is(Kind::loop))) refuse_declaration(s.words);
     out.push_back(std::move(s));
+  }
+
+  // The variable would have to live as long as the statement, for each thread.
+  static void refuse_declaration(const Words& condition) {
+    Statement declaration;
+    if (condition.empty() || !parse_declaration(condition, declaration) || declaration.declarators[0].form == Declarator::Form::none) return;
+    throw Refused(condition[0].token, "a declaration in the condition of a statement in which threads meet; write it before the statement");
   }
 
   void loop(Statement& s) {

@@ -29,6 +29,7 @@ WEIR_ALWAYS_INLINE void operator delete[](void*, weir_host::memory) {}
 namespace weir_host {
 
 constexpr unsigned int most_threads = 1024;
+constexpr size_t most_shared_bytes = 227 * 1024;
 
 // What went wrong in a block (kernel_abi.hpp).
 struct kernel_fault {

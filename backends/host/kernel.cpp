@@ -26,7 +26,7 @@ KernelProperties HostKernel::do_properties() const { return {.max_threads_per_bl
 // A worker runs one block at a time.
 int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
   const bool fits = block_threads != 0 && block_threads <= max_threads_per_block_ &&
-                    shared_memory_bytes <= device().properties().shared_memory_per_block;
+                    shared_memory_bytes <= device().properties().shared_memory_per_block_optin;
   return fits ? 1 : 0;
 }
 

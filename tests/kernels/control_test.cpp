@@ -412,5 +412,46 @@ TEST_CASE("a warp's function without the lanes that it names is an error") {
   CHECK_NOTHROW(launch(module()->kernel("missing_lanes"), {.grid = {1}, .block = {20}}, upload(some), out));
 }
 
+TEST_CASE("kernels that are split compile in every standard, with debugging and with fast arithmetic") {
+  const auto in = upload(std::vector<int>(64, 1));
+  for (const int standard : {14, 17, 20}) {
+    for (const bool debug : {false, true}) {
+      CompileOptions options;
+      options.cxx_standard = standard;
+      options.debug = debug;
+      options.fast_math = !debug;
+      const auto kernel = host().compile(R"(
+template <class T> __device__ T sum(T v) {
+  for (int o = 16; o > 0; o /= 2) v += __shfl_xor_sync(0xffffffff, v, o);
+  return v;
+}
+extern "C" __global__ void k(const int* in, int* out) {
+  __shared__ int s[64];
+  auto v = sum(in[threadIdx.x]);
+  s[threadIdx.x] = v;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  atomicAdd(&s[0], 1);
+  __syncthreads();
+  out[threadIdx.x] = s[0] + sum<int>(1);
+})", options)->kernel("k");
+      const auto out = upload(std::vector<int>(32));
+      launch(kernel, {.grid = {1}, .block = {64}}, in, out);
+      CHECK(download(out) == std::vector<int>(32, 96));
+    }
+  }
+}
+
+TEST_CASE("more shared memory than a block can have is refused, declared or dynamic") {
+  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[60000];\n  s[0] = 1;\n  __syncthreads();\n  x[0] = s[0];\n}");
+  CHECK(has(error.what(), "kernel.cu:2"));
+  CHECK(has(error.what(), "at most 227 KiB of shared memory"));
+  const auto out = upload(std::vector<int>(64));
+  const auto kernel = module()->kernel("declared_outside");
+  CHECK_NOTHROW(launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 227 * 1024}, out));
+  CHECK_THROWS_AS(launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 227 * 1024 + 1}, out), Error);
+  CHECK(kernel->max_active_blocks(64, 200 * 1024) == 1);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -42,6 +42,8 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(has(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;"), "in the step of a for loop"));
   CHECK(has(refusal("switch (n) {\n case 1: __syncthreads(); }"), "3: '__syncthreads' inside a switch"));
   CHECK(has(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }"), "3: '__syncthreads' inside a loop over a range"));
+  CHECK(has(refusal("if (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));
+  CHECK(refusal("if (n * n) __syncthreads();").empty());
   CHECK(has(refusal("if (int y = 1; __any_sync(~0u, y)) x[0] = 1;"), "if with an initializer"));
   CHECK(has(refusal("x[0] = 1 + (__syncthreads(), 2);"), "'__syncthreads' inside an expression; make it a statement of its own"));
   CHECK(has(refusal("if (n = 1, __any_sync(~0u, n)) x[0] = 1;"), "comma operator"));
