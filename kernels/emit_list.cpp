@@ -340,6 +340,7 @@ void Emitter::step(const Statement& s) {
   if (s.step.empty()) return;
   std::vector<Statement> steps;
   for (Words& part : split_at_commas(s.step)) {
+    if (part.empty()) throw Refused(s.token, "this head of a for loop is not understood");
     Statement one;
     one.kind = Kind::expression;
     one.token = part[0].token;

@@ -148,7 +148,11 @@ class Extractor {
       }
       if (!is_at(words, open, "(")) throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
       const std::size_t close = closing(words, open);
+      if (close == words.size()) throw Refused(words[at].token, "this parenthesis is not closed");
       std::vector<Words> arguments = split_at_commas(slice(words, open + 1, close));
+      if (std::any_of(arguments.begin(), arguments.end(), [](const Words& argument) { return argument.empty(); })) {
+        throw Refused(words[at].token, fmt::format("an argument of '{}' is missing", words[at].text));
+      }
       Statement s;
       s.token = words[at].token;
       s.cooperates = true;

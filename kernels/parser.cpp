@@ -57,6 +57,7 @@ class Parser {
   }
 
   void statement(std::vector<Statement>& out) {
+    if (at_ >= words_.size()) refuse("a statement was expected behind this");
     if (is(";")) {
       ++at_;
     } else if (is("{")) {
@@ -248,7 +249,7 @@ std::size_t specifiers_end(const Words& words) {
       const std::size_t end = type_name_end(words, i);
       std::size_t next = end;
       while (next < words.size() && is_pointer_word(words[next])) ++next;
-      if (next == words.size() || !words[next].is_identifier() || is_keyword(words[next].text)) return 0;
+      if (next >= words.size() || !words[next].is_identifier() || is_keyword(words[next].text)) return 0;
       const bool declares = next + 1 == words.size() || words[next + 1].is("=") || words[next + 1].is(",") || words[next + 1].is("[") ||
                             words[next + 1].is("(") || words[next + 1].is("{");
       // `T const x`, `T __shared__ x`

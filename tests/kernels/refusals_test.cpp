@@ -63,6 +63,14 @@ TEST_CASE("wrong numbers of arguments") {
   CHECK(has(refusal("f();", "__device__ void f(int a) { __syncthreads(); }\n"), "3: 'f' takes 1 arguments, and 0 are given"));
 }
 
+TEST_CASE("what is no C++ is refused and nothing worse") {
+  CHECK(has(refusal("__syncthreads(); if (n)"), "a statement was expected"));
+  CHECK(has(refusal("x[0] = __shfl_sync(1, , 2);"), "2: an argument of '__shfl_sync' is missing"));
+  CHECK(has(refusal("for (int i = 0; i < n; ++i, ) __syncthreads();"), "head of a for loop"));
+  CHECK_NOTHROW(refusal("__syncthreads(); ::;"));
+  CHECK_NOTHROW(refusal("__syncthreads("));
+}
+
 TEST_CASE("functions that cannot be split") {
   CHECK(has(refusal_of_source("struct S {\n __device__ void f() { __syncthreads(); } };"), "2: '__syncthreads' in a member function"));
   CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); }\n__device__ void f(float a) {}\n"), "several functions"));
