@@ -29,8 +29,9 @@ void Emitter::fail_unless(std::string_view condition) {
 
 void Emitter::head_of_body() {
   if (!f_.uses_thread_variables) {
-    out_.text("[[maybe_unused]] const ::uint3 blockIdx = weir_b.index; [[maybe_unused]] const ::dim3 blockDim = weir_b.dim; "
-              "[[maybe_unused]] const ::dim3 gridDim = weir_b.grid;");
+    out_.text(
+        "[[maybe_unused]] const ::uint3 blockIdx = weir_b.index; [[maybe_unused]] const ::dim3 blockDim = weir_b.dim; "
+        "[[maybe_unused]] const ::dim3 gridDim = weir_b.grid;");
   }
   out_.text("[[maybe_unused]] ::weir_host::marks weir_gone(weir_b);");
   for (const Parameter& p : f_.parameters) {
@@ -45,9 +46,11 @@ void Emitter::head_of_body() {
       if (!word.is("__restrict__") && !word.is("__restrict") && !word.is("&")) type.push_back(word);
     }
     out_.text("::weir_host::lanes<").words(type).text(fmt::format("> weir_lanes_{}(weir_b);", name));
-    out_.text("weir_b.run<true>(weir_m, [&](const ::uint3, const unsigned int, const unsigned int weir_t) "
-              "__attribute__((always_inline)) {");
-    out_.text(fmt::format("::weir_host::pass(weir_lanes_{0}.at(weir_t), ::weir_host::get(weir_in_{0}, weir_t)); }});", name));
+    out_.text(
+        "weir_b.run<true>(weir_m, [&](const ::uint3, const unsigned int, const unsigned int weir_t) "
+        "__attribute__((always_inline)) {");
+    out_.text(
+        fmt::format("::weir_host::pass(weir_lanes_{0}.at(weir_t), ::weir_host::get(weir_in_{0}, weir_t)); }});", name));
   }
 }
 
@@ -61,7 +64,9 @@ std::string Emitter::kernel_body() {
 
 std::string Emitter::function() {
   const auto depends = [&](const Parameter& p) {
-    return std::any_of(p.type.begin(), p.type.end(), [&](const Word& word) { return word.is_identifier() && contains(f_.template_parameters, word.text) && !is_type_word(word.text); });
+    return std::any_of(p.type.begin(), p.type.end(), [&](const Word& word) {
+      return word.is_identifier() && contains(f_.template_parameters, word.text) && !is_type_word(word.text);
+    });
   };
   out_.at(f_.place->name_token);
   std::string own;
@@ -69,7 +74,11 @@ std::string Emitter::function() {
     if (!depends(f_.parameters[i])) own += fmt::format("{}class weir_A{}", own.empty() ? "" : ", ", i);
   }
   if (!f_.template_parameters.empty() || !own.empty()) {
-    out_.text("template <").words(f_.template_parameters).text(!f_.template_parameters.empty() && !own.empty() ? "," : "").text(own).text(">");
+    out_.text("template <")
+        .words(f_.template_parameters)
+        .text(!f_.template_parameters.empty() && !own.empty() ? "," : "")
+        .text(own)
+        .text(">");
   }
   out_.text("static");
   if (f_.returns_value) {
@@ -90,8 +99,10 @@ std::string Emitter::function() {
     } else {
       out_.text(fmt::format(", {}weir_A{}&", p.is_written ? "" : "const ", i));
     }
-    if (p.variable != no_variable) out_.text(fmt::format("weir_in_{}", f_.variable(p.variable).name));
-    else if (!f_.place->has_body && !p.name.text.empty()) out_.text("weir_in_" + p.name.text);
+    if (p.variable != no_variable)
+      out_.text(fmt::format("weir_in_{}", f_.variable(p.variable).name));
+    else if (!f_.place->has_body && !p.name.text.empty())
+      out_.text("weir_in_" + p.name.text);
   }
   out_.text(")");
   if (!f_.place->has_body) {
@@ -156,7 +167,9 @@ Emitter::Names Emitter::names_in(const Statement& s) const {
 
 // Decides which variables that a piece declares must outlive it.
 void Emitter::keep_variables(const Statements& statements, const std::vector<Way>& ways, const std::vector<int>& pieces) {
-  const auto is_lambda = [](const Variable& v) { return v.declarator != nullptr && !v.declarator->initializer.empty() && v.declarator->initializer[0].is("["); };
+  const auto is_lambda = [](const Variable& v) {
+    return v.declarator != nullptr && !v.declarator->initializer.empty() && v.declarator->initializer[0].is("[");
+  };
   for (bool changed = true; changed;) {
     changed = false;
     std::vector<Names> names;
@@ -172,14 +185,17 @@ void Emitter::keep_variables(const Statements& statements, const std::vector<Way
             kept = kept || ((ways[k] != Way::piece || pieces[k] != pieces[i]) && names[k].count(d.name.variable) != 0);
           }
           if (!kept) continue;
-          if (contains(v.specifiers, "static")) throw Refused(statements[i].token, fmt::format("the static variable '{}' in a kernel whose threads work together", v.name));
+          if (contains(v.specifiers, "static"))
+            throw Refused(statements[i].token,
+                          fmt::format("the static variable '{}' in a kernel whose threads work together", v.name));
           if (is_lambda(v)) {
             const Words& lambda = d.initializer;
             const bool by_reference = is_at(lambda, 1, "]") || is_at(lambda, 1, "&");
             if (!by_reference || contains(slice(lambda, 0, closing(lambda, 0)), "=")) {
-              throw Refused(statements[i].token, fmt::format("the lambda '{}' is used behind a place where threads meet; let it capture by "
-                                                             "reference, [&]",
-                                                             v.name));
+              throw Refused(statements[i].token,
+                            fmt::format("the lambda '{}' is used behind a place where threads meet; let it capture by "
+                                        "reference, [&]",
+                                        v.name));
             }
             v.place = Place::recomputed;
           } else {
@@ -192,7 +208,8 @@ void Emitter::keep_variables(const Statements& statements, const std::vector<Way
         for (const Word& word : d.initializer) {
           if (word.variable == no_variable) continue;
           Variable& needed = f_.variable(word.variable);
-          const bool here = std::any_of(statements.begin(), statements.end(), [&](const Statement& s) { return needed.statement == &s; });
+          const bool here =
+              std::any_of(statements.begin(), statements.end(), [&](const Statement& s) { return needed.statement == &s; });
           if (needed.place != Place::piece || !here || needed.kind == Variable::Kind::shared) continue;
           needed.place = is_lambda(needed) ? Place::recomputed : Place::lanes;
           changed = true;
@@ -318,11 +335,14 @@ void Emitter::branch(const Statement& s, Loop loop_kind) {
 }
 
 // Behind a structure under a mask of its own: those who left it for good leave what is around it.
-void Emitter::leave_list(const Statement& s) { out_.text(leaves_by_jump(s) ? "weir_outer.remove(weir_gone);" : "(void)weir_outer;"); }
+void Emitter::leave_list(const Statement& s) {
+  out_.text(leaves_by_jump(s) ? "weir_outer.remove(weir_gone);" : "(void)weir_outer;");
+}
 
 void Emitter::loop(const Statement& s) {
   bool continues = false, varying_step = false;
-  for_all(s, [&](const Statement& inner) { continues = continues || (inner.is(Kind::jump) && inner.words[0].is("continue")); });
+  for_all(s,
+          [&](const Statement& inner) { continues = continues || (inner.is(Kind::jump) && inner.words[0].is("continue")); });
   for (const Words& part : split_at_commas(s.step)) varying_step = varying_step || !is_uniform_assignment(part, f_, unit_);
   const bool together = is_uniform(s.words, f_, unit_) && jumps_uniformly(s, f_, unit_) &&
                         !(continues && (varying_step || s.loop == Statement::Loop::do_loop));
@@ -374,7 +394,8 @@ void Emitter::loop_together(const Statement& s) {
 }
 
 void Emitter::loop_masked(const Statement& s) {
-  const bool leaves = std::any_of(s.body.begin(), s.body.end(), [&](const Statement& inner) { return leaves_by_jump(inner); });
+  const bool leaves =
+      std::any_of(s.body.begin(), s.body.end(), [&](const Statement& inner) { return leaves_by_jump(inner); });
   const auto look = [&] {
     list(s.before, Loop::none);
     if (s.words.empty()) return;
@@ -388,7 +409,9 @@ void Emitter::loop_masked(const Statement& s) {
     condition(s.words);
     out_.text("); if (!weir_m.any()) break;");
   };
-  out_.text("::weir_host::mask weir_loop(weir_m); ::weir_host::mask& weir_outer = weir_m; for (;;) { ::weir_host::mask& weir_m = weir_loop;");
+  out_.text(
+      "::weir_host::mask weir_loop(weir_m); ::weir_host::mask& weir_outer = weir_m; for (;;) { ::weir_host::mask& weir_m = "
+      "weir_loop;");
   if (s.loop != Statement::Loop::do_loop) look();
   out_.text(leaves ? "{ ::weir_host::mask weir_m(weir_loop);" : "{");
   list(s.body, Loop::masked);
@@ -403,7 +426,8 @@ void Emitter::loop_masked(const Statement& s) {
 // --- Meetings ---------------------------------------------------------------------------------------------------------
 
 bool Emitter::is_lanes(const Word& word) const {
-  return word.variable != no_variable && f_.variable(word.variable).place == Place::lanes && f_.variable(word.variable).kind != Variable::Kind::shared;
+  return word.variable != no_variable && f_.variable(word.variable).place == Place::lanes &&
+         f_.variable(word.variable).kind != Variable::Kind::shared;
 }
 
 // A variable of the threads as the array it lies in; anything else as it is.
@@ -411,7 +435,8 @@ void Emitter::argument(const Words& words) {
   if (words.size() == 1 && is_lanes(words[0])) {
     const Variable& v = f_.variable(words[0].variable);
     if (v.declarator != nullptr && v.declarator->is_reference()) {
-      throw Refused(words[0].token, fmt::format("the reference '{}' is handed in where threads meet; copy it to a variable first", v.name));
+      throw Refused(words[0].token,
+                    fmt::format("the reference '{}' is handed in where threads meet; copy it to a variable first", v.name));
     }
     out_.at(words[0].token).text("weir_lanes_" + v.name);
   } else {

@@ -58,7 +58,9 @@ bool has_word(const Statement& s, const auto& matches) {
 
 void Emitter::shared(const Statement& s, bool in_kernel_body) {
   for (const Declarator& d : s.declarators) {
-    if (d.form != Form::none) throw Refused(s.token, fmt::format("the shared variable '{}' has an initializer; shared memory begins undefined", d.name.text));
+    if (d.form != Form::none)
+      throw Refused(s.token,
+                    fmt::format("the shared variable '{}' has an initializer; shared memory begins undefined", d.name.text));
     const std::string type = joined(type_specifiers(s.specifiers, true)) + joined(d.pointer);
     std::string alignment = "16";
     for (std::size_t i = 0; i + 1 < s.specifiers.size(); ++i) {
@@ -69,15 +71,18 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
     out_.at(d.name.token);
     if (contains(s.specifiers, "extern")) {
       if (d.dimensions.size() != 1 || !d.dimensions[0].empty()) {
-        throw Refused(s.token, fmt::format("'{}' must be declared as an array without a size: extern __shared__ T {}[]", d.name.text, d.name.text));
+        throw Refused(s.token, fmt::format("'{}' must be declared as an array without a size: extern __shared__ T {}[]",
+                                           d.name.text, d.name.text));
       }
-      out_.text(fmt::format("[[maybe_unused]] {}* const {} = reinterpret_cast<{}*>(weir_b.dynamic_shared);", type, d.name.text, type));
+      out_.text(fmt::format("[[maybe_unused]] {}* const {} = reinterpret_cast<{}*>(weir_b.dynamic_shared);", type,
+                            d.name.text, type));
     } else {
       // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
-      out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment, in_kernel_body ? "" : "static thread_local",
-                            type, d.name.text, dimensions_of(d)));
-      out_.text(fmt::format("static_assert(sizeof({}) <= ::weir_host::most_shared_bytes, \"a block has at most 227 KiB of shared memory\");",
-                            d.name.text));
+      out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment,
+                            in_kernel_body ? "" : "static thread_local", type, d.name.text, dimensions_of(d)));
+      out_.text(fmt::format(
+          "static_assert(sizeof({}) <= ::weir_host::most_shared_bytes, \"a block has at most 227 KiB of shared memory\");",
+          d.name.text));
     }
   }
 }
@@ -91,10 +96,13 @@ void Emitter::storage(const Statement& s, const Declarator& d) {
   const std::string& name = d.name.text;
   out_.at(d.name.token);
   if (contains(s.specifiers, "decltype")) {
-    throw Refused(s.token, fmt::format("'{}' lives across a place where threads meet, and its type is written with decltype", name));
+    throw Refused(s.token,
+                  fmt::format("'{}' lives across a place where threads meet, and its type is written with decltype", name));
   }
-  const bool unsized = std::any_of(d.dimensions.begin(), d.dimensions.end(), [](const Words& dimension) { return dimension.empty(); });
-  if (unsized) throw Refused(s.token, fmt::format("the array '{}' lives across a place where threads meet; write its size", name));
+  const bool unsized =
+      std::any_of(d.dimensions.begin(), d.dimensions.end(), [](const Words& dimension) { return dimension.empty(); });
+  if (unsized)
+    throw Refused(s.token, fmt::format("the array '{}' lives across a place where threads meet; write its size", name));
   if (!contains(s.specifiers, "auto") && !d.is_reference()) {
     out_.text(fmt::format("::weir_host::lanes<{}> weir_lanes_{}(weir_b);", type_of(s, d), name));
     return;
@@ -107,7 +115,8 @@ void Emitter::storage(const Statement& s, const Declarator& d) {
   open_lambda(names, {}, false);
   out_.text(d.is_reference() ? "return &(" : "return (");
   expression(d.initializer);
-  out_.text(fmt::format("); }}; ::weir_host::lanes<decltype(weir_type_{0}(::uint3{{}}, 0u, 0u))> weir_lanes_{0}(weir_b);", name));
+  out_.text(
+      fmt::format("); }}; ::weir_host::lanes<decltype(weir_type_{0}(::uint3{{}}, 0u, 0u))> weir_lanes_{0}(weir_b);", name));
 }
 
 void Emitter::bindings(const Names& names, const Names& own) {
@@ -127,7 +136,8 @@ void Emitter::bindings(const Names& names, const Names& own) {
 
 void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_bool) {
   out_.text(f_.uses_thread_variables
-                ? "[&](const ::uint3 weir_index, const unsigned int weir_global_x, const unsigned int weir_t) __attribute__((always_inline))"
+                ? "[&](const ::uint3 weir_index, const unsigned int weir_global_x, const unsigned int weir_t) "
+                  "__attribute__((always_inline))"
                 : "[&]([[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const unsigned int weir_global_x, "
                   "[[maybe_unused]] const unsigned int weir_t) __attribute__((always_inline))");
   out_.text(result_is_bool ? "-> bool {" : "{");
@@ -162,7 +172,8 @@ bool Emitter::sets_thread_variables(const Names& names, const std::vector<const 
   }
   return std::any_of(names.begin(), names.end(), [&](int index) {
     const Variable& v = f_.variable(index);
-    return v.place == Place::recomputed && std::any_of(v.declarator->initializer.begin(), v.declarator->initializer.end(), reads);
+    return v.place == Place::recomputed &&
+           std::any_of(v.declarator->initializer.begin(), v.declarator->initializer.end(), reads);
   });
 }
 
@@ -369,10 +380,12 @@ void Emitter::kept_declaration(const Statement& s, const Declarator& d) {
     return;
   }
   if (!list && !d.dimensions.empty()) {
-    throw Refused(s.token, fmt::format("the array '{}' lives across a place where threads meet; give it its values one by one", name));
+    throw Refused(
+        s.token, fmt::format("the array '{}' lives across a place where threads meet; give it its values one by one", name));
   }
   out_.text(fmt::format("{{ using weir_T = {};", type));
-  out_.text(list ? fmt::format("::weir_host::copy({}, weir_T", name) : fmt::format("::new (::weir_host::memory{{&{}}}) weir_T(", name));
+  out_.text(list ? fmt::format("::weir_host::copy({}, weir_T", name)
+                 : fmt::format("::new (::weir_host::memory{{&{}}}) weir_T(", name));
   if (d.form == Form::braces) out_.text("{");
   expression(d.initializer);
   if (d.form == Form::braces) out_.text("}");
@@ -385,8 +398,9 @@ void Emitter::kept_declaration(const Statement& s, const Declarator& d) {
 void Emitter::expression(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Word& word = words[i];
-    const bool plain_call = word.is_identifier() && is_atomic(word.text) && is_at(words, i + 1, "(") && is_at(words, i + 2, "&") && i + 3 < words.size() &&
-                            words[i + 3].variable != no_variable && f_.variable(words[i + 3].variable).kind == Variable::Kind::shared &&
+    const bool plain_call = word.is_identifier() && is_atomic(word.text) && is_at(words, i + 1, "(") &&
+                            is_at(words, i + 2, "&") && i + 3 < words.size() && words[i + 3].variable != no_variable &&
+                            f_.variable(words[i + 3].variable).kind == Variable::Kind::shared &&
                             (i == 0 || !words[i - 1].is("::"));
     if (plain_call) {
       // Exactly as many subscripts as dimensions: an element of the array itself, and nothing that it points to.

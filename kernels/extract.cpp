@@ -81,8 +81,11 @@ class Extractor {
   // The variable would have to live as long as the statement, for each thread.
   static void refuse_declaration(const Words& condition) {
     Statement declaration;
-    if (condition.empty() || !parse_declaration(condition, declaration) || declaration.declarators[0].form == Declarator::Form::none) return;
-    throw Refused(condition[0].token, "a declaration in the condition of a statement in which threads meet; write it before the statement");
+    if (condition.empty() || !parse_declaration(condition, declaration) ||
+        declaration.declarators[0].form == Declarator::Form::none)
+      return;
+    throw Refused(condition[0].token,
+                  "a declaration in the condition of a statement in which threads meet; write it before the statement");
   }
 
   void loop(Statement& s) {
@@ -146,7 +149,8 @@ class Extractor {
         template_arguments = slice(words, open, close + 1);
         open = close + 1;
       }
-      if (!is_at(words, open, "(")) throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
+      if (!is_at(words, open, "("))
+        throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
       const std::size_t close = closing(words, open);
       if (close == words.size()) throw Refused(words[at].token, "this parenthesis is not closed");
       std::vector<Words> arguments = split_at_commas(slice(words, open + 1, close));
@@ -160,8 +164,10 @@ class Extractor {
       s.template_arguments = std::move(template_arguments);
       const bool whole = first == 0 && close + 1 == words.size();
       Statements after_call;
-      const bool value = meeting != nullptr ? meet(s, *meeting, arguments, out) : call(s, words[at].text, arguments, out, after_call);
-      if (!value && !whole) throw Refused(s.token, fmt::format("'{}' inside an expression; make it a statement of its own", s.function));
+      const bool value =
+          meeting != nullptr ? meet(s, *meeting, arguments, out) : call(s, words[at].text, arguments, out, after_call);
+      if (!value && !whole)
+        throw Refused(s.token, fmt::format("'{}' inside an expression; make it a statement of its own", s.function));
       Words replacement;
       if (value) {
         s.result = made_up_name("weir_result_", s.token);
@@ -169,7 +175,8 @@ class Extractor {
       }
       out.push_back(std::move(s));
       for (Statement& more : after_call) out.push_back(std::move(more));
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(first), words.begin() + static_cast<std::ptrdiff_t>(close + 1));
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(first),
+                  words.begin() + static_cast<std::ptrdiff_t>(close + 1));
       words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), replacement.begin(), replacement.end());
     }
   }
@@ -194,7 +201,8 @@ class Extractor {
           if (contains(inside, ";") || contains(inside, "return")) refuse("inside a lambda");
           // The elements of a list are computed in their order.
           for (std::size_t k = i; k < at; ++k) {
-            if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text)) refuse("behind a change of a variable in a list; make it a statement of its own");
+            if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text))
+              refuse("behind a change of a variable in a list; make it a statement of its own");
           }
         } else if (passed_comma && word.is("(") && !argument) {
           refuse("behind a comma operator; make it a statement of its own");
@@ -248,21 +256,27 @@ class Extractor {
     return meeting.result != Meeting::Result::none;
   }
 
-  bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out, Statements& after_call) {
+  bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
+            Statements& after_call) {
     const Function& callee = signature(name);
     if (arguments.size() > callee.parameters.size()) {
-      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(), arguments.size()));
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
+                                         arguments.size()));
     }
     s.kind = Kind::call;
     for (std::size_t i = 0; i < callee.parameters.size(); ++i) {
       const Parameter& parameter = callee.parameters[i];
       const Words& value = i < arguments.size() ? arguments[i] : parameter.default_value;
-      if (value.empty()) throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(), arguments.size()));
+      if (value.empty())
+        throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
+                                           arguments.size()));
       s.arguments.push_back(operand(value, out, true));
       if (!parameter.is_written) continue;
       // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
       if (value.size() != 1 || !value[0].is_identifier()) {
-        throw Refused(s.token, fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
+        throw Refused(
+            s.token,
+            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
       }
       s.words.push_back(value[0]);
       Statement back;

@@ -21,7 +21,9 @@ class Parser {
 
  private:
   bool is(std::string_view text, std::size_t ahead = 0) const { return is_at(words_, at_ + ahead, text); }
-  std::uint32_t token() const { return at_ < words_.size() ? words_[at_].token : words_.empty() ? no_token : words_.back().token; }
+  std::uint32_t token() const {
+    return at_ < words_.size() ? words_[at_].token : words_.empty() ? no_token : words_.back().token;
+  }
 
   [[noreturn]] void refuse(const std::string& reason) const { throw Refused(token(), reason); }
 
@@ -197,7 +199,8 @@ class Parser {
     if (s.words[0].is("typedef") || s.words[0].is("using") || s.words[0].is("static_assert")) return;
     const auto brace = std::find_if(s.words.begin(), s.words.end(), [](const Word& w) { return w.is("{"); });
     const std::size_t close = closing(s.words, static_cast<std::size_t>(brace - s.words.begin()));
-    if (close + 2 < s.words.size()) throw Refused(s.token, "a class and a variable of it in one declaration; write them apart");
+    if (close + 2 < s.words.size())
+      throw Refused(s.token, "a class and a variable of it in one declaration; write them apart");
   }
 
   const Words& words_;
@@ -205,14 +208,15 @@ class Parser {
 };
 
 bool is_pointer_word(const Word& word) {
-  return word.is("*") || word.is("&") || word.is("&&") || word.is("const") || word.is("volatile") || word.is("__restrict__") ||
-         word.is("__restrict");
+  return word.is("*") || word.is("&") || word.is("&&") || word.is("const") || word.is("volatile") ||
+         word.is("__restrict__") || word.is("__restrict");
 }
 
 bool names_a_type_alone(const Word& word) {
-  return is_type_word(word.text) && !word.is("const") && !word.is("constexpr") && !word.is("volatile") && !word.is("static") &&
-         !word.is("extern") && !word.is("register") && !word.is("struct") && !word.is("typename") && !word.is("inline") &&
-         !word.is("__shared__") && !word.is("__device__") && !word.is("__constant__") && !word.is("__restrict__") && !word.is("__restrict");
+  return is_type_word(word.text) && !word.is("const") && !word.is("constexpr") && !word.is("volatile") &&
+         !word.is("static") && !word.is("extern") && !word.is("register") && !word.is("struct") && !word.is("typename") &&
+         !word.is("inline") && !word.is("__shared__") && !word.is("__device__") && !word.is("__constant__") &&
+         !word.is("__restrict__") && !word.is("__restrict");
 }
 
 // The end of a type's name at `i`: `a::b<c>::d`.
@@ -250,8 +254,8 @@ std::size_t specifiers_end(const Words& words) {
       std::size_t next = end;
       while (next < words.size() && is_pointer_word(words[next])) ++next;
       if (next >= words.size() || !words[next].is_identifier() || is_keyword(words[next].text)) return 0;
-      const bool declares = next + 1 == words.size() || words[next + 1].is("=") || words[next + 1].is(",") || words[next + 1].is("[") ||
-                            words[next + 1].is("(") || words[next + 1].is("{");
+      const bool declares = next + 1 == words.size() || words[next + 1].is("=") || words[next + 1].is(",") ||
+                            words[next + 1].is("[") || words[next + 1].is("(") || words[next + 1].is("{");
       // `T const x`, `T __shared__ x`
       if (!declares && !is_type_word(words[next].text)) return 0;
       type = true;
@@ -269,7 +273,8 @@ bool parse_declaration(const Words& words, Statement& statement) {
   const std::size_t first = specifiers_end(words);
   if (first == 0 || first >= words.size() || words[first].is("(") || words[first].is("{")) return false;
   if (words[first].is("[") || (is_pointer_word(words[first]) && is_at(words, first + 1, "["))) {
-    throw Refused(words[first].token, "a structured binding in a function in which threads of a block work together; name the members");
+    throw Refused(words[first].token,
+                  "a structured binding in a function in which threads of a block work together; name the members");
   }
   std::vector<Declarator> declarators;
   for (const Words& part : split_at_commas(slice(words, first, words.size()))) {

@@ -14,9 +14,9 @@ using Kind = Statement::Kind;
 using Place = Variable::Place;
 
 bool is_known_type(std::string_view name) {
-  constexpr std::string_view types[] = {"size_t",   "ptrdiff_t", "int8_t",   "uint8_t",  "int16_t",   "uint16_t", "int32_t",
+  constexpr std::string_view types[] = {"size_t",   "ptrdiff_t", "int8_t",   "uint8_t",   "int16_t",  "uint16_t", "int32_t",
                                         "uint32_t", "int64_t",   "uint64_t", "uintptr_t", "intptr_t", "dim3",     "uint3",
-                                        "float2",   "float3",    "float4",   "int2",     "int4",      "double2",  "std"};
+                                        "float2",   "float3",    "float4",   "int2",      "int4",     "double2",  "std"};
   return std::find(std::begin(types), std::end(types), name) != std::end(types);
 }
 
@@ -24,7 +24,8 @@ bool is_known_type(std::string_view name) {
 bool is_harmless(const Words& words, std::size_t i, const Function& f, const Unit& unit) {
   const std::string& text = words[i].text;
   if (is_type_word(text) || is_known_type(text) || unit.is_constant(text) || text == "warpSize") return true;
-  for (const char* keyword : {"sizeof", "alignof", "true", "false", "nullptr", "static_cast", "reinterpret_cast", "const_cast"}) {
+  for (const char* keyword :
+       {"sizeof", "alignof", "true", "false", "nullptr", "static_cast", "reinterpret_cast", "const_cast"}) {
     if (text == keyword) return true;
   }
   if (is_at(words, i + 1, "(") && is_plain_function(text) && !unit.defines_function(text)) return true;
@@ -40,8 +41,8 @@ class Places {
     choose_uniform();
     choose_recomputed();
     for (Variable& v : f_.variables) {
-      const bool lanes = v.kind == Variable::Kind::parameter || v.kind == Variable::Kind::result || v.kind == Variable::Kind::operand ||
-                         (v.in_head && v.at_list_level);
+      const bool lanes = v.kind == Variable::Kind::parameter || v.kind == Variable::Kind::result ||
+                         v.kind == Variable::Kind::operand || (v.in_head && v.at_list_level);
       if (v.place == Place::piece && lanes) v.place = Place::lanes;
     }
   }
@@ -119,7 +120,8 @@ class Places {
     const Declarator& d = *v.declarator;
     const bool table = contains(v.specifiers, "const") || contains(v.specifiers, "constexpr");
     const bool plain = (d.dimensions.empty() || (table && d.form != Declarator::Form::none)) && !d.is_reference() &&
-                       (table || !contains(v.specifiers, "static")) && !contains(v.specifiers, "volatile") && !contains(v.specifiers, "decltype");
+                       (table || !contains(v.specifiers, "static")) && !contains(v.specifiers, "volatile") &&
+                       !contains(v.specifiers, "decltype");
     return plain && (d.form != Declarator::Form::none || !contains(v.specifiers, "auto")) &&
            (d.initializer.empty() || !d.initializer[0].is("["));
   }
@@ -181,7 +183,8 @@ class Places {
   bool never_assigned(int index) const { return !f_.variable(index).assigned && assignments_.count(index) == 0; }
 
   static bool is_scalar(const Words& specifiers) {
-    return std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) { return is_type_word(word.text) || word.text.ends_with("_t"); });
+    return std::all_of(specifiers.begin(), specifiers.end(),
+                       [](const Word& word) { return is_type_word(word.text) || word.text.ends_with("_t"); });
   }
 
   // Whether an expression follows from the thread's index and from what never changes, costs little and cannot fail.
@@ -191,7 +194,8 @@ class Places {
       const Word& word = words[i];
       if (word.kind == Token::Kind::string) return false;
       if (word.kind == Token::Kind::punctuation) {
-        if (word.is("[") || word.is("->") || word.is("{") || is_assignment(word.text) || word.is("++") || word.is("--")) return false;
+        if (word.is("[") || word.is("->") || word.is("{") || is_assignment(word.text) || word.is("++") || word.is("--"))
+          return false;
         if ((word.is("*") || word.is("&")) && is_prefix(words, i)) return false;
         if (word.is("/") || word.is("%")) {
           const bool number = i + 1 < words.size() && words[i + 1].kind == Token::Kind::number && !words[i + 1].is("0");
@@ -215,10 +219,12 @@ class Places {
     for (std::size_t i = 0; i < f_.variables.size(); ++i) {  // a variable names those before it alone
       Variable& v = f_.variables[i];
       const int index = static_cast<int>(i);
-      if (v.place != Place::piece || v.kind != Variable::Kind::local || !v.at_list_level || v.in_head || v.escapes || !never_assigned(index)) continue;
+      if (v.place != Place::piece || v.kind != Variable::Kind::local || !v.at_list_level || v.in_head || v.escapes ||
+          !never_assigned(index))
+        continue;
       const Declarator& d = *v.declarator;
-      const bool plain = d.dimensions.empty() && !d.is_reference() && d.form == Declarator::Form::equals && !contains(v.specifiers, "static") &&
-                         !contains(v.specifiers, "volatile") && is_scalar(v.specifiers);
+      const bool plain = d.dimensions.empty() && !d.is_reference() && d.form == Declarator::Form::equals &&
+                         !contains(v.specifiers, "static") && !contains(v.specifiers, "volatile") && is_scalar(v.specifiers);
       if (!plain || f_.uses_thread_variables || std::find(direct_.begin(), direct_.end(), index) != direct_.end()) continue;
       if (is_pure(d.initializer)) v.place = Place::recomputed;
     }
@@ -262,7 +268,8 @@ bool is_uniform(const Words& words, const Function& f, const Unit& unit) {
     const Word& word = words[i];
     if (word.kind == Token::Kind::string) return false;
     if (word.kind == Token::Kind::punctuation) {
-      const bool of_shared = i > 0 && words[i - 1].variable != no_variable && f.variable(words[i - 1].variable).kind == Variable::Kind::shared;
+      const bool of_shared =
+          i > 0 && words[i - 1].variable != no_variable && f.variable(words[i - 1].variable).kind == Variable::Kind::shared;
       if (word.is("[") && !(of_shared && i > 1 && words[i - 2].is("&") && is_prefix(words, i - 2))) return false;
       if (word.is("->") || word.is("{") || is_assignment(word.text) || word.is("++") || word.is("--")) return false;
       if (word.is("*") && is_prefix(words, i)) return false;
@@ -280,8 +287,10 @@ bool is_uniform(const Words& words, const Function& f, const Unit& unit) {
     if (word.variable != no_variable) {
       const Variable& v = f.variable(word.variable);
       if (v.kind == Variable::Kind::shared) {
-        const bool address = (v.declarator != nullptr && !v.declarator->dimensions.empty()) || (i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1));
-        if (!address || (is_at(words, i + 1, "[") && !(i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1)))) return false;
+        const bool address = (v.declarator != nullptr && !v.declarator->dimensions.empty()) ||
+                             (i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1));
+        if (!address || (is_at(words, i + 1, "[") && !(i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1))))
+          return false;
       } else if (v.place != Place::uniform) {
         return false;
       }

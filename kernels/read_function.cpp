@@ -25,14 +25,15 @@ bool is_loose_after(const Words& words, std::size_t i) {
   return false;
 }
 
-// `blockIdx.x * blockDim.x + threadIdx.x`, in any order, becomes `weir_global_x`, which the loop over threads counts in a way
-// that compilers see through.
+// `blockIdx.x * blockDim.x + threadIdx.x`, in any order, becomes `weir_global_x`, which the loop over threads counts in a
+// way that compilers see through.
 Words with_global_index(const Words& words) {
   const auto is_x = [&](std::size_t k, std::string_view variable) {
     return is_at(words, k, variable) && is_at(words, k + 1, ".") && is_at(words, k + 2, "x");
   };
   const auto is_product = [&](std::size_t k) {
-    return is_at(words, k + 3, "*") && ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
+    return is_at(words, k + 3, "*") &&
+           ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
   };
   Words result;
   for (std::size_t i = 0; i < words.size();) {
@@ -51,12 +52,15 @@ Words with_global_index(const Words& words) {
 
 bool begins_closed_lambda(const Words& words, std::size_t i) {
   if (!words[i].is("[") || is_at(words, i + 1, "[") || (i > 0 && words[i - 1].is("["))) return false;
-  const bool subscript = i > 0 && ((words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) || words[i - 1].is(")") || words[i - 1].is("]"));
-  const bool by_default = is_at(words, i + 1, "=") || (is_at(words, i + 1, "&") && (is_at(words, i + 2, "]") || is_at(words, i + 2, ",")));
+  const bool subscript = i > 0 && ((words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) ||
+                                   words[i - 1].is(")") || words[i - 1].is("]"));
+  const bool by_default =
+      is_at(words, i + 1, "=") || (is_at(words, i + 1, "&") && (is_at(words, i + 2, "]") || is_at(words, i + 2, ",")));
   return !subscript && !by_default;
 }
 
-// Whether something uses threadIdx and its like where a parameter cannot be named: a class, or a lambda that captures by a list.
+// Whether something uses threadIdx and its like where a parameter cannot be named: a class, or a lambda that captures by a
+// list.
 bool hides_parameters(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool a_class = words[i].is("struct") || words[i].is("class") || words[i].is("union");
@@ -93,11 +97,13 @@ Parameter read_parameter(const Words& words) {
   while (!rest.empty() && rest.back().is("]")) {
     std::size_t open = rest.size() - 1;
     while (open > 0 && !rest[open].is("[")) --open;
-    if (array) throw Refused(words[0].token, "a parameter that is an array of arrays, of a function in which threads work together");
+    if (array)
+      throw Refused(words[0].token, "a parameter that is an array of arrays, of a function in which threads work together");
     rest.resize(open);
     array = true;
   }
-  const bool named = rest.size() > 1 && rest.back().is_identifier() && !is_type_word(rest.back().text) && !rest[rest.size() - 2].is("::");
+  const bool named =
+      rest.size() > 1 && rest.back().is_identifier() && !is_type_word(rest.back().text) && !rest[rest.size() - 2].is("::");
   if (contains(rest, "...") || contains(rest, "(")) {
     throw Refused(words[0].token, "this parameter of a function in which threads work together is not understood");
   }
@@ -129,8 +135,8 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
   }
   for (const Word& word : words_of(source, place.head, place.name_token)) {
     bool specifier = word.kind == Token::Kind::string;
-    for (const char* text : {"extern", "static", "inline", "__device__", "__host__", "__forceinline__", "__noinline__", "__inline__",
-                             "constexpr", "__global__"}) {
+    for (const char* text : {"extern", "static", "inline", "__device__", "__host__", "__forceinline__", "__noinline__",
+                             "__inline__", "constexpr", "__global__"}) {
       specifier = specifier || word.is(text);
     }
     if (!specifier) f.return_type.push_back(word);
@@ -140,9 +146,10 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     const bool trailing = source.spelling(place.close + 1) == "->";
     if (trailing || contains(f.return_type, "auto") || contains(f.return_type, "&") || contains(f.return_type, "(") ||
         f.return_type.empty() || contains(f.return_type, "[")) {
-      throw Refused(place.name_token, fmt::format("what '{}' returns must be written as a type, and be no reference: threads of a block "
-                                                  "work together in it",
-                                                  place.name));
+      throw Refused(place.name_token,
+                    fmt::format("what '{}' returns must be written as a type, and be no reference: threads of a block "
+                                "work together in it",
+                                place.name));
     }
   }
   for (const Words& parameter : split_at_commas(words_of(source, place.open + 1, place.close))) {

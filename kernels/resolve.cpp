@@ -151,9 +151,10 @@ class Resolver {
     words(copy);
     for (std::size_t i = 0; i < copy.size(); ++i) {
       if (copy[i].text != s.words[i].text && contains(copy, "{")) {
-        throw Refused(s.words[i].token, fmt::format("'{}' in a class inside a function hides, or is, a variable that hides another one; "
-                                                    "rename one of them",
-                                                    s.words[i].text));
+        throw Refused(s.words[i].token,
+                      fmt::format("'{}' in a class inside a function hides, or is, a variable that hides another one; "
+                                  "rename one of them",
+                                  s.words[i].text));
       }
     }
     s.words = std::move(copy);
@@ -166,9 +167,11 @@ class Resolver {
                        !contains(function_.variable(word.variable).pointer, "&") &&
                        !contains(function_.variable(word.variable).specifiers, "&");
       if (!own) {
-        throw Refused(word.token, fmt::format("'{}' is passed by reference to '{}', in which threads work together, and is no variable of "
-                                              "the thread's own; pass its address",
-                                              word.text, s.function));
+        throw Refused(
+            word.token,
+            fmt::format("'{}' is passed by reference to '{}', in which threads work together, and is no variable of "
+                        "the thread's own; pass its address",
+                        word.text, s.function));
       }
     }
   }

@@ -82,7 +82,8 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
     if (!parse_declaration(words, s)) throw Refused(at, "this declaration of shared memory is not understood");
     std::string text;
     for (const Declarator& d : s.declarators) {
-      if (d.form != Declarator::Form::none) throw Refused(at, "a shared variable with an initializer; shared memory begins undefined");
+      if (d.form != Declarator::Form::none)
+        throw Refused(at, "a shared variable with an initializer; shared memory begins undefined");
       std::string type;
       bool dynamic = false;
       for (std::size_t i = 0; i < s.specifiers.size(); ++i) {
@@ -92,7 +93,8 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
           continue;
         }
         dynamic = dynamic || word.is("extern");
-        if (!word.is("extern") && !word.is("static") && !word.is("__shared__") && !word.is("__device__")) type += word.text + " ";
+        if (!word.is("extern") && !word.is("static") && !word.is("__shared__") && !word.is("__device__"))
+          type += word.text + " ";
       }
       for (const Word& word : d.pointer) type += word.text + " ";
       std::string dimensions;
@@ -126,7 +128,8 @@ SplitSource split_functions(const TokenizedSource& source) {
     }
   }
   replace_lone_shared(unit, result);
-  std::sort(result.replacements.begin(), result.replacements.end(), [](const Replacement& a, const Replacement& b) { return a.first < b.first; });
+  std::sort(result.replacements.begin(), result.replacements.end(),
+            [](const Replacement& a, const Replacement& b) { return a.first < b.first; });
   return result;
 }
 

@@ -67,7 +67,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       i = end;
     } else if (is(i, "(") && i > declaration) {
       const bool attribute = is(i - 1, "__launch_bounds__") || is(i - 1, "__attribute__") || is(i - 1, "decltype") ||
-                             is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "noexcept") || is(i - 1, "static_assert");
+                             is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "noexcept") ||
+                             is(i - 1, "static_assert");
       const std::size_t end = is_identifier(i - 1) && !attribute ? function_at(declaration, i) : 0;
       if (end != 0) {
         declaration = i = end;
@@ -175,10 +176,11 @@ void Unit::find_cooperation() {
   }
   for (const auto& [first, last] : classes_) {
     if (const std::size_t at = meets(first, last, true)) {
-      throw Refused(static_cast<std::uint32_t>(at),
-                    fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
-                                "namespace scope alone",
-                                word(at)));
+      throw Refused(
+          static_cast<std::uint32_t>(at),
+          fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
+                      "namespace scope alone",
+                      word(at)));
     }
   }
   std::vector<bool> inside(source_.tokens.size() + 1, false);
@@ -197,9 +199,10 @@ void Unit::check_names() {
     if (!f.has_body || !f.cooperates) continue;
     for (const FunctionPlace& other : functions_) {
       if (&other != &f && other.has_body && other.name == f.name) {
-        throw Refused(f.name_token, fmt::format("threads of a block work together in '{}', of which there are several functions; give "
-                                                "each a name of its own",
-                                                f.name));
+        throw Refused(f.name_token,
+                      fmt::format("threads of a block work together in '{}', of which there are several functions; give "
+                                  "each a name of its own",
+                                  f.name));
       }
     }
   }
@@ -215,7 +218,8 @@ void Unit::find_thread_readers() {
   for (bool changed = true; changed;) {
     changed = false;
     for (const FunctionPlace& f : functions_) {
-      if (!f.has_body || f.is_kernel || f.cooperates || thread_readers_.count(f.name) != 0 || !reads(f.body, f.end)) continue;
+      if (!f.has_body || f.is_kernel || f.cooperates || thread_readers_.count(f.name) != 0 || !reads(f.body, f.end))
+        continue;
       thread_readers_.insert(f.name);
       changed = true;
     }

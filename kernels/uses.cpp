@@ -86,7 +86,8 @@ class Uses {
     if (followed) return;
     if (written || method) v.assigned = true;
     if (address) v.assigned = v.escapes = true;
-    if (i > 0 && (is(i - 1, "(") || is(i - 1, ",")) && (is(end, ")") || is(end, ",")) && passed_to_unknown(i)) v.assigned = true;
+    if (i > 0 && (is(i - 1, "(") || is(i - 1, ",")) && (is(end, ")") || is(end, ",")) && passed_to_unknown(i))
+      v.assigned = true;
   }
 
   // Whether the variable is an argument of a function that may take it by reference.
@@ -112,8 +113,8 @@ class Uses {
   // `(…) = `, `(…)++`, `++(…)`, `&(…)`: whatever is named inside.
   void parentheses(std::size_t close) {
     const std::size_t open = opening(words_, close);
-    const bool written = (close + 1 < words_.size() && is_assignment(words_[close + 1].text)) || is_step(words_, close + 1) ||
-                         (open > 0 && is_step(words_, open - 1));
+    const bool written = (close + 1 < words_.size() && is_assignment(words_[close + 1].text)) ||
+                         is_step(words_, close + 1) || (open > 0 && is_step(words_, open - 1));
     const bool address = open > 0 && takes_address(words_, open - 1);
     if (!written && !address) return;
     if (open > 0 && is(open - 1, "*") && is_prefix(words_, open - 1)) return;
@@ -158,7 +159,8 @@ void note_binding(Function& function, const Words& words) {
 
 bool is_pointer(const Variable& v) {
   if (v.kind == Variable::Kind::parameter) return !v.specifiers.empty() && contains(v.specifiers, "*");
-  return contains(v.pointer, "*") || (v.kind == Variable::Kind::shared && v.declarator != nullptr && !v.declarator->dimensions.empty());
+  return contains(v.pointer, "*") ||
+         (v.kind == Variable::Kind::shared && v.declarator != nullptr && !v.declarator->dimensions.empty());
 }
 
 }  // namespace weir::kernels

@@ -45,13 +45,14 @@ constexpr Meeting meetings[] = {
 constexpr std::string_view atomics[] = {"Add", "Sub", "Exch", "Min", "Max", "Inc", "Dec", "CAS", "And", "Or", "Xor"};
 
 constexpr std::string_view plain_functions[] = {
-    "min",    "max",    "abs",    "fabs",   "fabsf",  "sqrt",   "sqrtf",  "rsqrt",  "rsqrtf", "exp",     "expf",   "exp2",   "exp2f",
-    "log",    "logf",   "log2",   "log2f",  "log10",  "log10f", "pow",    "powf",   "sin",    "sinf",    "cos",    "cosf",   "tan",
-    "tanf",   "tanh",   "tanhf",  "floor",  "floorf", "ceil",   "ceilf",  "round",  "roundf", "trunc",   "truncf", "fmin",   "fminf",
-    "fmax",   "fmaxf",  "fma",    "fmaf",   "fmod",   "fmodf",  "__expf", "__logf", "__sinf", "__cosf",  "__powf", "__fdividef",
-    "__popc", "__popcll", "__clz", "__clzll", "__ffs", "__ffsll", "__brev", "__mul24", "__umul24", "__mulhi", "__umulhi",
-    "__float_as_int", "__int_as_float", "__float_as_uint", "__uint_as_float", "__ldg", "__fmaf_rn", "__fmul_rn", "__fadd_rn",
-    "__saturatef", "__float2int_rn", "__float2int_rz", "__int2float_rn", "__funnelshift_l", "__funnelshift_r", "isnan", "isinf"};
+    "min", "max", "abs", "fabs", "fabsf", "sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp", "expf", "exp2", "exp2f", "log",
+    "logf", "log2", "log2f", "log10", "log10f", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "tanf", "tanh",
+    "tanhf", "floor", "floorf", "ceil", "ceilf", "round", "roundf", "trunc", "truncf", "fmin", "fminf", "fmax",
+    "fmaxf", "fma", "fmaf", "fmod", "fmodf", "__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef", "__popc",
+    "__popcll", "__clz", "__clzll", "__ffs", "__ffsll", "__brev", "__mul24", "__umul24", "__mulhi", "__umulhi",
+    "__float_as_int", "__int_as_float", "__float_as_uint", "__uint_as_float", "__ldg", "__fmaf_rn", "__fmul_rn",
+    "__fadd_rn", "__saturatef", "__float2int_rn", "__float2int_rz", "__int2float_rn", "__funnelshift_l",
+    "__funnelshift_r", "isnan", "isinf"};
 
 template <class List>
 bool one_of(std::string_view name, const List& list) {

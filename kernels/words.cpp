@@ -133,19 +133,19 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 
 bool is_keyword(std::string_view text) {
   constexpr std::string_view keywords[] = {
-      "if",       "else",   "for",         "while",            "do",         "switch",        "case",     "default",  "return",
-      "break",    "continue", "goto",      "sizeof",           "alignof",    "new",           "delete",   "this",     "true",
-      "false",    "nullptr", "operator",   "static_cast",      "const_cast", "reinterpret_cast", "typedef", "using",  "template",
-      "class",    "enum",   "union",       "asm",              "__asm__",    "throw",         "try",      "catch",    "namespace",
-      "public",   "private", "protected",  "static_assert",    "decltype",   "noexcept",      "co_return"};
+      "if", "else", "for", "while", "do", "switch", "case", "default", "return", "break", "continue", "goto",
+      "sizeof", "alignof", "new", "delete", "this", "true", "false", "nullptr", "operator", "static_cast",
+      "const_cast", "reinterpret_cast", "typedef", "using", "template", "class", "enum", "union", "asm", "__asm__",
+      "throw", "try", "catch", "namespace", "public", "private", "protected", "static_assert", "decltype", "noexcept",
+      "co_return"};
   return one_of(text, keywords);
 }
 
 bool is_type_word(std::string_view text) {
-  constexpr std::string_view words[] = {"int",    "float",    "double", "char",   "bool",   "void",     "auto",     "unsigned",
-                                        "signed", "long",     "short",  "const",  "constexpr", "volatile", "static", "extern",
-                                        "register", "struct", "typename", "inline", "wchar_t", "char16_t", "char32_t",
-                                        "__shared__", "__restrict__", "__restrict", "__device__", "__constant__", "__int128"};
+  constexpr std::string_view words[] = {
+      "int", "float", "double", "char", "bool", "void", "auto", "unsigned", "signed", "long", "short", "const",
+      "constexpr", "volatile", "static", "extern", "register", "struct", "typename", "inline", "wchar_t", "char16_t",
+      "char32_t", "__shared__", "__restrict__", "__restrict", "__device__", "__constant__", "__int128"};
   return one_of(text, words);
 }
 

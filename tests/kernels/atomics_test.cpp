@@ -111,7 +111,8 @@ constexpr std::size_t threads = 64 * 128;
 
 template <class T>
 void check_whole_numbers(const char* kernel, const std::vector<T>& in) {
-  std::vector<T> cells{0, 0, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), static_cast<T>(~T{0}), 0, 0, 0, 0};
+  std::vector<T> cells{0, 0, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), static_cast<T>(~T{0}), 0, 0,
+                       0, 0};
   const auto x = upload(cells);
   launch(module()->kernel(kernel), many, x, upload(in));
   for (const T v : in) {

@@ -4,7 +4,8 @@
 
 #include "tests/kernels/support.hpp"
 
-/// Control flow around the places where threads meet: branches, loops, returns, functions; and what is an error when it runs.
+/// Control flow around the places where threads meet: branches, loops, returns, functions; and what is an error when it
+/// runs.
 namespace weir::test {
 namespace {
 
@@ -260,7 +261,9 @@ std::vector<int> ran(const char* kernel, const LaunchConfig& config, std::size_t
   if constexpr (sizeof...(Args) > 0) {
     const auto in = std::get<0>(std::tie(args...));
     if constexpr (std::is_same_v<decltype(in), const std::vector<int>>) {
-      std::apply([&](const auto&, const auto&... rest) { launch(module()->kernel(kernel), config, upload(in), out, rest...); }, std::tie(args...));
+      std::apply(
+          [&](const auto&, const auto&... rest) { launch(module()->kernel(kernel), config, upload(in), out, rest...); },
+          std::tie(args...));
     } else {
       launch(module()->kernel(kernel), config, out, args...);
     }
@@ -323,8 +326,8 @@ TEST_CASE("values of all kinds live across barriers") {
   launch(module()->kernel("kept"), {.grid = {1}, .block = {32}}, upload(in), out);
   for (std::size_t i = 0; i < 32; ++i) {
     const auto t = static_cast<float>(i);
-    const float expected = in[i] + 4 + (in[i] + in[31 - i] + 4) + 3 + in[i] + 2 * in[i] + in[i] + in[i] + 2 * (2 + t) + (1 + t) + (6 + t) + t +
-                           static_cast<float>(i % 2) + 1;
+    const float expected = in[i] + 4 + (in[i] + in[31 - i] + 4) + 3 + in[i] + 2 * in[i] + in[i] + in[i] + 2 * (2 + t) +
+                           (1 + t) + (6 + t) + t + static_cast<float>(i % 2) + 1;
     CHECK(out.data()[i] == expected);
   }
 }
@@ -393,8 +396,12 @@ TEST_CASE("a barrier that some threads skip is an error of the stream, which goe
   CHECK(download(out) == std::vector<int>(64, 1));
 
   some[10] = 3;
-  CHECK(has(launch_error(module()->kernel("skipped_in_a_loop"), {.grid = {1}, .block = {64}}, upload(some), out).what(), "63 of the 64 threads"));
-  CHECK(has(launch_error(module()->kernel("skipped_by_return_of_a_function"), {.grid = {1}, .block = {64}}, upload(some), out).what(), "1 of the 64 threads"));
+  CHECK(has(launch_error(module()->kernel("skipped_in_a_loop"), {.grid = {1}, .block = {64}}, upload(some), out).what(),
+            "63 of the 64 threads"));
+  CHECK(
+      has(launch_error(module()->kernel("skipped_by_return_of_a_function"), {.grid = {1}, .block = {64}}, upload(some), out)
+              .what(),
+          "1 of the 64 threads"));
 }
 
 TEST_SUITE_END();
@@ -420,7 +427,8 @@ TEST_CASE("kernels that are split compile in every standard, with debugging and 
       options.cxx_standard = standard;
       options.debug = debug;
       options.fast_math = !debug;
-      const auto kernel = host().compile(R"(
+      const auto kernel = host()
+                              .compile(R"(
 template <class T> __device__ T sum(T v) {
   for (int o = 16; o > 0; o /= 2) v += __shfl_xor_sync(0xffffffff, v, o);
   return v;
@@ -434,7 +442,9 @@ extern "C" __global__ void k(const int* in, int* out) {
   atomicAdd(&s[0], 1);
   __syncthreads();
   out[threadIdx.x] = s[0] + sum<int>(1);
-})", options)->kernel("k");
+})",
+                                       options)
+                              ->kernel("k");
       const auto out = upload(std::vector<int>(32));
       launch(kernel, {.grid = {1}, .block = {64}}, in, out);
       CHECK(download(out) == std::vector<int>(32, 96));
@@ -443,7 +453,9 @@ extern "C" __global__ void k(const int* in, int* out) {
 }
 
 TEST_CASE("more shared memory than a block can have is refused, declared or dynamic") {
-  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[60000];\n  s[0] = 1;\n  __syncthreads();\n  x[0] = s[0];\n}");
+  const Error error = compile_error(
+      "extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[60000];\n  s[0] = 1;\n  __syncthreads();\n  x[0] = "
+      "s[0];\n}");
   CHECK(has(error.what(), "kernel.cu:2"));
   CHECK(has(error.what(), "at most 227 KiB of shared memory"));
   const auto out = upload(std::vector<int>(64));

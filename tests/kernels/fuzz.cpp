@@ -15,8 +15,8 @@
 #include "tests/kernels/fuzz_reference.hpp"
 #include "weir/weir.hpp"
 
-/// weir_kernel_fuzz [ROUNDS [SEED]]: random kernels with nested barriers, loops and divergence, run as the host backend runs them
-/// and with a fiber for each thread. All numbers must be equal. A source that differs is printed with its seed.
+/// weir_kernel_fuzz [ROUNDS [SEED]]: random kernels with nested barriers, loops and divergence, run as the host backend runs
+/// them and with a fiber for each thread. All numbers must be equal. A source that differs is printed with its seed.
 namespace {
 
 constexpr unsigned kernels_in_a_source = 12;
@@ -30,8 +30,8 @@ class Fibers {
     const std::string path = folder + "/fibers";
     std::ofstream(path + ".cpp") << weir::test::fuzz_reference << source;
     const char* const chosen = ::getenv("WEIR_HOST_CXX");
-    const auto outcome = weir::host::run_child({chosen != nullptr ? chosen : "/usr/bin/c++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared",
-                                                path + ".cpp", "-o", path + ".so"},
+    const auto outcome = weir::host::run_child({chosen != nullptr ? chosen : "/usr/bin/c++", "-std=c++17", "-O1", "-w",
+                                                "-fPIC", "-shared", path + ".cpp", "-o", path + ".so"},
                                                folder);
     if (outcome.status != 0) throw std::runtime_error("the reference does not compile:\n" + outcome.output);
     handle_ = ::dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -44,7 +44,8 @@ class Fibers {
   std::vector<unsigned> run(const std::string& name, unsigned blocks, unsigned threads, unsigned n) {
     std::vector<unsigned> out(std::size_t{blocks} * threads);
     const int failed = run_(reinterpret_cast<Kernel*>(::dlsym(handle_, name.c_str())), blocks, threads, out.data(), n);
-    if (failed != 0) throw std::runtime_error("the reference's threads wait for each other for ever: the generator is wrong");
+    if (failed != 0)
+      throw std::runtime_error("the reference's threads wait for each other for ever: the generator is wrong");
     return out;
   }
 
@@ -54,7 +55,8 @@ class Fibers {
   Run* run_ = nullptr;
 };
 
-std::vector<unsigned> run_split(const weir::ModulePtr& module, const std::string& name, unsigned blocks, unsigned threads, unsigned n) {
+std::vector<unsigned> run_split(const weir::ModulePtr& module, const std::string& name, unsigned blocks, unsigned threads,
+                                unsigned n) {
   weir::Device& device = module->device();
   const auto out = device.allocate<unsigned>(std::size_t{blocks} * threads);
   const auto stream = device.create_stream();
@@ -90,9 +92,10 @@ bool round(std::uint64_t seed, const std::string& folder) {
           if (given == expected) continue;
           std::size_t at = 0;
           while (error.empty() && given[at] == expected[at]) ++at;
-          fmt::print("seed {}, kernel {}, {} threads, n = {}: {}\n{}{}", seed, name, threads, n,
-                     error.empty() ? fmt::format("thread {} gives {} and should give {}", at, given[at], expected[at]) : error,
-                     weir::test::fuzz_functions, kernels[k]);
+          fmt::print(
+              "seed {}, kernel {}, {} threads, n = {}: {}\n{}{}", seed, name, threads, n,
+              error.empty() ? fmt::format("thread {} gives {} and should give {}", at, given[at], expected[at]) : error,
+              weir::test::fuzz_functions, kernels[k]);
           return false;
         }
       }
@@ -107,7 +110,9 @@ bool round(std::uint64_t seed, const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES", "WEIR_HOST_WARP_SIZE"}) ::unsetenv(variable);
+  for (const char* variable :
+       {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES", "WEIR_HOST_WARP_SIZE"})
+    ::unsetenv(variable);
   const weir::host::TemporaryFolder folder;
   ::setenv("WEIR_CACHE_DIR", folder.path().c_str(), 1);
   const unsigned long rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 2;

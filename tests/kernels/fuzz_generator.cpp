@@ -36,7 +36,9 @@ class Generator {
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
   bool chance(unsigned percent) { return below(100) < percent; }
   void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(indent_) * 2 + 2, ' ') + text + "\n"; }
-  std::string pick(std::initializer_list<const char*> words) { return *(words.begin() + below(static_cast<unsigned>(words.size()))); }
+  std::string pick(std::initializer_list<const char*> words) {
+    return *(words.begin() + below(static_cast<unsigned>(words.size())));
+  }
 
   std::string variable(Level level) {
     switch (level) {
@@ -47,14 +49,17 @@ class Generator {
     return pick({"v0", "v1", "v2", "a[0]", "a[1]", "a[v2 % 3]", "v0", "w0", "u1"});
   }
   std::string target(Level level) {
-    return level == Level::block ? pick({"u0", "u1"}) : level == Level::warp ? pick({"w0", "w1"}) : pick({"v0", "v1", "v2", "a[0]", "a[1]", "a[v1 % 3]"});
+    return level == Level::block  ? pick({"u0", "u1"})
+           : level == Level::warp ? pick({"w0", "w1"})
+                                  : pick({"v0", "v1", "v2", "a[0]", "a[1]", "a[v1 % 3]"});
   }
   // A value on which threads agree as far as `level` says.
   std::string value(Level level, int depth = 0) {
     if (depth > 1 || chance(30)) {
       if (chance(30)) return std::to_string(below(50)) + "u";
       if (chance(20) && level == Level::block && loop_ > 0) return fmt::format("i{}", below(static_cast<unsigned>(loop_)));
-      if (chance(15)) return level == Level::thread ? "tid" : level == Level::warp ? "warp" : pick({"n", "blockDim.x", "blockIdx.x"});
+      if (chance(15))
+        return level == Level::thread ? "tid" : level == Level::warp ? "warp" : pick({"n", "blockDim.x", "blockIdx.x"});
       return variable(level);
     }
     const std::string a = value(level, depth + 1), b = value(level, depth + 1);
@@ -95,13 +100,19 @@ class Generator {
 
   void statement(Level level, int depth, bool deaf) {
     const unsigned kind = below(depth > 2 ? 8 : 15);
-    if (kind < 3) return line(fmt::format("{} {} {};", target(Level::thread), pick({"=", "+=", "^="}), value(Level::thread)));
-    if (kind == 3 && level <= Level::warp && !deaf) return line(fmt::format("{} = {};", target(Level::warp), value(Level::warp)));
+    if (kind < 3)
+      return line(fmt::format("{} {} {};", target(Level::thread), pick({"=", "+=", "^="}), value(Level::thread)));
+    if (kind == 3 && level <= Level::warp && !deaf)
+      return line(fmt::format("{} = {};", target(Level::warp), value(Level::warp)));
     if (kind == 4 && level == Level::block) return line(fmt::format("{} = {};", target(Level::block), value(Level::block)));
-    if (kind < 8) return deaf ? line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread))) : meet(level);
+    if (kind < 8)
+      return deaf ? line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)))
+                  : meet(level);
     if (kind < 11) return branch(level, depth, deaf);
     if (kind < 14) return loop(level, depth, deaf);
-    if (chance(30)) line(fmt::format("if ({}) {{ *mine = v1 + {}u; return; }}", condition(chance(50) ? level : Level::thread), below(100)));
+    if (chance(30))
+      line(
+          fmt::format("if ({}) {{ *mine = v1 + {}u; return; }}", condition(chance(50) ? level : Level::thread), below(100)));
   }
 
   void meet(Level level) {
@@ -115,7 +126,9 @@ class Generator {
           line(fmt::format("{} {} s[(tid + {}u) % blockDim.x]; __syncthreads();", v, pick({"=", "+="}), below(40)));
           return;
         case 2: return line(fmt::format("{} = __syncthreads_count({});", target(Level::block), condition(Level::thread)));
-        case 3: return line(fmt::format("if (__syncthreads_or({})) {} = {};", condition(Level::thread), target(Level::block), value(Level::block)));
+        case 3:
+          return line(fmt::format("if (__syncthreads_or({})) {} = {};", condition(Level::thread), target(Level::block),
+                                  value(Level::block)));
         case 4: return line(fmt::format("{} = 3 * rotated({}, {}, s) + 1;", v, value(Level::thread), value(Level::block)));
         case 5: return line(fmt::format("shifted({}, s);", pick({"v0", "v1", "v2"})));
         default: break;
@@ -123,14 +136,19 @@ class Generator {
     }
     if (level == Level::thread) {
       if (masks_ == 0) return line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)));
-      return line(fmt::format("{} {} __shfl_sync(m{}, {}, {});", v, pick({"=", "+="}), masks_, value(Level::thread), value(Level::thread)));
+      return line(fmt::format("{} {} __shfl_sync(m{}, {}, {});", v, pick({"=", "+="}), masks_, value(Level::thread),
+                              value(Level::thread)));
     }
     switch (below(7)) {
       case 0: return line(fmt::format("{} += __shfl_down_sync({}, {}, {}u);", v, all, value(Level::thread), below(32)));
-      case 1: return line(fmt::format("{} = __shfl_up_sync({}, {}, {}u, {});", v, all, value(Level::thread), below(8), pick({"8", "16", "32"})));
+      case 1:
+        return line(fmt::format("{} = __shfl_up_sync({}, {}, {}u, {});", v, all, value(Level::thread), below(8),
+                                pick({"8", "16", "32"})));
       case 2: return line(fmt::format("{} ^= __shfl_xor_sync({}, {}, {}u);", v, all, value(Level::thread), below(32)));
       case 3: return line(fmt::format("{} = __ballot_sync({}, {});", target(Level::warp), all, condition(Level::thread)));
-      case 4: return line(fmt::format("if (__any_sync({}, {})) {} = {};", all, condition(Level::thread), target(Level::warp), value(Level::warp)));
+      case 4:
+        return line(fmt::format("if (__any_sync({}, {})) {} = {};", all, condition(Level::thread), target(Level::warp),
+                                value(Level::warp)));
       case 5: return line(fmt::format("{} = __reduce_add_sync({}, {});", target(Level::warp), all, value(Level::thread)));
       default: return line(fmt::format("{} = warp_total({});", v, value(Level::thread)));
     }
@@ -143,7 +161,8 @@ class Generator {
       // Lanes that go in know who goes in with them.
       const int own = ++mask_names_;
       line(fmt::format("const bool c{} = {};", own, condition(Level::thread)));
-      line(fmt::format("const unsigned m{} = __ballot_sync({}, c{});", own, level == Level::thread ? fmt::format("m{}", masks) : "0xffffffffu", own));
+      line(fmt::format("const unsigned m{} = __ballot_sync({}, c{});", own,
+                       level == Level::thread ? fmt::format("m{}", masks) : "0xffffffffu", own));
       masks_ = own;
       block_of(fmt::format("if (c{})", own), Level::thread, depth, deaf);
       masks_ = masks;
@@ -168,7 +187,9 @@ class Generator {
     switch (below(3)) {
       case 0: line(fmt::format("for (unsigned i{0} = 0, e{0} = {1}; i{0} < e{0}; ++i{0}) {{", counter, count)); break;
       case 1: line(fmt::format("for (unsigned i{0} = {1}; i{0} > 0; i{0} -= 1) {{", counter, count)); break;
-      default: line(fmt::format("for (unsigned i{0} = 0; i{0} < {1}u; i{0} += {2}) {{", counter, below(4), pick({"1", "2"}))); break;
+      default:
+        line(fmt::format("for (unsigned i{0} = 0; i{0} < {1}u; i{0} += {2}) {{", counter, below(4), pick({"1", "2"})));
+        break;
     }
     ++indent_;
     statements(chosen, depth + 1, 2, alone);
@@ -185,8 +206,8 @@ class Generator {
   std::mt19937_64 random_;
   std::string text_;
   int indent_ = 0;
-  int loop_ = 0;        // counters i0, i1, … on which the block agrees
-  int masks_ = 0;       // the variable with the lanes that are here; 0 for none
+  int loop_ = 0;   // counters i0, i1, … on which the block agrees
+  int masks_ = 0;  // the variable with the lanes that are here; 0 for none
   int mask_names_ = 0;
 };
 

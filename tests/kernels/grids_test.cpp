@@ -146,7 +146,9 @@ TEST_CASE("stencils with halos, in one and three dimensions") {
   std::vector<double> expected(n);
   for (int i = 0; i < n; ++i) {
     for (int o = -3; o <= 3; ++o) {
-      if (i + o >= 0 && i + o < n) expected[static_cast<std::size_t>(i)] += static_cast<double>(in[static_cast<std::size_t>(i + o)]) * (4 - std::abs(o));
+      if (i + o >= 0 && i + o < n)
+        expected[static_cast<std::size_t>(i)] +=
+            static_cast<double>(in[static_cast<std::size_t>(i + o)]) * (4 - std::abs(o));
     }
   }
   CHECK(difference(download(out), expected) < 1e-5);
@@ -157,13 +159,16 @@ TEST_CASE("stencils with halos, in one and three dimensions") {
   launch(module()->kernel("stencil_3d"), {.grid = {3, 3}, .block = {8, 4}}, upload(volume), result, nx, ny, nz);
   expected.assign(volume.size(), 0);
   const auto at = [&](int x, int y, int z) {
-    return x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz ? 0.0 : static_cast<double>(volume[static_cast<std::size_t>((z * ny + y) * nx + x)]);
+    return x < 0 || y < 0 || z < 0 || x >= nx || y >= ny || z >= nz
+               ? 0.0
+               : static_cast<double>(volume[static_cast<std::size_t>((z * ny + y) * nx + x)]);
   };
   for (int z = 0; z < nz; ++z) {
     for (int y = 0; y < ny; ++y) {
       for (int x = 0; x < nx; ++x) {
-        expected[static_cast<std::size_t>((z * ny + y) * nx + x)] = at(x - 1, y, z) + at(x + 1, y, z) + at(x, y - 1, z) + at(x, y + 1, z) +
-                                                                    at(x, y, z - 1) + at(x, y, z + 1) - 6 * at(x, y, z);
+        expected[static_cast<std::size_t>((z * ny + y) * nx + x)] = at(x - 1, y, z) + at(x + 1, y, z) + at(x, y - 1, z) +
+                                                                    at(x, y + 1, z) + at(x, y, z - 1) + at(x, y, z + 1) -
+                                                                    6 * at(x, y, z);
       }
     }
   }
@@ -180,7 +185,9 @@ TEST_CASE("the game of life") {
     for (int x = 0; x < width; ++x) {
       int neighbours = 0;
       for (int d = 0; d < 9; ++d) {
-        if (d != 4) neighbours += in[static_cast<std::size_t>((y + d / 3 - 1 + height) % height * width + (x + d % 3 - 1 + width) % width)];
+        if (d != 4)
+          neighbours +=
+              in[static_cast<std::size_t>((y + d / 3 - 1 + height) % height * width + (x + d % 3 - 1 + width) % width)];
       }
       const auto i = static_cast<std::size_t>(y * width + x);
       REQUIRE(out.data()[i] == (neighbours == 3 || (neighbours == 2 && in[i] != 0) ? 1 : 0));
@@ -195,13 +202,15 @@ TEST_CASE("bodies that attract each other, by tiles of vectors") {
   constexpr int n = 150;
   const auto numbers = random_floats(4 * n, 4);
   std::vector<Four> in;
-  for (std::size_t i = 0; i < n; ++i) in.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], std::fabs(numbers[4 * i + 3])});
+  for (std::size_t i = 0; i < n; ++i)
+    in.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], std::fabs(numbers[4 * i + 3])});
   const auto out = upload(std::vector<float>(3 * n));
   launch(module()->kernel("bodies"), {.grid = {3}, .block = {64}, .shared_memory_bytes = 64 * 16}, upload(in), out, n);
   std::vector<double> expected(3 * n);
   for (std::size_t i = 0; i < n; ++i) {
     for (const Four& other : in) {
-      const double d[] = {static_cast<double>(other.x - in[i].x), static_cast<double>(other.y - in[i].y), static_cast<double>(other.z - in[i].z)};
+      const double d[] = {static_cast<double>(other.x - in[i].x), static_cast<double>(other.y - in[i].y),
+                          static_cast<double>(other.z - in[i].z)};
       const double f = static_cast<double>(other.w) / std::pow(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + 0.01, 1.5);
       for (std::size_t k = 0; k < 3; ++k) expected[3 * i + k] += d[k] * f;
     }
@@ -229,7 +238,8 @@ TEST_CASE("a lattice Boltzmann step") {
       for (int q = 0; q < 9; ++q) {
         const double cu = 3 * (cx[q] * ux + cy[q] * uy), weight = q == 0 ? 4.0 / 9 : q < 5 ? 1.0 / 9 : 1.0 / 36;
         const double equal = weight * density * (1 + cu + 0.5 * cu * cu - 1.5 * (ux * ux + uy * uy));
-        expected[static_cast<std::size_t>((q * 16 + (y + cy[q] + 16) % 16) * 16 + (x + cx[q] + 16) % 16)] = at(q) + 0.8 * (equal - at(q));
+        expected[static_cast<std::size_t>((q * 16 + (y + cy[q] + 16) % 16) * 16 + (x + cx[q] + 16) % 16)] =
+            at(q) + 0.8 * (equal - at(q));
       }
     }
   }
@@ -241,7 +251,8 @@ TEST_CASE("blocks of three dimensions, and values too large for the stack") {
   launch(module()->kernel("in_three_dimensions"), {.grid = {2, 2, 3}, .block = {5, 3, 2}}, out);
   for (int b = 0; b < 12; ++b) {
     for (int t = 0; t < 30; ++t) {
-      CHECK(out.data()[b * 30 + t] == (4 - t % 5) + 10 * (2 - t / 5 % 3) + 100 * (1 - t / 15) + 1000 * (b % 2 + 2 * (b / 2 % 2) + 4 * (b / 4)));
+      CHECK(out.data()[b * 30 + t] ==
+            (4 - t % 5) + 10 * (2 - t / 5 % 3) + 100 * (1 - t / 15) + 1000 * (b % 2 + 2 * (b / 2 % 2) + 4 * (b / 4)));
     }
   }
   const auto large = upload(std::vector<int>(50 * 1024));
@@ -262,11 +273,15 @@ TEST_CASE("a captured launch keeps its shared memory's size, and its errors are 
   s[threadIdx.x] = in[threadIdx.x];
   if (in[threadIdx.x] >= 0) __syncthreads();
   out[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
-})")->kernel("k");
+})")
+                          ->kernel("k");
   std::vector<int> numbers(128);
   for (int i = 0; i < 128; ++i) numbers[static_cast<std::size_t>(i)] = i;
   const auto in = upload(numbers), out = upload(std::vector<int>(128));
-  const auto exec = stream->capture([&](Stream& s) { s.launch(kernel, {.grid = {1}, .block = {128}, .shared_memory_bytes = 512}, in, out); })->instantiate();
+  const auto exec =
+      stream
+          ->capture([&](Stream& s) { s.launch(kernel, {.grid = {1}, .block = {128}, .shared_memory_bytes = 512}, in, out); })
+          ->instantiate();
   exec->launch(*stream);
   stream->synchronize();
   std::reverse(numbers.begin(), numbers.end());

@@ -91,11 +91,13 @@ const ModulePtr& module() {
   return compiled;
 }
 
-std::vector<double> product(const std::vector<float>& a, const std::vector<float>& b, std::size_t m, std::size_t n, std::size_t k) {
+std::vector<double> product(const std::vector<float>& a, const std::vector<float>& b, std::size_t m, std::size_t n,
+                            std::size_t k) {
   std::vector<double> c(m * n);
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t l = 0; l < k; ++l) {
-      for (std::size_t j = 0; j < n; ++j) c[i * n + j] += static_cast<double>(a[i * k + l]) * static_cast<double>(b[l * n + j]);
+      for (std::size_t j = 0; j < n; ++j)
+        c[i * n + j] += static_cast<double>(a[i * k + l]) * static_cast<double>(b[l * n + j]);
     }
   }
   return c;
@@ -138,8 +140,8 @@ TEST_CASE("a sparse matrix times a vector, a warp a row") {
   const auto columns = random_ints(count, 7, 0, 99);
   const auto values = random_floats(count, 8), x = random_floats(100, 9);
   const auto y = upload(std::vector<float>(rows));
-  launch(module()->kernel("sparse_by_warps"), {.grid = {(rows * warp_size() + 127) / 128}, .block = {128}}, upload(begin), upload(columns), upload(values),
-         upload(x), y, rows);
+  launch(module()->kernel("sparse_by_warps"), {.grid = {(rows * warp_size() + 127) / 128}, .block = {128}}, upload(begin),
+         upload(columns), upload(values), upload(x), y, rows);
   std::vector<double> expected(rows);
   for (std::size_t r = 0; r < rows; ++r) {
     for (auto j = static_cast<std::size_t>(begin[r]); j < static_cast<std::size_t>(begin[r + 1]); ++j) {
@@ -153,7 +155,8 @@ TEST_CASE("a matrix times a vector, by atomics on shared floats") {
   constexpr int rows = 13, columns = 57;
   const auto a = random_floats(rows * columns, 10), x = random_floats(columns, 11);
   const auto y = upload(std::vector<float>(rows));
-  launch(module()->kernel("matrix_vector"), {.grid = {1}, .block = {96}, .shared_memory_bytes = rows * 4U}, upload(a), upload(x), y, rows, columns);
+  launch(module()->kernel("matrix_vector"), {.grid = {1}, .block = {96}, .shared_memory_bytes = rows * 4U}, upload(a),
+         upload(x), y, rows, columns);
   CHECK(difference(download(y), product(a, x, rows, 1, columns)) < 1e-5);
 }
 

@@ -209,7 +209,8 @@ TEST_CASE("sums of a block, by shared memory") {
     const LaunchConfig config = grid_for(in.size(), block);
     const auto x = upload(in);
     const auto out = upload(std::vector<float>(config.grid.x));
-    launch(module()->kernel("sum_halving"), {.grid = config.grid, .block = {block}, .shared_memory_bytes = block * 4U}, x, out, 3000);
+    launch(module()->kernel("sum_halving"), {.grid = config.grid, .block = {block}, .shared_memory_bytes = block * 4U}, x,
+           out, 3000);
     std::vector<double> expected(config.grid.x);
     for (std::size_t i = 0; i < in.size(); ++i) expected[i / block] += static_cast<double>(in[i]);
     CHECK(difference(download(out), expected) < 1e-5);
@@ -235,7 +236,8 @@ TEST_CASE("sums of a block, by shuffles, and by functions that call each other")
   for (int b = 0; b < 3; ++b) {
     double mean = 0, variance = 0;
     for (int i = 0; i < n; ++i) mean += static_cast<double>(in[static_cast<std::size_t>(b * n + i)]) / n;
-    for (int i = 0; i < n; ++i) variance += std::pow(static_cast<double>(in[static_cast<std::size_t>(b * n + i)]) - mean, 2) / n;
+    for (int i = 0; i < n; ++i)
+      variance += std::pow(static_cast<double>(in[static_cast<std::size_t>(b * n + i)]) - mean, 2) / n;
     expected.insert(expected.end(), {mean, variance});
   }
   CHECK(difference(download(out), expected) < 1e-5);
@@ -292,7 +294,8 @@ TEST_CASE("layer norm, a warp of 32 a row, with rows that return early") {
   constexpr int rows = 10, columns = 100;
   const auto in = random_floats(rows * columns, 11), gamma = random_floats(columns, 12), beta = random_floats(columns, 13);
   const auto out = upload(std::vector<float>(in.size()));
-  launch(module()->kernel("layer_norm"), {.grid = {3}, .block = {32, 4}}, upload(in), upload(gamma), upload(beta), out, rows, columns);
+  launch(module()->kernel("layer_norm"), {.grid = {3}, .block = {32, 4}}, upload(in), upload(gamma), upload(beta), out, rows,
+         columns);
   std::vector<double> expected;
   for (int r = 0; r < rows; ++r) {
     double mean = 0, squares = 0;

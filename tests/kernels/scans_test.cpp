@@ -175,7 +175,8 @@ TEST_CASE("scans of Hillis and Steele, and of Blelloch") {
   for (const unsigned n : {1U, 64U, 256U}) {
     const auto in = random_ints(4 * n, n, -100, 100);
     const auto out = upload(std::vector<int>(in.size()));
-    launch(module()->kernel("scan_hillis_steele"), {.grid = {4}, .block = {n}, .shared_memory_bytes = 2 * n * 4U}, upload(in), out, static_cast<int>(n));
+    launch(module()->kernel("scan_hillis_steele"), {.grid = {4}, .block = {n}, .shared_memory_bytes = 2 * n * 4U},
+           upload(in), out, static_cast<int>(n));
     CHECK(download(out) == prefix_by_blocks(in, n, false));
   }
   const auto in = random_ints(1024, 2, -100, 100);
@@ -185,7 +186,8 @@ TEST_CASE("scans of Hillis and Steele, and of Blelloch") {
 
   const auto floats = random_floats(512, 3);
   const auto out = upload(std::vector<float>(512));
-  launch(module()->kernel("scan_blelloch"), {.grid = {1}, .block = {256}, .shared_memory_bytes = 600 * 4U}, upload(floats), out, 512);
+  launch(module()->kernel("scan_blelloch"), {.grid = {1}, .block = {256}, .shared_memory_bytes = 600 * 4U}, upload(floats),
+         out, 512);
   std::vector<double> expected(512);
   std::exclusive_scan(floats.begin(), floats.end(), expected.begin(), 0.0);
   CHECK(difference(download(out), expected) < 1e-5);

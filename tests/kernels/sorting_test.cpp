@@ -132,7 +132,8 @@ TEST_CASE("a bitonic sort, block by block") {
     auto in = random_ints(3 * block, block, -1000, 1000);
     const auto x = upload(in);
     launch(module()->kernel("bitonic"), {.grid = {3}, .block = {block}, .shared_memory_bytes = block * 4U}, x);
-    for (std::size_t b = 0; b < 3; ++b) std::sort(in.begin() + static_cast<long>(b * block), in.begin() + static_cast<long>((b + 1) * block));
+    for (std::size_t b = 0; b < 3; ++b)
+      std::sort(in.begin() + static_cast<long>(b * block), in.begin() + static_cast<long>((b + 1) * block));
     CHECK(download(x) == in);
   }
 }
@@ -163,12 +164,14 @@ TEST_CASE("Smith and Waterman along diagonals") {
   for (int i = 0; i < m; ++i) a.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
   for (int i = m; i < m + n; ++i) b.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
   const auto best = upload(std::vector<int>(1));
-  launch(module()->kernel("smith_waterman"), {.grid = {1}, .block = {96}, .shared_memory_bytes = 3 * (n + 1) * 4U}, upload(a), upload(b), m, n, best);
+  launch(module()->kernel("smith_waterman"), {.grid = {1}, .block = {96}, .shared_memory_bytes = 3 * (n + 1) * 4U},
+         upload(a), upload(b), m, n, best);
   std::vector<std::vector<int>> table(m + 1, std::vector<int>(n + 1));
   int expected = 0;
   for (std::size_t i = 1; i <= m; ++i) {
     for (std::size_t j = 1; j <= n; ++j) {
-      table[i][j] = std::max({0, table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 3 : -2), table[i - 1][j] - 1, table[i][j - 1] - 1});
+      table[i][j] =
+          std::max({0, table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 3 : -2), table[i - 1][j] - 1, table[i][j - 1] - 1});
       expected = std::max(expected, table[i][j]);
     }
   }

@@ -43,11 +43,15 @@ std::string split(const std::string& text) {
   }
   return plain;
 }
-std::string split_kernel(const std::string& body) { return split("extern \"C\" __global__ void k(float* x, int n, int m) {" + body + "}"); }
+std::string split_kernel(const std::string& body) {
+  return split("extern \"C\" __global__ void k(float* x, int n, int m) {" + body + "}");
+}
 
 // Where the values of a kernel's variables lie.
 Place place_of_variable(const std::string& body, const std::string& name) {
-  const std::string text = "__device__ int changes(int&); __constant__ int fixed; extern \"C\" __global__ void k(float* x, int n, int m) {" + body + "}";
+  const std::string text =
+      "__device__ int changes(int&); __constant__ int fixed; extern \"C\" __global__ void k(float* x, int n, int m) {" +
+      body + "}";
   const TokenizedSource source = tokenize(text);
   const Unit unit(source);
   for (const FunctionPlace& place : unit.functions()) {
@@ -77,12 +81,14 @@ TEST_CASE("declarations are told from expressions") {
     Statement s;
     return parse_declaration(made_up(text), s);
   };
-  for (const char* text : {"int x", "const float* p = q", "unsigned long long a, *b, c[3]", "T<int, 3>::type v{1}", "uint3 i(1, 2, 3)", "auto f = [&](int i) { return i; }",
-                           "extern __shared__ int s[]", "__shared__ volatile float s[2][3]", "float4 const v = w", "decltype(x) y = x", "T * b = c"}) {
+  for (const char* text : {"int x", "const float* p = q", "unsigned long long a, *b, c[3]", "T<int, 3>::type v{1}",
+                           "uint3 i(1, 2, 3)", "auto f = [&](int i) { return i; }", "extern __shared__ int s[]",
+                           "__shared__ volatile float s[2][3]", "float4 const v = w", "decltype(x) y = x", "T * b = c"}) {
     CAPTURE(text);
     CHECK(declares(text));
   }
-  for (const char* text : {"x = 1", "a[i] = b", "f(x)", "++i", "a.b = c", "p->q(1)", "*p = 1", "int(x)", "delete p", "a<b>(c)", "s << t"}) {
+  for (const char* text :
+       {"x = 1", "a[i] = b", "f(x)", "++i", "a.b = c", "p->q(1)", "*p = 1", "int(x)", "delete p", "a<b>(c)", "s << t"}) {
     CAPTURE(text);
     CHECK_FALSE(declares(text));
   }
@@ -96,7 +102,9 @@ TEST_CASE("declarations are told from expressions") {
 }
 
 TEST_CASE("statements keep their structure") {
-  const auto list = parse("if (a) b; else if (c) { d; e; } for (int i = 0, j = 1; i < n; ++i, --j) f(); do { g; } while (h); switch (i) { case 1: j; break; default: k; } return; ");
+  const auto list = parse(
+      "if (a) b; else if (c) { d; e; } for (int i = 0, j = 1; i < n; ++i, --j) f(); do { g; } while (h); switch (i) { case "
+      "1: j; break; default: k; } return; ");
   REQUIRE(list.size() == 5);
   CHECK(list[0].is(Kind::branch));
   CHECK(list[0].has_other);
@@ -116,26 +124,30 @@ TEST_CASE("what is the same for all threads is kept once") {
   CHECK(place_of_variable("x += blockIdx.x * n;" + barrier + "x[threadIdx.x] = 1;", "x") == Place::uniform);
   CHECK(place_of_variable("int a = __syncthreads_or(x[0]); x[1] = a;", "a") == Place::uniform);
   CHECK(place_of_variable("int a = fixed;" + barrier + "x[0] = a;", "a") == Place::uniform);
-  CHECK(place_of_variable("__shared__ float s[64]; float* p = &s[n * 2]; float* q = s + n;" + barrier + "x[0] = *p + *q;", "q") == Place::uniform);
+  CHECK(place_of_variable("__shared__ float s[64]; float* p = &s[n * 2]; float* q = s + n;" + barrier + "x[0] = *p + *q;",
+                          "q") == Place::uniform);
   // A thread that leaves the loop has no use for the counter any more.
-  CHECK(place_of_variable("for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); }", "i") == Place::uniform);
+  CHECK(place_of_variable("for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); }", "i") ==
+        Place::uniform);
 }
 
 TEST_CASE("tables of constants are kept once") {
   CHECK(place_of_variable("const int t[] = {1, 2, 3}; __syncthreads(); x[0] = t[n];", "t") == Place::uniform);
   CHECK(place_of_variable("const float t[2] = {x[0], 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
   CHECK(place_of_variable("int t[2] = {1, 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
-  CHECK(has(split_kernel("static constexpr int t[] = {1, 2}; __syncthreads(); x[0] = t[n];"), "[[maybe_unused]] static constexpr int t"));
+  CHECK(has(split_kernel("static constexpr int t[] = {1, 2}; __syncthreads(); x[0] = t[n];"),
+            "[[maybe_unused]] static constexpr int t"));
 }
 
 TEST_CASE("what may differ between threads is not kept once") {
   const std::string barrier = "__syncthreads();";
-  for (const char* body : {"int a = x[0];", "int a = n; if (threadIdx.x) a = 1;", "int a = n; a = threadIdx.x;", "int a = n; changes(a);",
-                           "int a = n; int* p = &a; *p = threadIdx.x;", "int a = n; int& r = a; r = 1;", "int a = n; auto f = [&] { a = 1; };",
-                           "int a = n; (a) = threadIdx.x;", "int a = n; while (x[threadIdx.x] > 0) { a += 1; __syncwarp(); }",
-                           "int a = n; for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); a += 1; }",
-                           "int a = n; if (x[threadIdx.x] > 0) { __syncwarp(); a = 2; }", "int a = __shfl_sync(~0u, threadIdx.x, 0);",
-                           "volatile int a = n;", "int a = n; a = b = threadIdx.x;", "int a = n, c = 0; (threadIdx.x ? a : c) = 1;"}) {
+  for (const char* body :
+       {"int a = x[0];", "int a = n; if (threadIdx.x) a = 1;", "int a = n; a = threadIdx.x;", "int a = n; changes(a);",
+        "int a = n; int* p = &a; *p = threadIdx.x;", "int a = n; int& r = a; r = 1;", "int a = n; auto f = [&] { a = 1; };",
+        "int a = n; (a) = threadIdx.x;", "int a = n; while (x[threadIdx.x] > 0) { a += 1; __syncwarp(); }",
+        "int a = n; for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); a += 1; }",
+        "int a = n; if (x[threadIdx.x] > 0) { __syncwarp(); a = 2; }", "int a = __shfl_sync(~0u, threadIdx.x, 0);",
+        "volatile int a = n;", "int a = n; a = b = threadIdx.x;", "int a = n, c = 0; (threadIdx.x ? a : c) = 1;"}) {
     CAPTURE(body);
     CHECK(place_of_variable(std::string("int b;") + body + barrier + "x[0] = a;", "a") != Place::uniform);
   }
@@ -143,16 +155,19 @@ TEST_CASE("what may differ between threads is not kept once") {
 
 TEST_CASE("what follows from the thread's index is computed again") {
   const std::string barrier = "__syncthreads();";
-  CHECK(place_of_variable("const int a = blockIdx.x * blockDim.x + threadIdx.x;" + barrier + "x[a] = 1;", "a") == Place::recomputed);
+  CHECK(place_of_variable("const int a = blockIdx.x * blockDim.x + threadIdx.x;" + barrier + "x[a] = 1;", "a") ==
+        Place::recomputed);
   CHECK(place_of_variable("int t = threadIdx.x, a = t % 32 + n;" + barrier + "x[a] = 1;", "a") == Place::recomputed);
-  for (const char* body : {"int a = threadIdx.x; a += 1;", "int a = 100 / threadIdx.x;", "int a = x[threadIdx.x];", "int a = threadIdx.x; n += 1; int* p = &a;"}) {
+  for (const char* body : {"int a = threadIdx.x; a += 1;", "int a = 100 / threadIdx.x;", "int a = x[threadIdx.x];",
+                           "int a = threadIdx.x; n += 1; int* p = &a;"}) {
     CAPTURE(body);
     CHECK(place_of_variable(body + barrier + "x[0] = a;", "a") != Place::recomputed);
   }
 }
 
 TEST_CASE("values live in arrays only where they outlive their piece") {
-  const std::string text = split_kernel("float a = x[threadIdx.x], b = x[n]; x[m] = a; __syncthreads(); x[threadIdx.x] = b;");
+  const std::string text =
+      split_kernel("float a = x[threadIdx.x], b = x[n]; x[m] = a; __syncthreads(); x[threadIdx.x] = b;");
   CHECK(has(text, "::weir_host::lanes<float > weir_lanes_b(weir_b);"));
   CHECK_FALSE(has(text, "weir_lanes_a"));
 }
@@ -167,14 +182,16 @@ TEST_CASE("loops and branches on which threads agree stay what they are; others 
 }
 
 TEST_CASE("a source without meetings is left alone, atomics included") {
-  for (const char* text : {"extern \"C\" __global__ void k(int* x) { atomicAdd(x, 1); }", "int f() { return 1; }", "// __syncthreads\nint x;"}) {
+  for (const char* text : {"extern \"C\" __global__ void k(int* x) { atomicAdd(x, 1); }", "int f() { return 1; }",
+                           "// __syncthreads\nint x;"}) {
     const TokenizedSource source = tokenize(text);
     CHECK(split_functions(source).empty());
   }
 }
 
 TEST_CASE("lines and columns of the user's words are kept") {
-  const std::string text = "# 7 \"a.cu\"\nextern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n    x[0] = nobody;\n}";
+  const std::string text =
+      "# 7 \"a.cu\"\nextern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n    x[0] = nobody;\n}";
   const TokenizedSource source = tokenize(text);
   const SplitSource result = split_functions(source);
   REQUIRE(result.replacements.size() == 1);

@@ -128,12 +128,17 @@ TEST_CASE("shuffles of all widths and distances") {
       launch(module()->kernel("shuffles"), {.grid = {2}, .block = {128}}, x, out, d, width);
       for (int i = 0; i < static_cast<int>(n); ++i) {
         const int t = i % 128, base = i - t, lane = t % width, group = t - lane;
-        const auto at = [&](int k) { return out.data()[static_cast<std::size_t>(i) + static_cast<std::size_t>(k) * n] - 1000 - base; };
+        const auto at = [&](int k) {
+          return out.data()[static_cast<std::size_t>(i) + static_cast<std::size_t>(k) * n] - 1000 - base;
+        };
         REQUIRE(at(0) == group + (d + t) % width);
         REQUIRE(at(1) == (lane >= d ? t - d : t));
         REQUIRE(at(2) == (lane + d < width ? t + d : t));
         const int partner = t ^ d;
-        REQUIRE(at(3) == (partner < group + width && partner / static_cast<int>(warp_size()) == t / static_cast<int>(warp_size()) ? partner : t));
+        REQUIRE(at(3) ==
+                (partner < group + width && partner / static_cast<int>(warp_size()) == t / static_cast<int>(warp_size())
+                     ? partner
+                     : t));
       }
     }
   }
