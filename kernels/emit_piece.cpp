@@ -141,8 +141,13 @@ void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_b
                 : "[&]([[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const unsigned int weir_global_x, "
                   "[[maybe_unused]] const unsigned int weir_t) __attribute__((always_inline))");
   out_.text(result_is_bool ? "-> bool {" : "{");
-  if (f_.uses_thread_variables) out_.text("::threadIdx = weir_index; ::weir_global_x = weir_global_x;");
+  if (f_.uses_thread_variables) set_thread_variables();
   bindings(names, own);
+}
+
+void Emitter::set_thread_variables() {
+  out_.text(fmt::format("::threadIdx = {}; ::weir_global_x = weir_global_x;", f_.uses_thread_variables ? "weir_index" : "threadIdx"));
+  sets_ = true;
 }
 
 void Emitter::condition(const Words& words) {
@@ -152,9 +157,9 @@ void Emitter::condition(const Words& words) {
   Statement s;
   s.kind = Kind::expression;
   s.words = words;
-  const bool sets = sets_thread_variables(names, {&s});
+  const bool sets = calls_thread_readers(names, {&s});
   open_lambda(names, {}, true);
-  if (sets) out_.text("::threadIdx = threadIdx; ::weir_global_x = weir_global_x;");
+  if (sets) set_thread_variables();
   out_.text("return bool(");
   expression(words);
   out_.text("); }");
@@ -163,7 +168,7 @@ void Emitter::condition(const Words& words) {
 // --- Pieces -----------------------------------------------------------------------------------------------------------
 
 // Whether a piece calls something that reads threadIdx and its like as variables.
-bool Emitter::sets_thread_variables(const Names& names, const std::vector<const Statement*>& statements) const {
+bool Emitter::calls_thread_readers(const Names& names, const std::vector<const Statement*>& statements) const {
   if (f_.uses_thread_variables) return false;  // they are set anyhow
   if (unit_.hidden_code_reads_thread_variables()) return true;
   const auto reads = [&](const Word& word) { return word.is_identifier() && unit_.reads_thread_variables(word.text); };
@@ -226,9 +231,9 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
   }
   out_.at(statements[0]->token);
   out_.text(may_vectorize(statements) ? "weir_b.run<true>(weir_m," : "weir_b.run<false>(weir_m,");
-  const bool sets = sets_thread_variables(names, statements);
+  const bool sets = calls_thread_readers(names, statements);
   open_lambda(names, own, false);
-  if (sets) out_.text("::threadIdx = threadIdx; ::weir_global_x = weir_global_x;");
+  if (sets) set_thread_variables();
   out_.text("{");
   for (const Statement* s : statements) statement_in_piece(*s, false, false);
   out_.text("} });");

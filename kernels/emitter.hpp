@@ -20,6 +20,8 @@ class Emitter {
   std::string kernel_body();
   /// A function that kernels call, or its declaration.
   std::string function();
+  /// Whether what was written sets threadIdx and its like for code that reads them as variables.
+  bool sets_thread_variables() const noexcept { return sets_; }
 
  private:
   enum class Loop : unsigned char { none, together, masked };
@@ -62,7 +64,8 @@ class Emitter {
   void kept_declaration(const Statement& s, const Declarator& d);
   void plain_declarator(const Declarator& d);
   bool may_vectorize(const std::vector<const Statement*>& statements) const;
-  bool sets_thread_variables(const Names& names, const std::vector<const Statement*>& statements) const;
+  bool calls_thread_readers(const Names& names, const std::vector<const Statement*>& statements) const;
+  void set_thread_variables();
   void expression(const Words& words);
   void argument(const Words& words);
 
@@ -73,6 +76,7 @@ class Emitter {
   Function& f_;
   const Unit& unit_;
   Printer out_;
+  bool sets_ = false;
 };
 
 }  // namespace weir::kernels

@@ -40,7 +40,9 @@ void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
     if (p.variable == no_variable || f.variable(p.variable).place == Variable::Place::uniform) continue;
     result.replacements.push_back({p.name.token, p.name.token + 1, "weir_in_" + p.name.text});
   }
-  result.replacements.push_back({place.body, place.end, Emitter(f, unit).kernel_body()});
+  Emitter emitter(f, unit);
+  result.replacements.push_back({place.body, place.end, emitter.kernel_body()});
+  result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
 }
 
 // A call of itself would need a mask for each depth.
@@ -104,6 +106,7 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
         dimensions += "]";
       }
       if (dynamic && dimensions != "[]") throw Refused(at, "dynamic shared memory is declared as an array without a size");
+      result.uses_dynamic_array = result.uses_dynamic_array || dynamic;
       text += dynamic ? fmt::format("static constexpr ::weir_host::dynamic_array<{}> {}{{}};", type, d.name.text)
                       : fmt::format("alignas(64) static thread_local {} {}{};", type, d.name.text, dimensions);
     }
@@ -124,7 +127,9 @@ SplitSource split_functions(const TokenizedSource& source) {
       split_kernel(unit, place, result);
     } else {
       Function f = understood(unit, place);
-      result.replacements.push_back({place.first, place.end, "extern \"C++\" { " + Emitter(f, unit).function() + " }"});
+      Emitter emitter(f, unit);
+      result.replacements.push_back({place.first, place.end, "extern \"C++\" { " + emitter.function() + " }"});
+      result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
     }
   }
   replace_lone_shared(unit, result);

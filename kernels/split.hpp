@@ -26,6 +26,10 @@ struct SplitSource {
   std::vector<Replacement> replacements;
   /// The names of kernels that were split: tokens. Their first parameter is to be a `::weir_host::block& weir_b`.
   std::set<std::uint32_t> kernels;
+  /// Whether what was split sets threadIdx and its like for code that reads them as variables.
+  bool sets_thread_variables = false;
+  /// Whether dynamic shared memory is declared outside of all functions that were split.
+  bool uses_dynamic_array = false;
 
   bool empty() const noexcept { return replacements.empty(); }
 };

@@ -363,11 +363,8 @@ class Rewriter {
   }
 
   std::string render() {
-    const bool dynamic_array = std::any_of(split_.replacements.begin(), split_.replacements.end(), [](const auto& r) {
-      return r.text.find("::weir_host::dynamic_array<") != std::string::npos;
-    });
     std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}, uses_dynamic_array = {}; }}\n",
-                                  thread_variables_ || hides_in_blocks(), dynamic_array);
+                                  thread_variables_ || split_.sets_thread_variables, split_.uses_dynamic_array);
     std::uint32_t position = 0;
     for (const auto& [where, edit] : edits_) {
       out.append(source_.text.substr(position, edit.begin - position));
@@ -380,13 +377,6 @@ class Rewriter {
     }
     out.append(source_.text.substr(position));
     return out;
-  }
-
-  // Whether code that was split uses threadIdx and its like as variables.
-  bool hides_in_blocks() const {
-    return std::any_of(split_.replacements.begin(), split_.replacements.end(), [](const auto& r) {
-      return r.text.find("::threadIdx =") != std::string::npos;
-    });
   }
 
   TokenizedSource source_;
