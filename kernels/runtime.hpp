@@ -273,8 +273,8 @@ template <class T>
 inline lanes<T, true>::lanes(const block& b)
     : values(static_cast<T*>(b.range->services->take(sizeof(T) * (size_t)b.threads))), services(b.range->services) {}
 
-// Dynamic shared memory that is declared outside of all functions.
-static thread_local unsigned char* thread_dynamic_shared;
+// Dynamic shared memory that is declared outside of all functions. Aligned as the other thread-local variables are.
+alignas(64) static thread_local unsigned char* thread_dynamic_shared;
 template <class T>
 struct dynamic_array {
   WEIR_ALWAYS_INLINE operator T*() const { return reinterpret_cast<T*>(thread_dynamic_shared); }
