@@ -17,6 +17,7 @@
 #include "backends/host/kernel_source.hpp"
 #include "backends/host/module.hpp"
 #include "backends/host/temporary_folder.hpp"
+#include "kernels/split.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -67,12 +68,13 @@ std::optional<std::filesystem::path> shown_file(const std::string& name) {
 
 class Compilation {
  public:
-  Compilation(std::string_view source, const CompileOptions& options)
+  Compilation(std::string_view source, const CompileOptions& options, int warp_size, bool cooperation)
       : source_(source),
         options_(options),
+        cooperation_(cooperation),
         compiler_(find_compiler()),
         flags_(compiler_flags(compiler_, options)),
-        unit_(compose_unit(source, options)) {}
+        unit_(compose_unit(source, options, warp_size)) {}
 
   const Compiler& compiler() const noexcept { return compiler_; }
 
@@ -105,7 +107,7 @@ class Compilation {
 
   CacheKey key(bool alone) const {
     CacheKeyBuilder builder;
-    builder.add(WEIR_VERSION_STRING).add(std::to_string(rewriter_revision)).add(compiler_.identity).add(cpu_features());
+    builder.add(WEIR_VERSION_STRING).add(fmt::format("{} {} {}", rewriter_revision, kernels::splitter_revision, cooperation_)).add(compiler_.identity).add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
     // The prelude's own headers are the C library's.
@@ -165,7 +167,7 @@ class Compilation {
   }
 
   Image compile() {
-    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug);
+    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug, cooperation_);
     write_file(folder_->path() + "/rewritten.ii", rewritten.text);
     show(lines_of(preprocessed_, options_.name));
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
@@ -185,6 +187,7 @@ class Compilation {
 
   std::string_view source_;
   const CompileOptions& options_;
+  bool cooperation_;
   Compiler compiler_;
   std::vector<std::string> flags_;
   std::string unit_;
@@ -202,7 +205,7 @@ std::string without_line_end(std::string text) {
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
   const auto fail = [&](Errc code, const std::string& detail) -> Error { return {code, operation, device.describe(), detail}; };
   try {
-    Compilation compilation(source, options);
+    Compilation compilation(source, options, device.properties().warp_size, device.supports(Feature::block_cooperation));
     try {
       return load_image(device, compilation.image(), options.debug);
     } catch (const StepFailed& failure) {
@@ -216,7 +219,14 @@ ModulePtr compile_module(Device& device, std::string_view source, const CompileO
   } catch (const std::invalid_argument& reason) {
     throw fail(Errc::invalid_argument, reason.what());
   } catch (const RefusedSource& refusal) {
-    if (!refusal.needs_cooperation()) throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
+    if (refusal.reason() == RefusedSource::Reason::wrong) {
+      throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
+    }
+    if (refusal.reason() == RefusedSource::Reason::not_understood) {
+      throw fail(Errc::unsupported, fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
+                                                "(docs/host-kernels.md)\n{}",
+                                                options.name, refusal.what()));
+    }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name,
                                               device.feature(Feature::block_cooperation).reason, refusal.what()));
   } catch (const BadImage& bad) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/kernel.hpp"
 
+#include <fmt/format.h>
+
+#include <string_view>
 #include <utility>
 
+#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 
 namespace weir::host {
@@ -22,8 +26,34 @@ KernelProperties HostKernel::do_properties() const { return {.max_threads_per_bl
 // A worker runs one block at a time.
 int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
   const bool fits = block_threads != 0 && block_threads <= max_threads_per_block_ &&
-                    shared_memory_bytes <= device().properties().shared_memory_per_block;
+                    shared_memory_bytes <= device().properties().shared_memory_per_block_optin;
   return fits ? 1 : 0;
+}
+
+int warp_size() {
+  constexpr const char* variable = "WEIR_HOST_WARP_SIZE";
+  const long size = support::environment_number(variable, 32, 32, 64);
+  if (size != 32 && size != 64) {
+    throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, size), "", "a warp has 32 or 64 threads here; set one of them");
+  }
+  return static_cast<int>(size);
+}
+
+Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
+  const std::string block = fmt::format("block ({}, {}, {})", fault.block[0], fault.block[1], fault.block[2]);
+  std::string cause;
+  if (fault.expected != 0) {
+    cause = fmt::format("{} of the {} threads of {} that have not returned reach {}, and the others do not; let all of them reach it, or "
+                        "return before it",
+                        fault.here, fault.expected, block, fault.function);
+  } else if (fault.missing_lanes != 0) {
+    cause = fmt::format("thread {} of {} calls {} for lanes that do not call it (0x{:x}); name in the mask those that do", fault.thread, block,
+                        fault.function, fault.missing_lanes);
+  } else {
+    cause = fmt::format("thread {} of {} calls {} with a mask that does not name its own lane", fault.thread, block, fault.function);
+  }
+  return {Errc::device_fault, "Stream::launch", fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe()),
+          fmt::format("{}: {}", fault.place, cause)};
 }
 
 }  // namespace weir::host

@@ -8,21 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/host/kernel_abi.hpp"
+#include "weir/error.hpp"
 #include "weir/module.hpp"
 
 /// A kernel compiled for the CPU, as the stream engine runs it.
 namespace weir::host {
-
-/// What a launch hands to compiled code. Shared with the code's prelude: plain data, in this order.
-struct BlockRange {
-  std::uint32_t grid[3];
-  std::uint32_t block[3];
-  std::uint64_t first_block;  ///< linear number, x fastest
-  std::uint64_t last_block;   ///< one past the last
-};
-
-/// Runs all threads of the blocks of a range. `arguments`: the address of each parameter's value.
-using RunBlocks = void (*)(const BlockRange& range, const void* const* arguments);
 
 class HostKernel final : public Kernel {
  public:
@@ -47,6 +38,10 @@ class HostKernel final : public Kernel {
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
 /// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
+/// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.
+int warp_size();
+/// The error of a launch of which a block could not go on.
+Error fault_error(const HostKernel& kernel, const KernelFault& fault);
 /// The compiler that would be used and its version, or why there is none: for BackendVersions::compiler.
 /// `found` tells whether there is one.
 std::string describe_compiler(bool& found);

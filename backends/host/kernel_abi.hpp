@@ -4,11 +4,44 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/host/kernel.hpp"
 
-/// What a compiled module exports. The prelude that kernels are compiled with declares the same in its own words
-/// (kernel_prelude.hpp): a change here is a change there, and of both numbers of the revision.
+/// What a compiled module exports and what a launch hands to it. The prelude that kernels are compiled with declares the same in its
+/// own words (kernel_prelude.hpp, kernels/runtime.hpp): a change here is a change there, and of both numbers of the revision.
 namespace weir::host {
+
+/// Why a block could not go on.
+struct KernelFault {
+  const char* place;             ///< "kernel.cu:12"
+  const char* function;          ///< where threads were to meet: "__syncthreads"
+  std::uint32_t block[3];
+  std::uint32_t thread;          ///< of a warp's function: the linear index of the thread that called it
+  std::uint32_t here;            ///< of a barrier: how many threads reached it
+  std::uint32_t expected;        ///< how many of them had not returned
+  std::uint64_t missing_lanes;   ///< of a warp's function: lanes that were named and did not call it; 0 if the caller was not named
+};
+
+/// What compiled code asks of the worker that runs it.
+struct LaunchServices {
+  /// Memory of this worker, aligned to 64 bytes, with undefined content. Given back in the opposite order.
+  void* (*take)(std::size_t bytes);
+  void (*give_back)(void* memory);
+  /// Tells of a block that is not finished. The texts need not outlive the call.
+  void (*fail)(void* launch, const KernelFault& fault);
+};
+
+/// A part of a launch.
+struct BlockRange {
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint64_t first_block;   ///< linear number, x fastest
+  std::uint64_t last_block;    ///< one past the last
+  std::uint64_t shared_bytes;  ///< of dynamic shared memory
+  const LaunchServices* services;
+  void* launch;                ///< for LaunchServices::fail
+};
+
+/// Runs all threads of the blocks of a range. `arguments`: the address of each parameter's value.
+using RunBlocks = void (*)(const BlockRange& range, const void* const* arguments);
 
 struct KernelRecord {
   const char* name;
@@ -25,9 +58,9 @@ struct ModuleRecord {
   const KernelRecord* const* last;  ///< one past the last
 };
 
-inline constexpr std::uint32_t module_revision = 1;
+inline constexpr std::uint32_t module_revision = 2;
 /// The symbol of the module's record, with the revision in it, so that it can be checked before anything is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_1";
+inline constexpr const char* module_symbol = "weir_host_module_2";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string: the processor features that the code uses, in the words of /proc/cpuinfo, with spaces between.
 inline constexpr const char* features_symbol = "weir_host_cpu_features";

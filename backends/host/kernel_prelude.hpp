@@ -7,9 +7,6 @@
 /// a kernel over its grid. It is read as C++14, 17 or 20. The user's macros are defined behind it.
 namespace weir::host {
 
-/// How the preprocessor's line markers call the prelude, which is not the user's code.
-inline constexpr std::string_view prelude_file_name = "<weir prelude>";
-
 /// Dim3, vectors and the keywords. The keywords are macros of themselves, so that `#ifdef __device__` is true while the word
 /// reaches the rewriter, which knows where it stands.
 inline constexpr std::string_view prelude_types = R"weir(
@@ -28,6 +25,7 @@ inline constexpr std::string_view prelude_types = R"weir(
 #define __grid_constant__ __grid_constant__
 #define __launch_bounds__ __launch_bounds__
 #define __forceinline__ __forceinline__
+#define __align__(n) __attribute__((aligned(n)))
 
 extern "C" int printf(const char* format, ...);
 
@@ -70,7 +68,16 @@ WEIR_THREAD_VARIABLE dim3 blockDim;
 WEIR_THREAD_VARIABLE dim3 gridDim;
 WEIR_THREAD_VARIABLE unsigned int weir_global_x;  // blockIdx.x * blockDim.x + threadIdx.x
 #undef WEIR_THREAD_VARIABLE
-static constexpr int warpSize = 1;
+static constexpr int warpSize = WEIR_WARP_SIZE;
+
+namespace weir_host {
+// Of a thread's number in the row of the grid: see `launcher`.
+#ifdef __clang__
+using global_index = uint32_t;
+#else
+using global_index = int32_t;
+#endif
+}  // namespace weir_host
 )weir";
 
 /// The launcher and what a module exports (kernel_abi.hpp).
@@ -82,13 +89,6 @@ inline constexpr std::string_view prelude_launcher = R"weir(
 #endif
 
 namespace weir_host {
-
-struct block_range {
-  uint32_t grid[3];
-  uint32_t block[3];
-  uint64_t first_block;
-  uint64_t last_block;
-};
 
 struct kernel_record {
   const char* name;
@@ -160,8 +160,26 @@ struct rules<void (*)(WEIR_BUILT_IN, P...)> {
   static constexpr bool copyable = !by_value || all<__is_trivially_copyable(P)...>::value;
 };
 
+// Of a kernel that was split: its first parameter is the block.
+template <class... P>
+struct rules<void (*)(block&, P...)> : rules<void (*)(WEIR_BUILT_IN, P...)> {};
+
 template <class F, F kernel>
 struct launcher;
+
+// Dynamic shared memory of a kernel that does not itself declare any.
+template <bool used>
+struct dynamic_memory {
+  explicit dynamic_memory(const block_range&) {}
+};
+template <>
+struct dynamic_memory<true> {
+  const launch_services* services;
+  explicit dynamic_memory(const block_range& range) : services(range.services) {
+    thread_dynamic_shared = static_cast<unsigned char*>(services->take(range.shared_bytes + 64));
+  }
+  ~dynamic_memory() { services->give_back(thread_dynamic_shared); }
+};
 
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
 struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
@@ -187,6 +205,7 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
       ::blockDim = block;
       ::gridDim = grid;
     }
+    const dynamic_memory<uses_dynamic_array> shared(range);
     for (uint64_t n = range.first_block; n < last; ++n) {
       if (sets_thread_variables) ::blockIdx = at;
       if (at.x < (1u << 21) && block.x <= 1024) {
@@ -211,11 +230,6 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
   // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first 2^21
   // blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang compiles a
   // check that i does not wrap, and a cheaper one for an unsigned number.
-#ifdef __clang__
-  using global_index = uint32_t;
-#else
-  using global_index = int32_t;
-#endif
   __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
     for (uint32_t z = 0; z < block.z; ++z) {
       for (uint32_t y = 0; y < block.y; ++y) {
@@ -244,6 +258,46 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
   }
 };
 
+// A kernel whose threads work together: one call runs a block.
+template <class... P, void (*kernel)(block&, P...)>
+struct launcher<void (*)(block&, P...), kernel> {
+  static void run(const block_range& range, const void* const* arguments) {
+    unpack(range, arguments, typename count_to<sizeof...(P)>::type{});
+  }
+
+  template <size_t... I>
+  static inline void unpack(const block_range& range, const void* const* arguments, indices<I...>) {
+    (void)arguments;
+    block b(range);
+    blocks(b, parameter<P>(arguments[I]).value()...);
+  }
+
+  WEIR_FLATTEN static void blocks(block& b, P... p) {
+    const block_range& range = *b.range;
+    const dim3 grid = b.grid;
+    b.index = {static_cast<uint32_t>(range.first_block % grid.x), static_cast<uint32_t>(range.first_block / grid.x % grid.y),
+               static_cast<uint32_t>(range.first_block / grid.x / grid.y)};
+    if (sets_thread_variables) {
+      ::blockDim = b.dim;
+      ::gridDim = b.grid;
+    }
+    if (uses_dynamic_array) thread_dynamic_shared = b.dynamic_shared;
+    for (uint64_t n = range.first_block; n < range.last_block; ++n) {
+      if (sets_thread_variables) ::blockIdx = b.index;
+      b.alive.fill();
+      kernel(b, p...);
+      if (b.failed) return;
+      if (++b.index.x == grid.x) {
+        b.index.x = 0;
+        if (++b.index.y == grid.y) {
+          b.index.y = 0;
+          ++b.index.z;
+        }
+      }
+    }
+  }
+};
+
 template <class F, F kernel, bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
 struct recorder {
   static constexpr kernel_record record(const char*, uint32_t) { return {}; }
@@ -257,6 +311,15 @@ struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true> {
 };
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
 constexpr size_t recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true>::sizes[];
+template <class... P, void (*kernel)(block&, P...)>
+struct recorder<void (*)(block&, P...), kernel, true> {
+  static constexpr size_t sizes[] = {sizeof(P)..., 0};
+  static constexpr kernel_record record(const char* name, uint32_t max_threads) {
+    return {name, &launcher<void (*)(block&, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+  }
+};
+template <class... P, void (*kernel)(block&, P...)>
+constexpr size_t recorder<void (*)(block&, P...), kernel, true>::sizes[];
 
 #undef WEIR_BUILT_IN
 
@@ -264,10 +327,10 @@ extern "C" {
 // The section that the records' addresses are put in; absent where the source has no kernel.
 extern const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern const module_record weir_host_module_1 __attribute__((visibility("default")));
+extern const module_record weir_host_module_2 __attribute__((visibility("default")));
 extern const char weir_host_cpu_features[] __attribute__((visibility("default")));
-const module_record weir_host_module_1 = {
-    1, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
+const module_record weir_host_module_2 = {
+    2, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
 const char weir_host_cpu_features[] = ""
 #define WEIR_CPU_FEATURE(name) " " name
 #ifdef __SSE3__

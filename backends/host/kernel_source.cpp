@@ -11,27 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include "backends/host/kernel_lexer.hpp"
 #include "backends/host/kernel_prelude.hpp"
 #include "backends/host/kernel_prelude_division.hpp"
 #include "backends/host/kernel_prelude_math.hpp"
+#include "kernels/lexer.hpp"
+#include "kernels/runtime.hpp"
+#include "kernels/runtime_atomics.hpp"
+#include "kernels/runtime_warps.hpp"
+#include "kernels/split.hpp"
+#include "kernels/vocabulary.hpp"
+#include "kernels/words.hpp"
 
 namespace weir::host {
 namespace {
 
-constexpr std::string_view built_in_variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
-
-// What threads of a block do together. Refused while each thread runs to its end before the next begins.
-constexpr std::string_view cooperation[] = {
-    "__shared__",        "__syncthreads",     "__syncthreads_count", "__syncthreads_and",  "__syncthreads_or",
-    "__syncwarp",        "__activemask",      "__all",               "__any",              "__ballot",
-    "__all_sync",        "__any_sync",        "__ballot_sync",       "__shfl",             "__shfl_up",
-    "__shfl_down",       "__shfl_xor",        "__shfl_sync",         "__shfl_up_sync",     "__shfl_down_sync",
-    "__shfl_xor_sync",   "__match_any_sync",  "__match_all_sync",    "__reduce_add_sync",  "__reduce_min_sync",
-    "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",    "__reduce_xor_sync",  "atomicAdd",
-    "atomicSub",         "atomicExch",        "atomicMin",           "atomicMax",          "atomicInc",
-    "atomicDec",         "atomicCAS",         "atomicAnd",           "atomicOr",           "atomicXor",
-    "cooperative_groups"};
+using kernels::file_name;
+using kernels::prelude_file_name;
+using kernels::SplitSource;
+using kernels::Token;
+using kernels::TokenizedSource;
+using kernels::tokenize;
 
 // What promises that it is not fused with a neighbour.
 constexpr std::string_view rounded_alone[] = {"__fadd_rn", "__fsub_rn", "__fmul_rn", "__dadd_rn", "__dsub_rn", "__dmul_rn"};
@@ -82,10 +81,20 @@ struct Edit {
 
 class Rewriter {
  public:
-  Rewriter(std::string_view text, bool optimize) : source_(tokenize(text)), optimize_(optimize) {}
+  Rewriter(std::string_view text, bool optimize, bool cooperation)
+      : source_(tokenize(text)), optimize_(optimize), cooperation_(cooperation) {}
 
   RewrittenUnit run() {
-    for (std::size_t i = 0; i < source_.tokens.size(); ++i) visit(i);
+    if (cooperation_) split();
+    auto replacement = split_.replacements.begin();
+    for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+      while (replacement != split_.replacements.end() && replacement->last <= i) ++replacement;
+      if (replacement != split_.replacements.end() && replacement->first <= i) {
+        visit_split(i);
+      } else {
+        visit(i);
+      }
+    }
     return {render(), may_fuse_};
   }
 
@@ -105,9 +114,29 @@ class Rewriter {
   // The token behind the group that opens at `i`, or behind `i`.
   std::size_t after(std::size_t i) const { return std::max<std::size_t>(token(i).match, i) + 1; }
 
-  [[noreturn]] void refuse(std::size_t i, std::string_view message, bool needs_cooperation = false) const {
-    throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message),
-                        needs_cooperation);
+  [[noreturn]] void refuse(std::size_t i, std::string_view message, RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
+    throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message), reason);
+  }
+
+  // Puts what the splitter made in the place of functions whose threads work together.
+  void split() {
+    try {
+      split_ = kernels::split_functions(source_);
+    } catch (const kernels::Refused& refused) {
+      const std::size_t at = std::min<std::size_t>(refused.token, count() == 0 ? 0 : count() - 1);
+      refuse(at, refused.what(), RefusedSource::Reason::not_understood);
+    }
+    for (const kernels::Replacement& r : split_.replacements) {
+      const Token& last = token(r.last - 1);
+      edit({token(r.first).begin, last.end, r.text, last.line, last.column + (last.end - last.begin), last.file});
+    }
+  }
+
+  // A token that the splitter has replaced.
+  void visit_split(std::size_t i) {
+    while (!scopes_.empty() && scopes_.back().end == i) scopes_.pop_back();
+    if (is_one_of(word(i), rounded_alone)) may_fuse_ = false;
+    if (is(i, ";") || is(i, "}")) declaration_ = i + 1;
   }
 
   void visit(std::size_t i) {
@@ -137,17 +166,17 @@ class Rewriter {
     const std::string_view w = word(i);
     if (i < handled_) return;  // part of a kernel's head
     const bool member = i > 0 && (is(i - 1, ".") || is(i - 1, "->"));
-    if (is_one_of(w, built_in_variables)) {
+    if (kernels::is_built_in_variable(w)) {
       if (member) return;
       if (i >= own_end_) thread_variables_ = true;
       return global_x(i);
     }
-    if (!member && is_one_of(w, cooperation)) {
+    if (!cooperation_ && !member && (kernels::is_cooperation(w) || w == "cooperative_groups")) {
       refuse(i,
              fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
                          "give this device a kernel in which each thread works for itself",
                          w),
-             true);
+             RefusedSource::Reason::needs_cooperation);
     }
     if (is_one_of(w, rounded_alone)) may_fuse_ = false;
     if (w == "__global__") return kernel(i);
@@ -234,12 +263,13 @@ class Rewriter {
     std::size_t body = close + 1;
     while (body < count() && !is(body, "{") && !is(body, ";")) ++body;
     const bool definition = is(body, "{") && token(body).match > body;
-    const bool shadow = !definition || !hides_parameters(body);
+    const bool in_blocks = is_split(name);
+    const bool shadow = !in_blocks && (!definition || !hides_parameters(body));
     const bool empty = close == open + 1 || (close == open + 2 && is(open + 1, "void"));
     if (empty && close == open + 2) blank(open + 1);
-    insert_before(open + 1, parameters(shadow) + (empty ? "" : ", "));
+    insert_before(open + 1, (in_blocks ? "::weir_host::block& weir_b" : parameters(shadow)) + (empty ? "" : ", "));
     if (!definition) return;
-    if (shadow) own_end_ = token(body).match;
+    if (shadow || in_blocks) own_end_ = token(body).match;
     std::string text;
     for (const std::string_view line : record) {
       text += resume(token(name).line, token(name).column, token(name).file);
@@ -248,6 +278,11 @@ class Rewriter {
       }
     }
     insert_after(token(body).match, std::move(text));
+  }
+
+  // Whether the kernel of that name, of which there may be declarations, too, runs a block at once.
+  bool is_split(std::size_t name) const {
+    return std::any_of(split_.kernels.begin(), split_.kernels.end(), [&](std::uint32_t k) { return word(k) == word(name); });
   }
 
   // The specifiers and the name.
@@ -288,7 +323,7 @@ class Rewriter {
       while (brace < end && !is(brace, "{") && !is(brace, ";")) brace = is(brace, "(") || is(brace, "[") ? after(brace) : brace + 1;
       if (!is(brace, "{")) continue;
       for (std::size_t k = brace; k < token(brace).match; ++k) {
-        if (is_one_of(word(k), built_in_variables) && !is(k - 1, ".") && !is(k - 1, "->")) return true;
+        if (kernels::is_built_in_variable(word(k)) && !is(k - 1, ".") && !is(k - 1, "->")) return true;
       }
     }
     return false;
@@ -329,7 +364,8 @@ class Rewriter {
   }
 
   std::string render() {
-    std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}; }}\n", thread_variables_);
+    std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}, uses_dynamic_array = {}; }}\n",
+                                  thread_variables_ || split_.sets_thread_variables, split_.uses_dynamic_array);
     std::uint32_t position = 0;
     for (const auto& [where, edit] : edits_) {
       out.append(source_.text.substr(position, edit.begin - position));
@@ -345,6 +381,7 @@ class Rewriter {
   }
 
   TokenizedSource source_;
+  SplitSource split_;
   std::map<std::pair<std::uint32_t, bool>, Edit> edits_;  // by offset; an insertion stands before a replacement
   std::vector<OpenScope> scopes_;
   std::size_t declaration_ = 0;  // the first token of the declaration, at namespace scope
@@ -353,14 +390,16 @@ class Rewriter {
   bool thread_variables_ = false;
   bool may_fuse_ = true;
   bool optimize_;
+  bool cooperation_;
 };
 
 }  // namespace
 
-std::string compose_unit(std::string_view source, const CompileOptions& options) {
+std::string compose_unit(std::string_view source, const CompileOptions& options, int warp_size) {
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
-  std::string unit = fmt::format("#line 1 {}\n{}{}{}{}", quoted(prelude_file_name), prelude_division, prelude_types,
-                                 prelude_math, prelude_launcher);
+  std::string unit = fmt::format("#line 1 {}\n{}#define WEIR_WARP_SIZE {}\n{}{}{}{}{}{}", quoted(prelude_file_name),
+                                 prelude_division, warp_size, prelude_types, prelude_math, kernels::runtime_block,
+                                 kernels::runtime_warps, kernels::runtime_atomics, prelude_launcher);
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
   for (const auto& [macro, value] : options.defines) {
     if (!fits_a_line(macro) || !fits_a_line(value)) {
@@ -375,7 +414,9 @@ std::string compose_unit(std::string_view source, const CompileOptions& options)
   return unit;
 }
 
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize) { return Rewriter(preprocessed, optimize).run(); }
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation) {
+  return Rewriter(preprocessed, optimize, cooperation).run();
+}
 
 std::string lines_of(std::string_view preprocessed, std::string_view name) {
   std::vector<std::string> lines;

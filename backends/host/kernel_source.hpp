@@ -12,18 +12,21 @@ namespace weir::host {
 
 /// The text that is preprocessed: the prelude, the options' macros, and the source under the name that its messages carry.
 /// Throws std::invalid_argument for a macro or a name that cannot be written as a line.
-std::string compose_unit(std::string_view source, const CompileOptions& options);
+std::string compose_unit(std::string_view source, const CompileOptions& options, int warp_size);
 
 /// Source that Weir refuses before the compiler sees it. `what()` reads as a compiler's message: "kernel.cu:12: error: …".
 class RefusedSource : public std::runtime_error {
  public:
-  RefusedSource(const std::string& message, bool needs_cooperation)
-      : std::runtime_error(message), needs_cooperation_(needs_cooperation) {}
-  /// Whether it needs the feature `block_cooperation`.
-  bool needs_cooperation() const noexcept { return needs_cooperation_; }
+  enum class Reason {
+    wrong,              ///< no backend would take it
+    needs_cooperation,  ///< it needs the feature `block_cooperation`, which is absent
+    not_understood      ///< threads work together in a way that cannot be split
+  };
+  RefusedSource(const std::string& message, Reason why) : std::runtime_error(message), reason_(why) {}
+  Reason reason() const noexcept { return reason_; }
 
  private:
-  bool needs_cooperation_;
+  Reason reason_;
 };
 
 /// Counts changes of what rewriting makes of a source: modules that were kept by another revision are not used.
@@ -39,10 +42,13 @@ struct RewrittenUnit {
 /// - Kernels become inline functions `weir_kernel_NAME` whose first parameters are threadIdx, blockIdx, blockDim and gridDim,
 ///   so that the body sees constants of its own; behind each stands a record that the module exports.
 /// - `__device__` and `__constant__` variables become visible symbols; the other keywords vanish.
+/// - Kernels whose threads work together are split at the places where they meet (kernels/split.hpp), and get the block as their
+///   first parameter instead.
 /// - The launcher sets the thread-local variables threadIdx and its like only if something other than a kernel's own body
 ///   uses them, because that keeps the loop over threads from being vectorized.
 /// Lines and columns of what the user wrote stay what the preprocessor made of them. Throws RefusedSource.
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize);
+/// `cooperation`: whether threads of a block may work together.
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation = true);
 
 /// The lines of one file of a preprocessed unit, each in its place: what a compiler should show under that file's name, so that
 /// its marks stand under the right words.

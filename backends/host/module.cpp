@@ -17,6 +17,7 @@
 
 #include "backends/host/elf_image.hpp"
 #include "backends/host/file_descriptor.hpp"
+#include "backends/host/kernel.hpp"
 #include "backends/host/kernel_cache.hpp"
 #include "backends/host/memory.hpp"
 #include "weir/device.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/host/device.hpp"
+#include "backends/host/kernel.hpp"
 
 namespace weir::host {
 namespace {
@@ -45,10 +46,12 @@ void describe_properties(DeviceProperties& p, int ordinal, int threads) {
   p.uuid = "host-" + std::to_string(ordinal);
   p.total_memory = total_memory();
   p.multiprocessor_count = threads;
-  // A thread of a kernel is a step of a loop, not a lane of hardware that others share.
-  p.warp_size = 1;
+  p.warp_size = warp_size();
   p.max_threads_per_block = 1024;
   p.max_threads_per_multiprocessor = 1024;
+  // Memory of the worker that runs a block. As much as a large GPU has; more would leave the processor's second cache.
+  p.shared_memory_per_block = std::size_t{48} << 10U;
+  p.shared_memory_per_block_optin = std::size_t{227} << 10U;
   p.max_block = {1024, 1024, 64};
   p.max_grid = {0x7FFFFFFF, 65535, 65535};
   p.l2_cache_size = cache_size(_SC_LEVEL2_CACHE_SIZE);
@@ -76,7 +79,7 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
         Feature::batch_memory_operations, Feature::async_allocation, Feature::memory_pools, Feature::memory_pool_max_size,
         Feature::managed_memory,
         Feature::concurrent_managed_access, Feature::managed_attach, Feature::managed_prefetch, Feature::host_registration,
-        Feature::peer_access, Feature::modules, Feature::cross_device_capture}) {
+        Feature::peer_access, Feature::modules, Feature::block_cooperation, Feature::cross_device_capture}) {
     t.native(feature);
   }
   if (has_compiler) {
@@ -89,8 +92,6 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
   t.absent(Feature::interprocess_events, "queues of the host backend live in one process; use a pipe or a futex");
   t.absent(Feature::interprocess_memory, "memory of the host backend lives in one process; use shm_open and register_host");
   t.absent(Feature::cooperative_launch, "kernels on the host run block after block, so blocks cannot wait for each other");
-  t.absent(Feature::block_cooperation,
-           "kernels on the host run thread after thread, without shared memory, barriers or atomics between them");
 }
 
 }  // namespace weir::host

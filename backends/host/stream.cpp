@@ -230,7 +230,7 @@ void HostStream::do_batch(std::span<const MemoryOperation> operations, const Cap
 void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                            std::span<const std::size_t> sizes, const CaptureState&) {
   submit(NodeKind::kernel, Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
-                                  Arguments(arguments, sizes)});
+                                  config.shared_memory_bytes, Arguments(arguments, sizes)});
 }
 
 }  // namespace weir::host

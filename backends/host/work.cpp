@@ -11,6 +11,7 @@
 #include "backends/host/memory.hpp"
 #include "backends/host/program.hpp"
 #include "backends/host/queue.hpp"
+#include "backends/host/worker_memory.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::host {
@@ -245,12 +246,23 @@ Progress WorkRun::run_launch(const Launch& launch) {
   return done ? Progress::done : Progress::pending;
 }
 
+/// A block could not go on. The launch's other blocks run on; the stream's next synchronization throws.
+void WorkRun::fail(void* run, const KernelFault& fault) {
+  const auto& self = *static_cast<const WorkRun*>(run);
+  self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));
+}
+
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
+    static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
+                                                [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail};
     const BlockRange range{{launch->grid.x, launch->grid.y, launch->grid.z},
                            {launch->block.x, launch->block.y, launch->block.z},
                            first,
-                           last};
+                           last,
+                           launch->shared_bytes,
+                           &services,
+                           this};
     launch->kernel->run_blocks()(range, argument_addresses_.data());
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
     if (copy->height > 1) return copy_rows(*copy, first, last);

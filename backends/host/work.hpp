@@ -60,6 +60,7 @@ struct Launch {
   Ptr<const HostKernel> kernel;
   Dim3 grid;
   Dim3 block;
+  std::uint64_t shared_bytes;
   Arguments arguments;
 };
 struct MemoryOperations {
@@ -139,6 +140,7 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   Progress run_conditional(const Conditional& conditional);
 
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
+  static void fail(void* run, const KernelFault& fault);
   void reached() noexcept override { come_back(); }
   void met() noexcept override { come_back(); }
   void come_back() noexcept;

@@ -79,7 +79,7 @@ extern "C" __global__ void sum_totals(const unsigned int* totals, unsigned int b
 }  // namespace
 
 Kernels::Kernels(weir::Device& device)
-    : interleaved(device.properties().warp_size > 1 && device.supports(weir::Feature::block_cooperation)) {
+    : interleaved(device.backend().name() != "host" && device.supports(weir::Feature::block_cooperation)) {
   weir::CompileOptions options;
   options.name = "entropy.cu";
   options.defines = {{"INTERLEAVED", interleaved ? "1" : "0"}, {"THREADS", std::to_string(threads)}};

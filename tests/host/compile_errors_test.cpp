@@ -92,13 +92,20 @@ TEST_CASE("a kernel's signature is checked in the user's words") {
   says("\nextern \"C\" __global__ void k(int* x) { throw 1; }", "exception");
 }
 
-TEST_CASE("what the host lacks is refused with the feature's reason") {
-  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  s[threadIdx.x] = 1;\n  __syncthreads();\n}");
+TEST_CASE("cooperation that cannot be split is refused with its line and the reason") {
+  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  switch (x[0]) {\n    case 1: __syncthreads();\n  }\n}");
   CHECK(error.errc() == Errc::unsupported);
-  CHECK(has(error.what(), "kernel.cu:2: error: '__shared__'"));
-  CHECK(has(error.what(), "block_cooperation"));
-  CHECK(has(error.what(), host().feature(Feature::block_cooperation).reason));
-  CHECK_NOTHROW(host().compile("#ifdef NEVER\n__shared__ int x;\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "kernel.cu:3: error: '__syncthreads' inside a switch"));
+  CHECK_NOTHROW(host().compile("#ifdef NEVER\nswitch __syncthreads\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
+}
+
+TEST_CASE("what is wrong in a kernel that is split is told with the user's names and lines") {
+  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  __syncthreads();\n  x[0] = undeclared;\n}");
+  CHECK(error.errc() == Errc::compilation_failed);
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "kernel.cu:4:"));
+  CHECK(has(error.what(), "undeclared"));
 }
 
 TEST_CASE("options that cannot be honoured are invalid arguments") {

@@ -210,7 +210,7 @@ TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, 
     std::vector<unsigned> narrow(2048);
     void *w = wide.data(), *n = narrow.data();
     const void* const arguments[] = {&w, &n};
-    run({{0x7FFFFFFF, 1, 1}, {1024, 1, 1}, first, first + 2}, arguments);
+    run({{0x7FFFFFFF, 1, 1}, {1024, 1, 1}, first, first + 2, 0, nullptr, nullptr}, arguments);
     for (unsigned t = 0; t < 2048; ++t) {
       const std::uint64_t block = first + (t / 1024 == first % 2 ? 0 : 1);
       REQUIRE(wide[t] == block * 1024 + t % 1024);

@@ -89,7 +89,7 @@ TEST_CASE("vector types have the sizes and alignments of the GPU's") {
              "sizeof(int4) == 16 && alignof(int4) == 16", "sizeof(float2) == 8 && alignof(float2) == 8", "sizeof(float3) == 12", "alignof(float4) == 16",
              "sizeof(double2) == 16 && alignof(double2) == 16", "sizeof(double4) == 32 && alignof(double4) == 16", "sizeof(longlong2) == 16 && alignof(longlong2) == 16",
              "sizeof(ulong2) == 16", "make_float4(1, 2, 3, 4).z == 3", "make_uchar2(1, 255).y == 255", "dim3(2).y == 1 && dim3(2, 3).z == 1 && dim3().x == 1",
-             "dim3(make_uint3(1, 2, 3)).z == 3", "uint3(dim3(4, 5, 6)).y == 5", "warpSize == 1"});
+             "dim3(make_uint3(1, 2, 3)).z == 3", "uint3(dim3(4, 5, 6)).y == 5", "warpSize == 32"});
 }
 
 TEST_CASE("NaN and infinity remain with fast_math, and results stay near") {

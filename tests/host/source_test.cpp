@@ -4,13 +4,16 @@
 #include <cctype>
 #include <regex>
 
-#include "backends/host/kernel_lexer.hpp"
+#include "kernels/lexer.hpp"
 
 #include "tests/host/support.hpp"
 
 namespace weir::host {
 namespace {
 
+using kernels::Token;
+using kernels::TokenizedSource;
+using kernels::tokenize;
 using test::has;
 
 // The rewritten text without line markers and with single spaces.
@@ -33,11 +36,11 @@ std::string rewritten(const std::string& source, bool optimize = true) {
   return plain;
 }
 
-std::string refusal(const std::string& source) {
+std::string refusal(const std::string& source, bool cooperation = true) {
   try {
-    rewrite_kernels("# 1 \"kernel.cu\"\n" + source, true);
+    rewrite_kernels("# 1 \"kernel.cu\"\n" + source, true, cooperation);
   } catch (const RefusedSource& refused) {
-    return (refused.needs_cooperation() ? "[cooperation] " : "") + std::string(refused.what());
+    return (refused.reason() == RefusedSource::Reason::needs_cooperation ? "[cooperation] " : "") + std::string(refused.what());
   }
   return "";
 }
@@ -99,15 +102,15 @@ TEST_CASE("what Module::kernel could not find is refused, with its line") {
   CHECK(has(refusal("extern \"C\" __global__"), "none follows"));
 }
 
-TEST_CASE("what threads of a block do together is refused, with its line and the feature's name") {
+TEST_CASE("without the feature, what threads of a block do together is refused, with its line and the feature's name") {
   for (const char* use : {"__shared__ float s[2];", "__syncthreads();", "atomicAdd(p, 1);", "__shfl_down_sync(~0u, 1, 2);", "__syncwarp();",
                           "cooperative_groups::sync(g);", "extern __shared__ int s[];"}) {
-    const std::string text = refusal(std::string("extern \"C\" __global__ void k(int* p) {\n  ") + use + " }");
+    const std::string text = refusal(std::string("extern \"C\" __global__ void k(int* p) {\n  ") + use + " }", false);
     CAPTURE(use);
     CHECK(has(text, "[cooperation] kernel.cu:2: error: '"));
     CHECK(has(text, "block_cooperation"));
   }
-  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }").empty());
+  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }", false).empty());
 }
 
 TEST_CASE("thread variables are set only if something but a kernel's own body uses them") {
@@ -191,14 +194,14 @@ TEST_CASE("a unit carries macros and name as they are") {
   CompileOptions options;
   options.name = "dir\\a \"b\".cu";
   options.defines = {{"N", "16"}, {"F(x)", "((x) + 1)"}, {"EMPTY", ""}};
-  const std::string unit = compose_unit("int x;", options);
+  const std::string unit = compose_unit("int x;", options, 32);
   CHECK(has(unit, "#define N 16\n#define F(x) ((x) + 1)\n#define EMPTY \n"));
   CHECK(has(unit, "#line 1 \"dir\\\\a \\\"b\\\".cu\"\nint x;\n"));
   options.defines = {{"N", "1\n#error"}};
-  CHECK_THROWS_AS(compose_unit("", options), std::invalid_argument);
+  CHECK_THROWS_AS(compose_unit("", options, 32), std::invalid_argument);
   options.defines.clear();
   options.name = "a\nb";
-  CHECK_THROWS_AS(compose_unit("", options), std::invalid_argument);
+  CHECK_THROWS_AS(compose_unit("", options, 32), std::invalid_argument);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::string assembly(const std::string& source) {
     std::ifstream file(folder.path() + "/" + name);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  std::ofstream(folder.path() + "/unit.cpp") << compose_unit(source, options);
+  std::ofstream(folder.path() + "/unit.cpp") << compose_unit(source, options, 32);
   run({"-E", "-x", "c++", "unit.cpp", "-o", "unit.ii"});
   std::ofstream(folder.path() + "/rewritten.ii") << rewrite_kernels(read("unit.ii"), true).text;
   run({"-S", "-x", "c++-cpp-output", "rewritten.ii", "-o", "kernel.s"});

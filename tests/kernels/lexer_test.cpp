@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/kernel_lexer.hpp"
+#include "kernels/lexer.hpp"
 
 #include "tests/host/support.hpp"
 
-namespace weir::host {
+namespace weir::kernels {
 namespace {
 
 std::vector<std::string> words(std::string_view text) {
@@ -66,4 +66,4 @@ TEST_CASE("text that ends in the middle is read to its end") {
 }
 
 }  // namespace
-}  // namespace weir::host
+}  // namespace weir::kernels

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/kernel_lexer.hpp"
+#include "kernels/lexer.hpp"
 
 #include <algorithm>
 
-#include "backends/host/kernel_prelude.hpp"
-
-namespace weir::host {
+namespace weir::kernels {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -202,4 +200,4 @@ std::string file_name(std::string_view quoted) {
   return name;
 }
 
-}  // namespace weir::host
+}  // namespace weir::kernels

@@ -7,7 +7,10 @@
 #include <vector>
 
 /// The words of a preprocessed C++ source, and where they come from.
-namespace weir::host {
+namespace weir::kernels {
+
+/// How the preprocessor's line markers call the text that stands before a source and is not the user's code.
+inline constexpr std::string_view prelude_file_name = "<weir prelude>";
 
 struct Token {
   enum class Kind : std::uint8_t { identifier, number, string, character, punctuation };
@@ -39,4 +42,4 @@ TokenizedSource tokenize(std::string_view text);
 /// A file's name as the user knows it, from its spelling in a line marker.
 std::string file_name(std::string_view quoted);
 
-}  // namespace weir::host
+}  // namespace weir::kernels

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/worker_memory.hpp"
+
+#include <algorithm>
+
+#include "backends/host/kernel_abi.hpp"
+
+namespace weir::host {
+
+WorkerMemory& WorkerMemory::mine() {
+  // Aligned because AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes into a page for something else.
+  alignas(64) thread_local WorkerMemory memory;
+  return memory;
+}
+
+void* WorkerMemory::take(std::size_t bytes) {
+  bytes = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  while (current_ < chunks_.size() && chunks_[current_].size - chunks_[current_].used < bytes) {
+    if (chunks_[current_].used == 0) {  // too small, and nobody uses it
+      chunks_.resize(current_);
+    } else {
+      ++current_;
+    }
+  }
+  if (current_ == chunks_.size()) {
+    const std::size_t size = std::max(bytes, current_ == 0 ? least_chunk : 2 * chunks_.back().size);
+    chunks_.push_back({std::unique_ptr<std::byte[], Free>(new (std::align_val_t{alignment}) std::byte[size]), size, 0});
+  }
+  Chunk& chunk = chunks_[current_];
+  void* const memory = chunk.memory.get() + chunk.used;
+  chunk.used += bytes;
+  return memory;
+}
+
+void WorkerMemory::give_back(void* memory) noexcept {
+  chunks_[current_].used = static_cast<std::size_t>(static_cast<std::byte*>(memory) - chunks_[current_].memory.get());
+  while (current_ > 0 && chunks_[current_].used == 0) --current_;
+}
+
+}  // namespace weir::host

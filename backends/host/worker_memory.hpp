@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+/// Memory that a thread keeps from one block to the next, so that a block allocates nothing.
+namespace weir::host {
+
+/// A stack of pieces: what was taken last is given back first. For one thread.
+class WorkerMemory {
+ public:
+  /// The calling thread's.
+  static WorkerMemory& mine();
+
+  /// Aligned to 64 bytes; undefined content. Throws std::bad_alloc.
+  void* take(std::size_t bytes);
+  void give_back(void* memory) noexcept;
+
+ private:
+  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t least_chunk = std::size_t{256} << 10U;
+  struct Free {
+    void operator()(std::byte* memory) const noexcept { ::operator delete[](memory, std::align_val_t{alignment}); }
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte[], Free> memory;
+    std::size_t size;
+    std::size_t used;
+  };
+
+  std::vector<Chunk> chunks_;
+  std::size_t current_ = 0;
+};
+
+}  // namespace weir::host

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/emitter.hpp"
+#include "kernels/vocabulary.hpp"
+
+/// Pieces: statements that every thread runs by itself, from one meeting to the next.
+namespace weir::kernels {
+
+using Kind = Statement::Kind;
+using Place = Variable::Place;
+using Form = Declarator::Form;
+
+namespace {
+
+// The specifiers without what belongs to a variable and not to its type.
+Words type_specifiers(const Words& specifiers, bool keep_const) {
+  Words type;
+  for (std::size_t i = 0; i < specifiers.size(); ++i) {
+    const Word& word = specifiers[i];
+    if (word.is("alignas") || word.is("__align__") || word.is("__attribute__")) {
+      i = closing(specifiers, i + 1);
+      continue;
+    }
+    bool drop = word.is("static") || word.is("extern") || word.is("constexpr") || word.is("register") || word.is("inline") ||
+                word.is("__shared__") || word.is("__restrict__") || word.is("__restrict") || word.is("__device__");
+    drop = drop || (word.is("const") && !keep_const);
+    if (!drop) type.push_back(word);
+  }
+  return type;
+}
+
+std::string joined(const Words& words) {
+  std::string text;
+  for (const Word& word : words) text.append(text.empty() ? "" : " ").append(word.text);
+  return text;
+}
+
+std::string dimensions_of(const Declarator& d) {
+  std::string text;
+  for (const Words& dimension : d.dimensions) text += "[" + joined(dimension) + "]";
+  return text;
+}
+
+bool has_word(const Statement& s, const auto& matches) {
+  bool found = false;
+  for_all(s, [&](const Statement& inner) {
+    for_own_words(inner, [&](const Words& words) { found = found || std::any_of(words.begin(), words.end(), matches); });
+  });
+  return found;
+}
+
+}  // namespace
+
+// --- Variables --------------------------------------------------------------------------------------------------------
+
+void Emitter::shared(const Statement& s, bool in_kernel_body) {
+  for (const Declarator& d : s.declarators) {
+    if (d.form != Form::none)
+      throw Refused(s.token,
+                    fmt::format("the shared variable '{}' has an initializer; shared memory begins undefined", d.name.text));
+    const std::string type = joined(type_specifiers(s.specifiers, true)) + joined(d.pointer);
+    std::string alignment = "16";
+    for (std::size_t i = 0; i + 1 < s.specifiers.size(); ++i) {
+      if (s.specifiers[i].is("alignas") || s.specifiers[i].is("__align__")) {
+        alignment = joined(slice(s.specifiers, i + 2, closing(s.specifiers, i + 1)));
+      }
+    }
+    out_.at(d.name.token);
+    if (contains(s.specifiers, "extern")) {
+      if (d.dimensions.size() != 1 || !d.dimensions[0].empty()) {
+        throw Refused(s.token, fmt::format("'{}' must be declared as an array without a size: extern __shared__ T {}[]",
+                                           d.name.text, d.name.text));
+      }
+      out_.text(fmt::format("[[maybe_unused]] {}* const {} = reinterpret_cast<{}*>(weir_b.dynamic_shared);", type,
+                            d.name.text, type));
+    } else {
+      // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
+      out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment,
+                            in_kernel_body ? "" : "static thread_local", type, d.name.text, dimensions_of(d)));
+      out_.text(fmt::format(
+          "static_assert(sizeof({}) <= ::weir_host::most_shared_bytes, \"a block has at most 227 KiB of shared memory\");",
+          d.name.text));
+    }
+  }
+}
+
+std::string Emitter::type_of(const Statement& s, const Declarator& d) const {
+  return joined(type_specifiers(s.specifiers, true)) + " " + joined(d.pointer) + dimensions_of(d);
+}
+
+// Where the values of a variable lie that outlives its piece.
+void Emitter::storage(const Statement& s, const Declarator& d) {
+  const std::string& name = d.name.text;
+  out_.at(d.name.token);
+  if (contains(s.specifiers, "decltype")) {
+    throw Refused(s.token,
+                  fmt::format("'{}' lives across a place where threads meet, and its type is written with decltype", name));
+  }
+  const bool unsized =
+      std::any_of(d.dimensions.begin(), d.dimensions.end(), [](const Words& dimension) { return dimension.empty(); });
+  if (unsized)
+    throw Refused(s.token, fmt::format("the array '{}' lives across a place where threads meet; write its size", name));
+  if (!contains(s.specifiers, "auto") && !d.is_reference()) {
+    out_.text(fmt::format("::weir_host::lanes<{}> weir_lanes_{}(weir_b);", type_of(s, d), name));
+    return;
+  }
+  Names names;
+  add_names(d.initializer, names);
+  add_what_names_need(names);
+  names.erase(d.name.variable);
+  out_.text(fmt::format("const auto weir_type_{} =", name));
+  open_lambda(names, {}, false);
+  out_.text(d.is_reference() ? "return &(" : "return (");
+  expression(d.initializer);
+  out_.text(
+      fmt::format("); }}; ::weir_host::lanes<decltype(weir_type_{0}(::uint3{{}}, 0u, 0u))> weir_lanes_{0}(weir_b);", name));
+}
+
+void Emitter::bindings(const Names& names, const Names& own) {
+  for (const int index : names) {  // in the order of their declarations
+    const Variable& v = f_.variable(index);
+    if (own.count(index) != 0) continue;
+    if (v.place == Place::recomputed) {
+      out_.text("[[maybe_unused]]").words(v.statement->specifiers).words(v.declarator->pointer).text(v.name).text("=");
+      expression(v.declarator->initializer);
+      out_.text(";");
+    } else if (v.place == Place::lanes && v.kind != Variable::Kind::shared) {
+      const bool reference = v.declarator != nullptr && v.declarator->is_reference();
+      out_.text(fmt::format("[[maybe_unused]] auto& {0} = {1}weir_lanes_{0}.at(weir_t);", v.name, reference ? "*" : ""));
+    }
+  }
+}
+
+void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_bool) {
+  out_.text(f_.uses_thread_variables
+                ? "[&](const ::uint3 weir_index, const unsigned int weir_global_x, const unsigned int weir_t) "
+                  "__attribute__((always_inline))"
+                : "[&]([[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const unsigned int weir_global_x, "
+                  "[[maybe_unused]] const unsigned int weir_t) __attribute__((always_inline))");
+  out_.text(result_is_bool ? "-> bool {" : "{");
+  if (f_.uses_thread_variables) set_thread_variables();
+  bindings(names, own);
+}
+
+void Emitter::set_thread_variables() {
+  out_.text(fmt::format("::threadIdx = {}; ::weir_global_x = weir_global_x;", f_.uses_thread_variables ? "weir_index" : "threadIdx"));
+  sets_ = true;
+}
+
+void Emitter::condition(const Words& words) {
+  Names names;
+  add_names(words, names);
+  add_what_names_need(names);
+  Statement s;
+  s.kind = Kind::expression;
+  s.words = words;
+  const bool sets = calls_thread_readers(names, {&s});
+  open_lambda(names, {}, true);
+  if (sets) set_thread_variables();
+  out_.text("return bool(");
+  expression(words);
+  out_.text("); }");
+}
+
+// --- Pieces -----------------------------------------------------------------------------------------------------------
+
+// Whether a piece calls something that reads threadIdx and its like as variables.
+bool Emitter::calls_thread_readers(const Names& names, const std::vector<const Statement*>& statements) const {
+  if (f_.uses_thread_variables) return false;  // they are set anyhow
+  if (unit_.hidden_code_reads_thread_variables()) return true;
+  const auto reads = [&](const Word& word) { return word.is_identifier() && unit_.reads_thread_variables(word.text); };
+  for (const Statement* s : statements) {
+    if (has_word(*s, reads)) return true;
+  }
+  return std::any_of(names.begin(), names.end(), [&](int index) {
+    const Variable& v = f_.variable(index);
+    return v.place == Place::recomputed &&
+           std::any_of(v.declarator->initializer.begin(), v.declarator->initializer.end(), reads);
+  });
+}
+
+// Whether a compiler may be told that the threads of a piece do not depend on each other. A promise that it would also apply
+// to what lies in memory and is a thread's own: so only for scalars of built-in types, and where nothing unknown is called.
+bool Emitter::may_vectorize(const std::vector<const Statement*>& statements) const {
+  bool may = !f_.uses_thread_variables;
+  for (const Statement* top : statements) {
+    for_all(*top, [&](const Statement& s) {
+      may = may && !s.is(Kind::type) && !s.is(Kind::range_loop) && !s.is(Kind::choice) && !s.is(Kind::jump);
+      if (s.is(Kind::leave) && !s.words.empty()) may = false;
+      if (s.is(Kind::declaration)) {
+        for (const Word& word : s.specifiers) {
+          const bool known = is_type_word(word.text) || word.is("size_t") || word.text.ends_with("_t");
+          may = may && known && !word.is("struct") && !word.is("volatile") && !word.is("static");
+        }
+        for (const Declarator& d : s.declarators) {
+          const bool kept = f_.variable(d.name.variable).place != Place::piece;
+          may = may && (kept || d.dimensions.empty()) && !d.is_reference();
+        }
+      }
+      for_own_words(s, [&](const Words& words) {
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          if (words[i].is("&") && is_prefix(words, i)) may = false;
+          if (words[i].is("[") && is_prefix(words, i)) may = false;
+          if (!words[i].is("(") || i == 0) continue;
+          const Word& before = words[i - 1];
+          if (before.is_identifier() && !is_type_word(before.text) && !is_keyword(before.text)) {
+            may = may && is_plain_function(before.text) && !unit_.defines_function(before.text);
+          } else if (before.is(">") && !contains(words, "static_cast") && !contains(words, "reinterpret_cast")) {
+            may = may && i > 1 && !is_at(words, i - 2, ">");
+          }
+        }
+      });
+    });
+  }
+  return may;
+}
+
+void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
+  Names names, own;
+  for (const Statement* s : statements) {
+    for (const int index : names_in(*s)) names.insert(index);
+    for (const Declarator& d : s->declarators) own.insert(d.name.variable);
+  }
+  bool returns = false, leaves = false;
+  for (const Statement* s : statements) {
+    returns = returns || has_return(*s);
+    leaves = leaves || leaves_by_jump(*s);
+  }
+  out_.at(statements[0]->token);
+  out_.text(may_vectorize(statements) ? "weir_b.run<true>(weir_m," : "weir_b.run<false>(weir_m,");
+  const bool sets = calls_thread_readers(names, statements);
+  open_lambda(names, own, false);
+  if (sets) set_thread_variables();
+  out_.text("{");
+  for (const Statement* s : statements) statement_in_piece(*s, false, false);
+  out_.text("} });");
+  if (leaves) out_.text("weir_m.remove(weir_gone);");
+  if (returns && f_.place->is_kernel) out_.text("weir_b.retire(weir_gone);");
+}
+
+void Emitter::statements_in_piece(const Statements& list, bool in_loop, bool in_choice) {
+  out_.text("{");
+  for (const Statement& s : list) statement_in_piece(s, in_loop, in_choice);
+  out_.text("}");
+}
+
+void Emitter::statement_in_piece(const Statement& s, bool in_loop, bool in_choice) {
+  out_.at(s.token);
+  switch (s.kind) {
+    case Kind::block: statements_in_piece(s.body, in_loop, in_choice); break;
+    case Kind::expression:
+      expression(s.words);
+      out_.text(";");
+      break;
+    case Kind::declaration:
+      if (s.is_shared()) {
+        shared(s, false);
+      } else {
+        declaration_in_piece(s, true);
+      }
+      break;
+    case Kind::type:
+    case Kind::label: out_.words(s.words); break;
+    case Kind::branch:
+      out_.text(s.is_constexpr ? "if constexpr (" : "if (");
+      expression(s.words);
+      out_.text(")");
+      statements_in_piece(s.body, in_loop, in_choice);
+      if (s.has_other) {
+        out_.text("else");
+        statements_in_piece(s.other, in_loop, in_choice);
+      }
+      break;
+    case Kind::loop:
+      if (s.loop == Statement::Loop::do_loop) {
+        out_.text("do");
+        statements_in_piece(s.body, true, false);
+        out_.text("while (");
+        expression(s.words);
+        out_.text(");");
+        break;
+      }
+      out_.text(s.loop == Statement::Loop::for_loop ? "for (" : "while (");
+      if (s.loop == Statement::Loop::for_loop) {
+        if (s.first.empty()) {
+          out_.text(";");
+        } else if (s.first[0].is(Kind::declaration)) {
+          declaration_in_piece(s.first[0], true);
+        } else {
+          expression(s.first[0].words);
+          out_.text(";");
+        }
+      }
+      expression(s.words);
+      if (s.loop == Statement::Loop::for_loop) {
+        out_.text(";");
+        expression(s.step);
+      }
+      out_.text(")");
+      statements_in_piece(s.body, true, false);
+      break;
+    case Kind::range_loop:
+    case Kind::choice:
+      out_.text(s.is(Kind::choice) ? "switch (" : "for (");
+      expression(s.words);
+      out_.text(")");
+      statements_in_piece(s.body, in_loop || s.is(Kind::range_loop), s.is(Kind::choice));
+      break;
+    case Kind::leave:
+      out_.text("{");
+      if (!s.words.empty() && f_.returns_value && !f_.place->is_kernel) {
+        out_.text("weir_return.at(weir_t) =");
+        expression(s.words);
+        out_.text(";");
+      }
+      out_.text("weir_gone.set(weir_t, ::weir_host::returned); return; }");
+      break;
+    case Kind::jump: {
+      const bool breaks = s.words[0].is("break");
+      if (in_loop || (breaks && in_choice)) {
+        out_.words(s.words).text(";");
+      } else {
+        out_.text(fmt::format("{{ weir_gone.set(weir_t, ::weir_host::{}); return; }}", breaks ? "broke_off" : "continued"));
+      }
+      break;
+    }
+    case Kind::meeting:
+    case Kind::call: throw Refused(s.token, fmt::format("'{}' cannot stand here", s.function));
+  }
+}
+
+void Emitter::plain_declarator(const Declarator& d) {
+  out_.words(d.pointer).word(d.name);
+  for (const Words& dimension : d.dimensions) out_.text("[").words(dimension).text("]");
+  switch (d.form) {
+    case Form::none: return;
+    case Form::equals: out_.text("="); break;
+    case Form::parentheses: out_.text("("); break;
+    case Form::braces: out_.text("{"); break;
+  }
+  expression(d.initializer);
+  if (d.form != Form::equals) out_.text(d.form == Form::braces ? "}" : ")");
+}
+
+void Emitter::declaration_in_piece(const Statement& s, bool with_end) {
+  bool open = false;
+  for (const Declarator& d : s.declarators) {
+    const bool kept = d.name.variable != no_variable && f_.variable(d.name.variable).place == Place::lanes;
+    if (kept) {
+      if (open) out_.text(";");
+      open = false;
+      kept_declaration(s, d);
+      continue;
+    }
+    if (open) {
+      out_.text(",");
+    } else {
+      out_.words(s.specifiers);
+    }
+    open = true;
+    plain_declarator(d);
+  }
+  if (open && with_end) out_.text(";");
+}
+
+// The beginning of a variable's life in the array over the threads.
+void Emitter::kept_declaration(const Statement& s, const Declarator& d) {
+  const std::string& name = d.name.text;
+  out_.at(d.name.token);
+  if (d.is_reference()) {
+    out_.text(fmt::format("weir_lanes_{}.at(weir_t) = &(", name));
+    expression(d.initializer);
+    out_.text(fmt::format("); auto& {0} = *weir_lanes_{0}.at(weir_t);", name));
+    return;
+  }
+  out_.text(fmt::format("[[maybe_unused]] auto& {0} = weir_lanes_{0}.at(weir_t);", name));
+  const bool deduced = contains(s.specifiers, "auto");
+  const std::string type = deduced ? fmt::format("decltype(weir_type_{}(::uint3{{}}, 0u, 0u))", name) : type_of(s, d);
+  const bool list = d.form == Form::braces || (d.form == Form::equals && d.initializer[0].is("{"));
+  if (d.form == Form::none) {
+    out_.text(fmt::format("::weir_host::begin({});", name));
+    return;
+  }
+  if (!list && !d.dimensions.empty()) {
+    throw Refused(
+        s.token, fmt::format("the array '{}' lives across a place where threads meet; give it its values one by one", name));
+  }
+  out_.text(fmt::format("{{ using weir_T = {};", type));
+  out_.text(list ? fmt::format("::weir_host::copy({}, weir_T", name)
+                 : fmt::format("::new (::weir_host::memory{{&{}}}) weir_T(", name));
+  if (d.form == Form::braces) out_.text("{");
+  expression(d.initializer);
+  if (d.form == Form::braces) out_.text("}");
+  out_.text("); }");
+}
+
+// --- Expressions ------------------------------------------------------------------------------------------------------
+
+// Atomics on the block's own memory need no other worker's leave.
+void Emitter::expression(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Word& word = words[i];
+    const bool plain_call = word.is_identifier() && is_atomic(word.text) && is_at(words, i + 1, "(") &&
+                            is_at(words, i + 2, "&") && i + 3 < words.size() && words[i + 3].variable != no_variable &&
+                            f_.variable(words[i + 3].variable).kind == Variable::Kind::shared &&
+                            (i == 0 || !words[i - 1].is("::"));
+    if (plain_call) {
+      // Exactly as many subscripts as dimensions: an element of the array itself, and nothing that it points to.
+      const std::size_t dimensions = f_.variable(words[i + 3].variable).declarator->dimensions.size();
+      std::size_t end = i + 4, subscripts = 0;
+      while (is_at(words, end, "[")) {
+        end = closing(words, end) + 1;
+        ++subscripts;
+      }
+      if (subscripts == dimensions && is_at(words, end, ",")) {
+        Word alone = word;
+        alone.text = "::weir_host::alone::" + word.text.substr(0, word.text.find('_'));
+        out_.word(alone);
+        continue;
+      }
+    }
+    out_.word(word);
+  }
+}
+
+}  // namespace weir::kernels

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "kernels/function.hpp"
+#include "kernels/vocabulary.hpp"
+
+namespace weir::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+using Statements = std::vector<Statement>;
+
+class Extractor {
+ public:
+  Extractor(Function& function, const Unit& unit) : function_(function), unit_(unit) {}
+
+  void run() { list(function_.body); }
+
+ private:
+  void list(Statements& statements) {
+    Statements out;
+    for (Statement& s : statements) statement(std::move(s), out);
+    statements = std::move(out);
+  }
+
+  static bool any_cooperates(const Statements& statements) {
+    return std::any_of(statements.begin(), statements.end(), [](const Statement& s) { return s.cooperates; });
+  }
+
+  bool is_meeting_place(const Words& words, std::size_t i) const {
+    if (!words[i].is_identifier() || (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))) return false;
+    if (find_meeting(words[i].text) != nullptr) return true;
+    return unit_.find_cooperating(words[i].text) != nullptr && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
+  }
+  bool has_meeting(const Words& words) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (is_meeting_place(words, i)) return true;
+    }
+    return false;
+  }
+  void refuse_meeting(const Words& words, const char* where) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (is_meeting_place(words, i)) throw Refused(words[i].token, fmt::format("'{}' {}", words[i].text, where));
+    }
+  }
+
+  void statement(Statement&& s, Statements& out) {
+    switch (s.kind) {
+      case Kind::block: list(s.body); break;
+      case Kind::expression: return expression(std::move(s), out);
+      case Kind::declaration: return declaration(std::move(s), out);
+      case Kind::leave: pull(s.words, out); break;
+      case Kind::branch:
+        if (contains(s.words, ";")) refuse_meeting(s.words, "in an if with an initializer; write the initializer before it");
+        pull(s.words, out);
+        list(s.body);
+        list(s.other);
+        break;
+      case Kind::loop: loop(s); break;
+      case Kind::range_loop:
+      case Kind::choice: {
+        const char* const where = s.is(Kind::choice) ? "inside a switch; write it with if and else"
+                                                     : "inside a loop over a range; write it with an index";
+        for_all(std::as_const(s), [&](const Statement& inner) {
+          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, where); });
+        });
+        break;
+      }
+      case Kind::type: refuse_meeting(s.words, "inside a class or a declaration of a type"); break;
+      default: break;
+    }
+    for_lists(s, [&](const Statements& inner) { s.cooperates = s.cooperates || any_cooperates(inner); });
+    if (s.cooperates && (s.is(Kind::branch) || s.is(Kind::loop))) refuse_declaration(s.words);
+    out.push_back(std::move(s));
+  }
+
+  // The variable would have to live as long as the statement, for each thread.
+  static void refuse_declaration(const Words& condition) {
+    Statement declaration;
+    if (condition.empty() || !parse_declaration(condition, declaration) ||
+        declaration.declarators[0].form == Declarator::Form::none)
+      return;
+    throw Refused(condition[0].token,
+                  "a declaration in the condition of a statement in which threads meet; write it before the statement");
+  }
+
+  void loop(Statement& s) {
+    refuse_meeting(s.step, "in the step of a for loop; write it at the end of the loop's body");
+    list(s.body);
+    pull(s.words, s.before);
+    bool cooperates = any_cooperates(s.body) || !s.before.empty();
+    for (const Statement& first : s.first) {
+      for_own_words(first, [&](const Words& words) { cooperates = cooperates || has_meeting(words); });
+    }
+    if (cooperates) list(s.first);
+    s.cooperates = cooperates;
+  }
+
+  void expression(Statement&& s, Statements& out) {
+    if (!has_meeting(s.words)) {
+      out.push_back(std::move(s));
+      return;
+    }
+    for (Words& part : split_at_commas(s.words)) {
+      pull(part, out);
+      const bool only_result = part.empty() || (part.size() == 1 && part[0].text.starts_with("weir_result_"));
+      if (only_result) continue;
+      Statement rest;
+      rest.kind = Kind::expression;
+      rest.token = s.token;
+      rest.words = std::move(part);
+      out.push_back(std::move(rest));
+    }
+  }
+
+  void declaration(Statement&& s, Statements& out) {
+    for (Declarator& d : s.declarators) {
+      for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
+      pull(d.initializer, out);
+      Statement one;
+      one.kind = Kind::declaration;
+      one.token = s.token;
+      one.specifiers = s.specifiers;
+      one.declarators.push_back(std::move(d));
+      out.push_back(std::move(one));
+    }
+  }
+
+  // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
+  void pull(Words& words, Statements& out) {
+    for (;;) {
+      std::size_t at = words.size();
+      while (at > 0 && !is_meeting_place(words, at - 1)) --at;
+      if (at == 0) return;
+      --at;
+      check_always_evaluated(words, at);
+      const Meeting* const meeting = find_meeting(words[at].text);
+      std::size_t first = at;
+      while (first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
+      std::size_t open = at + 1;
+      Words template_arguments;
+      if (is_at(words, open, "<")) {
+        const std::size_t close = closing_angle(words, open);
+        if (close == 0) throw Refused(words[at].token, fmt::format("this use of '{}' is not understood", words[at].text));
+        template_arguments = slice(words, open, close + 1);
+        open = close + 1;
+      }
+      if (!is_at(words, open, "("))
+        throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
+      const std::size_t close = closing(words, open);
+      if (close == words.size()) throw Refused(words[at].token, "this parenthesis is not closed");
+      std::vector<Words> arguments = split_at_commas(slice(words, open + 1, close));
+      if (std::any_of(arguments.begin(), arguments.end(), [](const Words& argument) { return argument.empty(); })) {
+        throw Refused(words[at].token, fmt::format("an argument of '{}' is missing", words[at].text));
+      }
+      Statement s;
+      s.token = words[at].token;
+      s.cooperates = true;
+      for (std::size_t i = first; i <= at; ++i) s.function += words[i].text;
+      s.template_arguments = std::move(template_arguments);
+      const bool whole = first == 0 && close + 1 == words.size();
+      Statements after_call;
+      const bool value =
+          meeting != nullptr ? meet(s, *meeting, arguments, out) : call(s, words[at].text, arguments, out, after_call);
+      if (!value && !whole)
+        throw Refused(s.token, fmt::format("'{}' inside an expression; make it a statement of its own", s.function));
+      Words replacement;
+      if (value) {
+        s.result = made_up_name("weir_result_", s.token);
+        replacement.push_back(s.result);
+      }
+      out.push_back(std::move(s));
+      for (Statement& more : after_call) out.push_back(std::move(more));
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(first),
+                  words.begin() + static_cast<std::ptrdiff_t>(close + 1));
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), replacement.begin(), replacement.end());
+    }
+  }
+
+  // Refuses a meeting that is evaluated under a condition that is part of the expression, or in a lambda.
+  static void check_always_evaluated(const Words& words, std::size_t at) {
+    const auto refuse = [&](const char* where) {
+      throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
+    };
+    int depth = 0;
+    bool passed_comma = false;
+    for (std::size_t i = at; i-- > 0;) {
+      const Word& word = words[i];
+      if (word.kind != Token::Kind::punctuation) continue;
+      if (word.is(")") || word.is("]") || word.is("}")) ++depth;
+      if (word.is("(") || word.is("[") || word.is("{")) {
+        if (depth-- > 0) continue;
+        depth = 0;
+        const bool argument = i > 0 && (words[i - 1].is_identifier() || words[i - 1].is(">"));
+        if (word.is("{")) {
+          const Words inside = slice(words, i, std::min(closing(words, i) + 1, words.size()));
+          if (contains(inside, ";") || contains(inside, "return")) refuse("inside a lambda");
+          // The elements of a list are computed in their order.
+          for (std::size_t k = i; k < at; ++k) {
+            if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text))
+              refuse("behind a change of a variable in a list; make it a statement of its own");
+          }
+        } else if (passed_comma && word.is("(") && !argument) {
+          refuse("behind a comma operator; make it a statement of its own");
+        }
+        passed_comma = false;
+      }
+      if (depth > 0) continue;
+      if (word.is(",")) passed_comma = true;
+      if (!passed_comma && (word.is("&&") || word.is("||") || word.is("?"))) {
+        refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
+      }
+    }
+    if (passed_comma) refuse("behind a comma operator; make it a statement of its own");
+  }
+
+  Word made_up_name(const char* prefix, std::uint32_t token) {
+    return {Token::Kind::identifier, fmt::format("{}{}", prefix, ++function_.made_up), token, no_variable};
+  }
+
+  // A variable with the value of an argument, declared in `out`. A variable's own name stays what it is.
+  Words operand(const Words& value, Statements& out, bool own) {
+    if (!own && value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text)) return value;
+    Statement s;
+    s.kind = Kind::declaration;
+    s.token = value[0].token;
+    s.specifiers = made_up("auto", s.token);
+    Declarator d;
+    d.name = made_up_name(own ? "weir_own_" : "weir_operand_", s.token);
+    d.form = Declarator::Form::equals;
+    d.initializer = made_up("(", s.token);
+    append(d.initializer, value);
+    append(d.initializer, made_up(")", s.token));
+    Words name{d.name};
+    s.declarators.push_back(std::move(d));
+    out.push_back(std::move(s));
+    return name;
+  }
+
+  bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
+    const int count = static_cast<int>(arguments.size());
+    if (count < meeting.least_arguments || count > meeting.most_arguments) {
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", meeting.name,
+                                         meeting.least_arguments == meeting.most_arguments
+                                             ? fmt::format("{}", meeting.least_arguments)
+                                             : fmt::format("{} to {}", meeting.least_arguments, meeting.most_arguments),
+                                         count));
+    }
+    s.kind = Kind::meeting;
+    s.function = meeting.name;
+    for (const Words& argument : arguments) s.arguments.push_back(operand(argument, out, false));
+    return meeting.result != Meeting::Result::none;
+  }
+
+  bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
+            Statements& after_call) {
+    const Function& callee = signature(name);
+    if (arguments.size() > callee.parameters.size()) {
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
+                                         arguments.size()));
+    }
+    s.kind = Kind::call;
+    for (std::size_t i = 0; i < callee.parameters.size(); ++i) {
+      const Parameter& parameter = callee.parameters[i];
+      const Words& value = i < arguments.size() ? arguments[i] : parameter.default_value;
+      if (value.empty())
+        throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
+                                           arguments.size()));
+      s.arguments.push_back(operand(value, out, true));
+      if (!parameter.is_written) continue;
+      // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
+      if (value.size() != 1 || !value[0].is_identifier()) {
+        throw Refused(
+            s.token,
+            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
+      }
+      s.words.push_back(value[0]);
+      Statement back;
+      back.kind = Kind::expression;
+      back.token = s.token;
+      back.words = {value[0], {Token::Kind::punctuation, "=", s.token, no_variable}, s.arguments.back()[0]};
+      after_call.push_back(std::move(back));
+    }
+    return callee.returns_value;
+  }
+
+  const Function& signature(const std::string& name) {
+    const auto known = signatures_.find(name);
+    if (known != signatures_.end()) return known->second;
+    heads_.push_back(*unit_.find_cooperating(name));
+    heads_.back().has_body = false;
+    return signatures_.emplace(name, read_function(unit_, heads_.back())).first->second;
+  }
+
+  Function& function_;
+  const Unit& unit_;
+  std::deque<FunctionPlace> heads_;
+  std::map<std::string, Function> signatures_;
+};
+
+}  // namespace
+
+void extract_meetings(Function& function, const Unit& unit) { Extractor(function, unit).run(); }
+
+}  // namespace weir::kernels

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/syntax.hpp"
+#include "kernels/unit.hpp"
+
+/// One function in which threads of a block work together, as far as it is understood.
+namespace weir::kernels {
+
+struct Variable {
+  enum class Kind : unsigned char {
+    local,
+    parameter,
+    shared,   ///< of the block
+    operand,  ///< made up: what a thread hands in where threads meet
+    result    ///< made up: what it gets
+  };
+  /// Where a value lies.
+  enum class Place : unsigned char {
+    piece,      ///< in the piece of code that declares it
+    lanes,      ///< in an array over the block's threads
+    uniform,    ///< once, since it is the same for all threads
+    recomputed  ///< nowhere: each piece computes it from the thread's index
+  };
+
+  Kind kind = Kind::local;
+  Place place = Place::piece;
+  std::string name;                           ///< as it is written into the result
+  Words specifiers;
+  const Declarator* declarator = nullptr;     ///< null for a parameter or a made-up variable
+  Words pointer;                              ///< of a parameter: behind its specifiers
+  const Statement* statement = nullptr;       ///< the declaration
+  int scope = 0;                              ///< the control structure that it is declared in
+  bool in_head = false;                       ///< in the head of that loop
+  bool at_list_level = false;                 ///< where the whole block runs in step
+  bool escapes = false;                       ///< its address may be kept
+  bool assigned = false;                      ///< after its declaration, in any way
+  bool block_wide = false;                    ///< a result that is the same for all threads
+};
+
+/// A control structure: the body of the function is number 0.
+struct Control {
+  const Statement* statement = nullptr;
+  int parent = 0;
+};
+
+struct Parameter {
+  Words type;            ///< with pointers and references
+  Word name;
+  Words default_value;
+  int variable = no_variable;
+  bool is_written = false;  ///< by reference, and not to something constant
+};
+
+struct Function {
+  const FunctionPlace* place = nullptr;
+  Words template_parameters;       ///< without the angle brackets
+  Words return_type;
+  bool returns_value = false;
+  std::vector<Parameter> parameters;
+  std::vector<Statement> body;
+  std::deque<Variable> variables;
+  std::vector<Control> controls;
+  /// Whether something in it can reach threadIdx and its like only as variables outside of all functions.
+  bool uses_thread_variables = false;
+  int made_up = 0;
+
+  Variable& variable(int index) { return variables[static_cast<std::size_t>(index)]; }
+  const Variable& variable(int index) const { return variables[static_cast<std::size_t>(index)]; }
+};
+
+/// Reads a function's head and body. Throws Refused.
+Function read_function(const Unit& unit, const FunctionPlace& place);
+
+/// Makes each meeting, and each call of a function in which threads meet, a statement of its own. Marks what cooperates.
+void extract_meetings(Function& function, const Unit& unit);
+
+/// Finds out which variable each name means; gives a name of its own to one that hides another. The statements may not move
+/// any more.
+void resolve_names(Function& function);
+
+/// Decides where each variable's value lies.
+void place_variables(Function& function, const Unit& unit);
+
+/// Whether an expression has the same value for all threads that compute it at the same time, and can be computed once for them.
+bool is_uniform(const Words& words, const Function& function, const Unit& unit);
+
+/// Whether a statement assigns to a uniform variable, and nothing else.
+bool is_uniform_assignment(const Words& words, const Function& function, const Unit& unit);
+
+/// Whether control may leave a statement other than by its end, by break and continue of a loop around it, or by return.
+bool has_jumps(const Statement& statement);
+bool has_return(const Statement& statement);
+/// Whether all break and continue of this loop stand under conditions that are the same for all threads.
+bool jumps_uniformly(const Statement& loop, const Function& function, const Unit& unit);
+
+}  // namespace weir::kernels

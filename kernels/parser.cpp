@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "kernels/syntax.hpp"
+
+namespace weir::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+
+class Parser {
+ public:
+  explicit Parser(const Words& words) : words_(words) {}
+
+  std::vector<Statement> run() {
+    std::vector<Statement> statements;
+    while (at_ < words_.size()) statement(statements);
+    return statements;
+  }
+
+ private:
+  bool is(std::string_view text, std::size_t ahead = 0) const { return is_at(words_, at_ + ahead, text); }
+  std::uint32_t token() const {
+    return at_ < words_.size() ? words_[at_].token : words_.empty() ? no_token : words_.back().token;
+  }
+
+  [[noreturn]] void refuse(const std::string& reason) const { throw Refused(token(), reason); }
+
+  Statement begin(Kind kind) const {
+    Statement s;
+    s.kind = kind;
+    s.token = token();
+    return s;
+  }
+
+  // What stands in the parentheses at the position, which moves behind them.
+  Words group() {
+    if (!is("(")) refuse("a '(' was expected here");
+    const std::size_t close = closing(words_, at_);
+    if (close == words_.size()) refuse("this parenthesis is not closed");
+    Words inside = slice(words_, at_ + 1, close);
+    at_ = close + 1;
+    return inside;
+  }
+
+  // One statement, with or without braces.
+  std::vector<Statement> body() {
+    std::vector<Statement> statements;
+    if (is("{")) {
+      const std::size_t close = closing(words_, at_);
+      if (close == words_.size()) refuse("this brace is not closed");
+      statements = parse_statements(slice(words_, at_ + 1, close));
+      at_ = close + 1;
+    } else {
+      statement(statements);
+    }
+    return statements;
+  }
+
+  void statement(std::vector<Statement>& out) {
+    if (at_ >= words_.size()) refuse("a statement was expected behind this");
+    if (is(";")) {
+      ++at_;
+    } else if (is("{")) {
+      Statement s = begin(Kind::block);
+      s.body = body();
+      out.push_back(std::move(s));
+    } else if (is("[") && is("[", 1)) {  // an attribute
+      at_ = closing(words_, at_) + 1;
+    } else if (is("if")) {
+      out.push_back(branch());
+    } else if (is("for")) {
+      out.push_back(for_loop());
+    } else if (is("while") || is("do")) {
+      out.push_back(while_loop());
+    } else if (is("switch")) {
+      Statement s = begin(Kind::choice);
+      ++at_;
+      s.words = group();
+      s.body = body();
+      out.push_back(std::move(s));
+    } else if (is("case") || is("default")) {
+      out.push_back(label());
+    } else {
+      simple(out);
+    }
+  }
+
+  Statement branch() {
+    Statement s = begin(Kind::branch);
+    ++at_;
+    if (is("constexpr")) {
+      s.is_constexpr = true;
+      ++at_;
+    }
+    s.words = group();
+    s.body = body();
+    if (is("else")) {
+      ++at_;
+      s.has_other = true;
+      s.other = body();
+    }
+    return s;
+  }
+
+  Statement for_loop() {
+    Statement s = begin(Kind::loop);
+    ++at_;
+    const Words head = group();
+    std::vector<Words> parts(1);
+    for (std::size_t i = 0; i < head.size();) {
+      if (head[i].is(";")) {
+        parts.emplace_back();
+        ++i;
+        continue;
+      }
+      for (const std::size_t end = after(head, i); i < end; ++i) parts.back().push_back(head[i]);
+    }
+    if (parts.size() == 1) {
+      s.kind = Kind::range_loop;
+      s.words = head;
+    } else if (parts.size() == 3) {
+      if (!parts[0].empty()) {
+        Words first = parts[0];
+        first.push_back({Token::Kind::punctuation, ";", first.back().token, no_variable});
+        s.first = parse_statements(first);
+      }
+      s.words = parts[1];
+      s.step = parts[2];
+    } else {
+      throw Refused(s.token, "this head of a for loop is not understood");
+    }
+    s.body = body();
+    return s;
+  }
+
+  Statement while_loop() {
+    Statement s = begin(Kind::loop);
+    s.loop = is("do") ? Statement::Loop::do_loop : Statement::Loop::while_loop;
+    ++at_;
+    if (s.loop == Statement::Loop::while_loop) {
+      s.words = group();
+      s.body = body();
+      return s;
+    }
+    s.body = body();
+    if (!is("while")) refuse("a do loop without its while");
+    ++at_;
+    s.words = group();
+    if (is(";")) ++at_;
+    return s;
+  }
+
+  Statement label() {
+    Statement s = begin(Kind::label);
+    while (at_ < words_.size() && !is(":")) s.words.push_back(words_[at_++]);
+    s.words.push_back({Token::Kind::punctuation, ":", token(), no_variable});
+    ++at_;
+    return s;
+  }
+
+  // What ends with a semicolon.
+  void simple(std::vector<Statement>& out) {
+    for (const std::string_view word : {"goto", "try", "co_await", "co_yield", "co_return", "__label__"}) {
+      if (is(word)) refuse("'" + std::string(word) + "' in a function in which threads of a block work together");
+    }
+    if (words_[at_].is_identifier() && is(":", 1) && !is_keyword(words_[at_].text)) {
+      refuse("a label in a function in which threads of a block work together");
+    }
+    Statement s = begin(Kind::expression);
+    const bool a_class = is("struct") || is("class") || is("union") || is("enum");
+    const bool a_type = is("typedef") || is("using") || is("static_assert");
+    std::size_t end = at_;
+    while (end < words_.size() && !words_[end].is(";")) end = after(words_, end);
+    Words words = slice(words_, at_, end);
+    at_ = end + 1;
+    if (a_type || (a_class && contains(words, "{"))) {
+      s.kind = Kind::type;
+      s.words = std::move(words);
+      s.words.push_back({Token::Kind::punctuation, ";", s.token, no_variable});
+      check_class(s);
+    } else if (words[0].is("return")) {
+      s.kind = Kind::leave;
+      s.words = slice(words, 1, words.size());
+    } else if (words[0].is("break") || words[0].is("continue")) {
+      s.kind = Kind::jump;
+      s.words = std::move(words);
+    } else if (parse_declaration(words, s)) {
+      s.kind = Kind::declaration;
+    } else {
+      s.words = std::move(words);
+    }
+    out.push_back(std::move(s));
+  }
+
+  // A class may not declare a variable at the same time: that variable would be overlooked.
+  static void check_class(const Statement& s) {
+    if (s.words[0].is("typedef") || s.words[0].is("using") || s.words[0].is("static_assert")) return;
+    const auto brace = std::find_if(s.words.begin(), s.words.end(), [](const Word& w) { return w.is("{"); });
+    const std::size_t close = closing(s.words, static_cast<std::size_t>(brace - s.words.begin()));
+    if (close + 2 < s.words.size())
+      throw Refused(s.token, "a class and a variable of it in one declaration; write them apart");
+  }
+
+  const Words& words_;
+  std::size_t at_ = 0;
+};
+
+bool is_pointer_word(const Word& word) {
+  return word.is("*") || word.is("&") || word.is("&&") || word.is("const") || word.is("volatile") ||
+         word.is("__restrict__") || word.is("__restrict");
+}
+
+bool names_a_type_alone(const Word& word) {
+  return is_type_word(word.text) && !word.is("const") && !word.is("constexpr") && !word.is("volatile") &&
+         !word.is("static") && !word.is("extern") && !word.is("register") && !word.is("struct") && !word.is("typename") &&
+         !word.is("inline") && !word.is("__shared__") && !word.is("__device__") && !word.is("__constant__") &&
+         !word.is("__restrict__") && !word.is("__restrict");
+}
+
+// The end of a type's name at `i`: `a::b<c>::d`.
+std::size_t type_name_end(const Words& words, std::size_t i) {
+  if (is_at(words, i, "::")) ++i;
+  for (++i; i < words.size();) {
+    if (words[i].is("<")) {
+      const std::size_t close = closing_angle(words, i);
+      if (close == 0) break;
+      i = close + 1;
+    } else if (words[i].is("::") && i + 1 < words.size() && words[i + 1].is_identifier()) {
+      i += 2;
+    } else {
+      break;
+    }
+  }
+  return i;
+}
+
+// The specifiers of a declaration: [0, result). 0 if there are none.
+std::size_t specifiers_end(const Words& words) {
+  bool type = false;
+  std::size_t i = 0;
+  while (i < words.size()) {
+    const Word& word = words[i];
+    if ((word.is("alignas") || word.is("__attribute__") || word.is("__align__") || (word.is("decltype") && !type)) &&
+        is_at(words, i + 1, "(")) {
+      type = type || word.is("decltype");
+      i = closing(words, i + 1) + 1;
+    } else if (word.is_identifier() && is_type_word(word.text)) {
+      type = type || names_a_type_alone(word);
+      ++i;
+    } else if (!type && (word.is("::") || (word.is_identifier() && !is_keyword(word.text)))) {
+      const std::size_t end = type_name_end(words, i);
+      std::size_t next = end;
+      while (next < words.size() && is_pointer_word(words[next])) ++next;
+      if (next >= words.size() || !words[next].is_identifier() || is_keyword(words[next].text)) return 0;
+      const bool declares = next + 1 == words.size() || words[next + 1].is("=") || words[next + 1].is(",") ||
+                            words[next + 1].is("[") || words[next + 1].is("(") || words[next + 1].is("{");
+      // `T const x`, `T __shared__ x`
+      if (!declares && !is_type_word(words[next].text)) return 0;
+      type = true;
+      i = end;
+    } else {
+      break;
+    }
+  }
+  return type ? i : 0;
+}
+
+}  // namespace
+
+bool parse_declaration(const Words& words, Statement& statement) {
+  const std::size_t first = specifiers_end(words);
+  if (first == 0 || first >= words.size() || words[first].is("(") || words[first].is("{")) return false;
+  if (words[first].is("[") || (is_pointer_word(words[first]) && is_at(words, first + 1, "["))) {
+    throw Refused(words[first].token,
+                  "a structured binding in a function in which threads of a block work together; name the members");
+  }
+  std::vector<Declarator> declarators;
+  for (const Words& part : split_at_commas(slice(words, first, words.size()))) {
+    Declarator d;
+    std::size_t i = 0;
+    while (i < part.size() && is_pointer_word(part[i])) {
+      if (!part[i].is("__restrict__") && !part[i].is("__restrict")) d.pointer.push_back(part[i]);
+      ++i;
+    }
+    if (i == part.size() || !part[i].is_identifier() || is_keyword(part[i].text)) return false;
+    d.name = part[i++];
+    while (is_at(part, i, "[")) {
+      const std::size_t close = closing(part, i);
+      d.dimensions.push_back(slice(part, i + 1, close));
+      i = close + 1;
+    }
+    if (i < part.size()) {
+      if (part[i].is("=")) {
+        d.form = Declarator::Form::equals;
+        d.initializer = slice(part, i + 1, part.size());
+      } else if (part[i].is("(") || part[i].is("{")) {
+        d.form = part[i].is("(") ? Declarator::Form::parentheses : Declarator::Form::braces;
+        const std::size_t close = closing(part, i);
+        if (close + 1 != part.size()) return false;
+        d.initializer = slice(part, i + 1, close);
+      } else {
+        return false;
+      }
+      if (d.form == Declarator::Form::equals && d.initializer.empty()) return false;
+    }
+    declarators.push_back(std::move(d));
+  }
+  if (declarators.empty()) return false;
+  statement.specifiers = slice(words, 0, first);
+  statement.declarators = std::move(declarators);
+  return true;
+}
+
+std::vector<Statement> parse_statements(const Words& words) { return Parser(words).run(); }
+
+}  // namespace weir::kernels

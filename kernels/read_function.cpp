@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/function.hpp"
+#include "kernels/vocabulary.hpp"
+
+namespace weir::kernels {
+namespace {
+
+// What may stand before and after a sum without taking it apart.
+bool is_loose_before(const Word& w) {
+  for (const char* text : {"=", "(", ",", "[", "{", ";", "}", "return", "<", ">", "?", ":", "&&", "||", "==", "<=", ">="}) {
+    if (w.is(text)) return true;
+  }
+  return false;
+}
+bool is_loose_after(const Words& words, std::size_t i) {
+  if (i >= words.size()) return true;
+  for (const char* text : {")", ",", "]", "}", ";", "<", ">", "?", ":", "&&", "||", "==", "!=", "<=", ">=", "+", "-"}) {
+    if (words[i].is(text)) return true;
+  }
+  return false;
+}
+
+// `blockIdx.x * blockDim.x + threadIdx.x`, in any order, becomes `weir_global_x`, which the loop over threads counts in a
+// way that compilers see through.
+Words with_global_index(const Words& words) {
+  const auto is_x = [&](std::size_t k, std::string_view variable) {
+    return is_at(words, k, variable) && is_at(words, k + 1, ".") && is_at(words, k + 2, "x");
+  };
+  const auto is_product = [&](std::size_t k) {
+    return is_at(words, k + 3, "*") &&
+           ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
+  };
+  Words result;
+  for (std::size_t i = 0; i < words.size();) {
+    const bool matches = (is_product(i) && is_at(words, i + 7, "+") && is_x(i + 8, "threadIdx")) ||
+                         (is_x(i, "threadIdx") && is_at(words, i + 3, "+") && is_product(i + 4));
+    if (matches && (i == 0 || is_loose_before(words[i - 1])) && is_loose_after(words, i + 11)) {
+      result.push_back(words[i]);
+      result.back().text = "weir_global_x";
+      i += 11;
+    } else {
+      result.push_back(words[i++]);
+    }
+  }
+  return result;
+}
+
+bool begins_closed_lambda(const Words& words, std::size_t i) {
+  if (!words[i].is("[") || is_at(words, i + 1, "[") || (i > 0 && words[i - 1].is("["))) return false;
+  const bool subscript = i > 0 && ((words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) ||
+                                   words[i - 1].is(")") || words[i - 1].is("]"));
+  const bool by_default =
+      is_at(words, i + 1, "=") || (is_at(words, i + 1, "&") && (is_at(words, i + 2, "]") || is_at(words, i + 2, ",")));
+  return !subscript && !by_default;
+}
+
+// Whether something uses threadIdx and its like where a parameter cannot be named: a class, or a lambda that captures by a
+// list.
+bool hides_parameters(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool a_class = words[i].is("struct") || words[i].is("class") || words[i].is("union");
+    if (!a_class && !begins_closed_lambda(words, i)) continue;
+    std::size_t brace = i + 1;
+    while (brace < words.size() && !words[brace].is("{") && !words[brace].is(";")) brace = after(words, brace);
+    if (!is_at(words, brace, "{")) continue;
+    for (std::size_t k = brace; k < closing(words, brace); ++k) {
+      if (is_built_in_variable(words[k].text) && can_name_variable(words, k)) return true;
+    }
+  }
+  return false;
+}
+
+bool declares_built_in(const Words& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (is_built_in_variable(words[i].text) && words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) return true;
+  }
+  return false;
+}
+
+Parameter read_parameter(const Words& words) {
+  Parameter p;
+  std::size_t end = words.size();
+  for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
+    if (words[i].is("=")) {
+      p.default_value = slice(words, i + 1, words.size());
+      end = i;
+      break;
+    }
+  }
+  Words rest = slice(words, 0, end);
+  bool array = false;
+  while (!rest.empty() && rest.back().is("]")) {
+    std::size_t open = rest.size() - 1;
+    while (open > 0 && !rest[open].is("[")) --open;
+    if (array)
+      throw Refused(words[0].token, "a parameter that is an array of arrays, of a function in which threads work together");
+    rest.resize(open);
+    array = true;
+  }
+  const bool named =
+      rest.size() > 1 && rest.back().is_identifier() && !is_type_word(rest.back().text) && !rest[rest.size() - 2].is("::");
+  if (contains(rest, "...") || contains(rest, "(")) {
+    throw Refused(words[0].token, "this parameter of a function in which threads work together is not understood");
+  }
+  p.name = named ? rest.back() : Word{};
+  if (named) rest.pop_back();
+  p.type.clear();
+  for (const Word& word : rest) {
+    if (!word.is("__grid_constant__")) p.type.push_back(word);
+  }
+  if (array) p.type.push_back({Token::Kind::punctuation, "*", words[0].token, no_variable});
+  // `const T&` is as good as a value; `const T*&` is not.
+  bool constant = false;
+  for (const Word& word : rest) constant = word.is("const") || (constant && !word.is("*"));
+  p.is_written = contains(rest, "&") && !constant;
+  return p;
+}
+
+}  // namespace
+
+Function read_function(const Unit& unit, const FunctionPlace& place) {
+  Function f;
+  f.place = &place;
+  const TokenizedSource& source = unit.source();
+  if (place.is_template) {
+    const Words all = words_of(source, place.first + 1, place.head);
+    const std::size_t close = closing_angle(all, 0);
+    if (close + 1 != all.size()) throw Refused(place.first, "this head of a template is not understood");
+    f.template_parameters = slice(all, 1, close);
+  }
+  for (const Word& word : words_of(source, place.head, place.name_token)) {
+    bool specifier = word.kind == Token::Kind::string;
+    for (const char* text : {"extern", "static", "inline", "__device__", "__host__", "__forceinline__", "__noinline__",
+                             "__inline__", "constexpr", "__global__"}) {
+      specifier = specifier || word.is(text);
+    }
+    if (!specifier) f.return_type.push_back(word);
+  }
+  f.returns_value = !(f.return_type.size() == 1 && f.return_type[0].is("void"));
+  if (!place.is_kernel) {
+    const bool trailing = source.spelling(place.close + 1) == "->";
+    if (trailing || contains(f.return_type, "auto") || contains(f.return_type, "&") || contains(f.return_type, "(") ||
+        f.return_type.empty() || contains(f.return_type, "[")) {
+      throw Refused(place.name_token,
+                    fmt::format("what '{}' returns must be written as a type, and be no reference: threads of a block "
+                                "work together in it",
+                                place.name));
+    }
+  }
+  for (const Words& parameter : split_at_commas(words_of(source, place.open + 1, place.close))) {
+    if (parameter.empty() || (parameter.size() == 1 && parameter[0].is("void"))) continue;
+    f.parameters.push_back(read_parameter(parameter));
+  }
+  if (!place.has_body) return f;
+  Words body;
+  for (Word& word : words_of(source, place.body + 1, place.end - 1)) {  // lambdas and classes have such keywords
+    if (word.is("__device__") || word.is("__host__") || word.is("__noinline__")) continue;
+    if (word.is("__forceinline__")) word.text = "inline";
+    body.push_back(std::move(word));
+  }
+  if (declares_built_in(body)) throw Refused(place.name_token, "a variable named threadIdx, blockIdx, blockDim or gridDim");
+  f.uses_thread_variables = hides_parameters(body);
+  f.body = parse_statements(f.uses_thread_variables ? body : with_global_index(body));
+  return f;
+}
+
+}  // namespace weir::kernels

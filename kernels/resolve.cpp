@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "kernels/function.hpp"
+#include "kernels/vocabulary.hpp"
+
+namespace weir::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+
+class Resolver {
+ public:
+  explicit Resolver(Function& function) : function_(function) {}
+
+  void run() {
+    function_.controls.push_back({nullptr, 0});
+    scopes_.emplace_back();
+    for (Parameter& p : function_.parameters) {
+      if (p.name.text.empty()) continue;
+      Variable v;
+      v.kind = Variable::Kind::parameter;
+      v.specifiers = p.type;
+      v.at_list_level = true;
+      p.variable = declare(p.name, std::move(v));
+    }
+    list(function_.body, 0, true, false);
+  }
+
+ private:
+  using Scope = std::map<std::string, int>;
+
+  int find(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      const auto found = scope->find(name);
+      if (found != scope->end()) return found->second;
+    }
+    return no_variable;
+  }
+
+  int declare(Word& name, Variable&& v) {
+    v.name = name.text;
+    if (find(name.text) != no_variable) v.name = fmt::format("weir_{}_{}", ++renamed_, name.text);
+    const int index = static_cast<int>(function_.variables.size());
+    scopes_.back()[name.text] = index;
+    name.variable = index;
+    name.text = v.name;
+    function_.variables.push_back(std::move(v));
+    return index;
+  }
+
+  void words(Words& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!can_name_variable(list, i) || list[i].variable != no_variable) continue;
+      list[i].variable = find(list[i].text);
+      if (list[i].variable != no_variable) list[i].text = function_.variable(list[i].variable).name;
+    }
+  }
+
+  void list(std::vector<Statement>& statements, int control, bool list_level, bool in_head) {
+    for (Statement& s : statements) statement(s, control, list_level, in_head);
+  }
+  void scope(std::vector<Statement>& statements, int control, bool list_level) {
+    scopes_.emplace_back();
+    list(statements, control, list_level, false);
+    scopes_.pop_back();
+  }
+
+  int enter(const Statement& s, int parent) {
+    function_.controls.push_back({&s, parent});
+    return static_cast<int>(function_.controls.size()) - 1;
+  }
+
+  void statement(Statement& s, int control, bool list_level, bool in_head) {
+    const bool inner_level = list_level && s.cooperates;
+    switch (s.kind) {
+      case Kind::block: scope(s.body, control, inner_level); break;
+      case Kind::declaration: declaration(s, control, list_level, in_head); break;
+      case Kind::type: type(s); break;
+      case Kind::branch: {
+        words(s.words);
+        const int inner = enter(s, control);
+        scope(s.body, inner, inner_level);
+        scope(s.other, inner, inner_level);
+        break;
+      }
+      case Kind::loop:
+      case Kind::choice:
+      case Kind::range_loop: {
+        const int inner = enter(s, control);
+        scopes_.emplace_back();
+        list(s.first, inner, inner_level, true);
+        scope_of_before(s, inner, inner_level);
+        scopes_.pop_back();
+        break;
+      }
+      case Kind::meeting:
+      case Kind::call: {
+        words(s.words);
+        for (Words& argument : s.arguments) words(argument);
+        words(s.template_arguments);
+        check_references(s);
+        if (s.result.text.empty()) break;
+        Variable v;
+        v.kind = Variable::Kind::result;
+        v.scope = control;
+        v.at_list_level = list_level;
+        const Meeting* const meeting = s.is(Kind::meeting) ? find_meeting(s.function) : nullptr;
+        v.block_wide = meeting != nullptr && meeting->result == Meeting::Result::same;
+        declare(s.result, std::move(v));
+        break;
+      }
+      default: words(s.words); break;
+    }
+  }
+
+  // What the condition needs is declared around the body: it stands before the condition each time.
+  void scope_of_before(Statement& s, int control, bool list_level) {
+    if (s.loop == Statement::Loop::do_loop) scope(s.body, control, list_level);
+    list(s.before, control, list_level, false);
+    words(s.words);
+    words(s.step);
+    if (s.loop != Statement::Loop::do_loop) scope(s.body, control, list_level);
+  }
+
+  void declaration(Statement& s, int control, bool list_level, bool in_head) {
+    words(s.specifiers);
+    for (Declarator& d : s.declarators) {
+      for (Words& dimension : d.dimensions) words(dimension);
+      Variable v;
+      v.specifiers = s.specifiers;
+      v.declarator = &d;
+      v.pointer = d.pointer;
+      v.statement = &s;
+      v.scope = control;
+      v.in_head = in_head;
+      v.at_list_level = list_level;
+      if (s.is_shared()) v.kind = Variable::Kind::shared;
+      if (d.name.text.starts_with("weir_operand_") || d.name.text.starts_with("weir_own_")) v.kind = Variable::Kind::operand;
+      words(d.initializer);
+      declare(d.name, std::move(v));
+    }
+  }
+
+  // A class in a function sees constants of the function by their first names.
+  void type(Statement& s) {
+    Words copy = s.words;
+    words(copy);
+    for (std::size_t i = 0; i < copy.size(); ++i) {
+      if (copy[i].text != s.words[i].text && contains(copy, "{")) {
+        throw Refused(s.words[i].token,
+                      fmt::format("'{}' in a class inside a function hides, or is, a variable that hides another one; "
+                                  "rename one of them",
+                                  s.words[i].text));
+      }
+    }
+    s.words = std::move(copy);
+  }
+
+  // What is passed by reference, and so copied in and out.
+  void check_references(const Statement& s) const {
+    for (const Word& word : s.words) {
+      const bool own = word.variable != no_variable && function_.variable(word.variable).kind != Variable::Kind::shared &&
+                       !contains(function_.variable(word.variable).pointer, "&") &&
+                       !contains(function_.variable(word.variable).specifiers, "&");
+      if (!own) {
+        throw Refused(
+            word.token,
+            fmt::format("'{}' is passed by reference to '{}', in which threads work together, and is no variable of "
+                        "the thread's own; pass its address",
+                        word.text, s.function));
+      }
+    }
+  }
+
+  Function& function_;
+  std::vector<Scope> scopes_;
+  int renamed_ = 0;
+};
+
+}  // namespace
+
+void resolve_names(Function& function) { Resolver(function).run(); }
+
+}  // namespace weir::kernels

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// What split kernels are written with: a block of threads, masks, values of all threads, and the loop over the threads. It stands
+/// before every source, is preprocessed with it, and is read as C++14, 17 or 20.
+namespace weir::kernels {
+
+inline constexpr std::string_view runtime_block = R"weir(
+#define WEIR_ALWAYS_INLINE inline __attribute__((always_inline))
+// Threads of a piece do not depend on each other.
+#ifdef __clang__
+#define WEIR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define WEIR_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace weir_host {
+struct memory {
+  const void* at;
+};
+}  // namespace weir_host
+WEIR_ALWAYS_INLINE void* operator new(size_t, weir_host::memory m) { return const_cast<void*>(m.at); }
+WEIR_ALWAYS_INLINE void operator delete(void*, weir_host::memory) {}
+WEIR_ALWAYS_INLINE void* operator new[](size_t, weir_host::memory m) { return const_cast<void*>(m.at); }
+WEIR_ALWAYS_INLINE void operator delete[](void*, weir_host::memory) {}
+
+namespace weir_host {
+
+constexpr unsigned int most_threads = 1024;
+constexpr size_t most_shared_bytes = 227 * 1024;
+
+// What went wrong in a block (kernel_abi.hpp).
+struct kernel_fault {
+  const char* place;
+  const char* function;
+  uint32_t block[3];
+  uint32_t thread;
+  uint32_t here;
+  uint32_t expected;
+  uint64_t missing_lanes;
+};
+struct launch_services {
+  void* (*take)(size_t bytes);
+  void (*give_back)(void* memory);
+  void (*fail)(void* launch, const kernel_fault& fault);
+};
+struct block_range {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint64_t first_block;
+  uint64_t last_block;
+  uint64_t shared_bytes;
+  const launch_services* services;
+  void* launch;
+};
+
+struct block;
+
+// Why a thread takes no part: until the next iteration, until the loop's end, for good.
+enum : unsigned char { present = 0, continued = 1, broke_off = 2, returned = 3 };
+struct marks {
+  alignas(64) unsigned char a[most_threads];
+  WEIR_ALWAYS_INLINE explicit marks(const block& b);
+  WEIR_ALWAYS_INLINE void set(unsigned int t, unsigned char mark) { a[t] = mark; }
+};
+
+// The threads that take part. `a` counts only if not all of them do.
+struct mask {
+  alignas(64) unsigned char a[most_threads];
+  int n, count, low, high;
+
+  WEIR_ALWAYS_INLINE explicit mask(int threads) : n(threads), count(threads), low(0), high(threads) {}
+  WEIR_ALWAYS_INLINE mask(const mask& o) : n(o.n), count(o.count), low(o.low), high(o.high) {
+    if (!o.full()) __builtin_memcpy(a, o.a, (size_t)n);
+  }
+  WEIR_ALWAYS_INLINE bool any() const { return count != 0; }
+  WEIR_ALWAYS_INLINE bool full() const { return count == n; }
+  WEIR_ALWAYS_INLINE bool has(unsigned int t) const { return full() || a[t] != 0; }
+  WEIR_ALWAYS_INLINE void fill() {
+    count = high = n;
+    low = 0;
+  }
+  inline void recount() {
+    int c = 0;
+    for (int t = 0; t < n; ++t) c += a[t];
+    count = c;
+    low = 0;
+    high = c == 0 ? 0 : n;
+    if (c == 0 || c == n) return;
+    while (a[low] == 0) ++low;
+    while (a[high - 1] == 0) --high;
+  }
+  inline void spell_out() {
+    if (full()) __builtin_memset(a, 1, (size_t)n);
+  }
+  inline void remove(const marks& gone) {
+    spell_out();
+    for (int t = 0; t < n; ++t) a[t] = (unsigned char)(a[t] & (gone.a[t] == 0));
+    recount();
+  }
+  inline void retire(const marks& gone) {
+    spell_out();
+    for (int t = 0; t < n; ++t) a[t] = (unsigned char)(a[t] & (gone.a[t] != returned));
+    recount();
+  }
+  // Those who continued come back, and those who broke off go on behind the loop.
+  inline void end_iteration(marks& gone) {
+    spell_out();
+    for (int t = 0; t < n; ++t) {
+      const unsigned char mark = gone.a[t];
+      const bool mine = a[t] != 0;
+      if (mine && mark > continued) a[t] = 0;
+      if (mine && mark != returned) gone.a[t] = present;
+    }
+    recount();
+  }
+};
+
+// A value of each thread of a block. Large ones lie in memory that the worker keeps.
+template <class T, bool large = (sizeof(T) > 16)>
+struct lanes {
+  union {
+    alignas(64) T values[most_threads];
+  };
+  WEIR_ALWAYS_INLINE explicit lanes(const block&) {}
+  lanes(lanes&&);
+  WEIR_ALWAYS_INLINE ~lanes() {}
+  WEIR_ALWAYS_INLINE T& at(unsigned int t) { return values[t]; }
+  WEIR_ALWAYS_INLINE const T& at(unsigned int t) const { return values[t]; }
+};
+template <class T>
+struct lanes<T, true> {
+  T* values;
+  const launch_services* services;
+  inline explicit lanes(const block& b);
+  lanes(lanes&&);
+  inline ~lanes() { services->give_back(const_cast<void*>(static_cast<const void*>(values))); }
+  WEIR_ALWAYS_INLINE T& at(unsigned int t) { return values[t]; }
+  WEIR_ALWAYS_INLINE const T& at(unsigned int t) const { return values[t]; }
+};
+
+template <class T>
+WEIR_ALWAYS_INLINE const T& get(const T& x, unsigned int) {
+  return x;
+}
+template <class T, bool large>
+WEIR_ALWAYS_INLINE const T& get(const lanes<T, large>& x, unsigned int t) {
+  return x.at(t);
+}
+template <class T>
+struct value {
+  using type = T;
+};
+template <class T>
+struct value<const T> : value<T> {};
+template <class T, bool large>
+struct value<lanes<T, large>> : value<T> {};
+template <class T>
+using value_of = typename value<T>::type;
+
+template <class T>
+WEIR_ALWAYS_INLINE void begin(T& x) {
+  static_assert(__has_trivial_destructor(T), "a variable that lives across a place where threads meet has no destructor");
+  ::new (memory{&x}) T;
+}
+template <class T, size_t n>
+WEIR_ALWAYS_INLINE void begin(T (&x)[n]) {
+  for (size_t i = 0; i < n; ++i) begin(x[i]);
+}
+template <class T, class V>
+WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
+  ::new (memory{&x}) T(v);
+}
+template <class T, class V>
+WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
+  static_assert(__is_trivially_copyable(T), "a variable that lives across a place where threads meet is copied as bytes");
+  __builtin_memcpy(const_cast<void*>(static_cast<const void*>(&to)), &from, sizeof(T));
+}
+
+struct block {
+  uint3 index;
+  dim3 dim, grid;
+  int threads;
+  bool failed;
+  unsigned char* dynamic_shared;
+  const block_range* range;
+  mask alive;
+
+  inline explicit block(const block_range& r)
+      : index{0, 0, 0},
+        dim(r.block[0], r.block[1], r.block[2]),
+        grid(r.grid[0], r.grid[1], r.grid[2]),
+        threads((int)(r.block[0] * r.block[1] * r.block[2])),
+        failed(false),
+        dynamic_shared(static_cast<unsigned char*>(r.services->take(r.shared_bytes + 64))),
+        range(&r),
+        alive(threads) {}
+  block(const block&) = delete;
+  inline ~block() { range->services->give_back(dynamic_shared); }
+
+  WEIR_ALWAYS_INLINE bool going_on() const { return !failed; }
+  WEIR_ALWAYS_INLINE void retire(const marks& gone) { alive.retire(gone); }
+
+  // Runs a piece for the threads of a mask. The thread's number in the row of the grid is counted as a number that does not wrap
+  // around, where it does not: see `launcher`.
+  template <bool independent, class F>
+  WEIR_ALWAYS_INLINE void run(const mask& m, F&& f) const {
+    const int dx = (int)dim.x, dy = (int)dim.y, dz = (int)dim.z;
+    if (__builtin_expect(m.full() && index.x < (1u << 21), 1)) {
+      const global_index first = (global_index)(index.x * dim.x);
+      for (int z = 0; z < dz; ++z) {
+        for (int y = 0; y < dy; ++y) {
+          const int row = (z * dy + y) * dx;
+          if (independent) {
+            WEIR_INDEPENDENT
+            for (int x = 0; x < dx; ++x) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x), (unsigned int)(row + x));
+          } else {
+            for (int x = 0; x < dx; ++x) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x), (unsigned int)(row + x));
+          }
+        }
+      }
+    } else {
+      const unsigned int first = index.x * dim.x;
+      const bool all = m.full();
+      for (int z = 0; z < dz; ++z) {
+        for (int y = 0; y < dy; ++y) {
+          const int row = (z * dy + y) * dx;
+          const int from = m.low > row ? m.low - row : 0, to = m.high - row < dx ? m.high - row : dx;
+          for (int x = from; x < to; ++x) {
+            if (all || m.a[row + x] != 0) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, first + (unsigned int)x, (unsigned int)(row + x));
+          }
+        }
+      }
+    }
+  }
+
+  // Those of `m` for whom `f` is true, and the others.
+  template <class F>
+  WEIR_ALWAYS_INLINE void divide(const mask& m, mask& then, mask& otherwise, F&& f) const {
+    alignas(64) unsigned char c[most_threads];
+    run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
+    const bool all = m.full();
+    for (int t = 0; t < threads; ++t) {
+      const unsigned char here = all ? (unsigned char)1 : m.a[t];
+      then.a[t] = (unsigned char)(here & (c[t] != 0));
+      otherwise.a[t] = (unsigned char)(here & (c[t] == 0));
+    }
+    then.recount();
+    otherwise.recount();
+  }
+  template <class F>
+  WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
+    alignas(64) unsigned char c[most_threads];
+    run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
+    m.spell_out();
+    for (int t = 0; t < threads; ++t) m.a[t] = (unsigned char)(m.a[t] & (c[t] != 0));
+    m.recount();
+  }
+
+  __attribute__((noinline, cold)) bool fail(const char* place, const char* function, unsigned int thread, int here, int expected,
+                                            uint64_t missing_lanes) {
+    failed = true;
+    const kernel_fault fault = {place, function, {index.x, index.y, index.z}, thread, (uint32_t)here, (uint32_t)expected, missing_lanes};
+    range->services->fail(range->launch, fault);
+    return false;
+  }
+};
+
+WEIR_ALWAYS_INLINE marks::marks(const block& b) { __builtin_memset(a, 0, (size_t)b.threads); }
+template <class T>
+inline lanes<T, true>::lanes(const block& b)
+    : values(static_cast<T*>(b.range->services->take(sizeof(T) * (size_t)b.threads))), services(b.range->services) {}
+
+// Dynamic shared memory that is declared outside of all functions. Aligned as the other thread-local variables are.
+alignas(64) static thread_local unsigned char* thread_dynamic_shared;
+template <class T>
+struct dynamic_array {
+  WEIR_ALWAYS_INLINE operator T*() const { return reinterpret_cast<T*>(thread_dynamic_shared); }
+};
+
+// --- Barriers: all threads of the block that have not returned must be there.
+WEIR_ALWAYS_INLINE bool meet__syncthreads(block& b, const mask& m, const char* place) {
+  if (__builtin_expect(m.count == b.alive.count, 1)) return true;
+  return b.fail(place, "__syncthreads", 0, m.count, b.alive.count, 0);
+}
+template <class P>
+inline int count_true(const mask& m, const P& predicate) {
+  int c = 0;
+  for (int t = m.low; t < m.high; ++t) c += m.has((unsigned int)t) && get(predicate, (unsigned int)t) ? 1 : 0;
+  return c;
+}
+template <class P>
+inline bool meet__syncthreads_count(block& b, const mask& m, const char* place, int& result, const P& predicate) {
+  if (m.count != b.alive.count) return b.fail(place, "__syncthreads_count", 0, m.count, b.alive.count, 0);
+  result = count_true(m, predicate);
+  return true;
+}
+template <class P>
+inline bool meet__syncthreads_and(block& b, const mask& m, const char* place, int& result, const P& predicate) {
+  if (m.count != b.alive.count) return b.fail(place, "__syncthreads_and", 0, m.count, b.alive.count, 0);
+  result = count_true(m, predicate) == m.count;
+  return true;
+}
+template <class P>
+inline bool meet__syncthreads_or(block& b, const mask& m, const char* place, int& result, const P& predicate) {
+  if (m.count != b.alive.count) return b.fail(place, "__syncthreads_or", 0, m.count, b.alive.count, 0);
+  result = count_true(m, predicate) != 0;
+  return true;
+}
+
+}  // namespace weir_host
+)weir";
+
+}  // namespace weir::kernels

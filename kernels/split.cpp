@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/split.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "kernels/emitter.hpp"
+#include "kernels/function.hpp"
+#include "kernels/unit.hpp"
+#include "kernels/vocabulary.hpp"
+
+namespace weir::kernels {
+namespace {
+
+bool cooperates_at_all(const TokenizedSource& source) {
+  return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
+    if (token.kind != Token::Kind::identifier) return false;
+    const std::string_view word = source.spelling(token);
+    return word == "__shared__" || find_meeting(word) != nullptr;
+  });
+}
+
+Function understood(const Unit& unit, const FunctionPlace& place) {
+  Function f = read_function(unit, place);
+  if (!place.has_body) return f;
+  extract_meetings(f, unit);
+  resolve_names(f);
+  place_variables(f, unit);
+  return f;
+}
+
+void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
+  if (!place.has_body) return;
+  Function f = understood(unit, place);
+  result.kernels.insert(place.name_token);
+  for (const Parameter& p : f.parameters) {
+    if (p.variable == no_variable || f.variable(p.variable).place == Variable::Place::uniform) continue;
+    result.replacements.push_back({p.name.token, p.name.token + 1, "weir_in_" + p.name.text});
+  }
+  Emitter emitter(f, unit);
+  result.replacements.push_back({place.body, place.end, emitter.kernel_body()});
+  result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
+}
+
+// A call of itself would need a mask for each depth.
+void refuse_recursion(const Unit& unit) {
+  const TokenizedSource& source = unit.source();
+  std::map<std::string, std::set<std::string>> calls;
+  for (const FunctionPlace& f : unit.functions()) {
+    if (!f.has_body || !f.cooperates) continue;
+    for (std::uint32_t i = f.body; i < f.end; ++i) {
+      const std::string name(source.spelling(i));
+      if (unit.find_cooperating(name) != nullptr) calls[f.name].insert(name);
+    }
+  }
+  for (const FunctionPlace& f : unit.functions()) {
+    std::set<std::string> reached = calls[f.name];
+    for (std::size_t before = 0; before != reached.size();) {
+      before = reached.size();
+      for (const std::string& name : std::set<std::string>(reached)) reached.insert(calls[name].begin(), calls[name].end());
+    }
+    if (f.cooperates && reached.count(f.name) != 0) {
+      throw Refused(f.name_token, fmt::format("threads of a block work together in '{}', which calls itself", f.name));
+    }
+  }
+}
+
+// `__shared__` where no thread waits: at namespace scope, and in functions that only use the memory.
+void replace_lone_shared(const Unit& unit, SplitSource& result) {
+  const TokenizedSource& source = unit.source();
+  for (const std::uint32_t at : unit.lone_shared()) {
+    const auto boundary = [&](std::uint32_t i) {
+      const std::string_view word = source.spelling(i);
+      return word == ";" || word == "{" || word == "}" || word == ")";
+    };
+    std::uint32_t first = at, last = at;
+    while (first > 0 && !boundary(first - 1)) --first;
+    while (last < source.tokens.size() && source.spelling(last) != ";") ++last;
+    Statement s;
+    const Words words = words_of(source, first, last);
+    if (!parse_declaration(words, s)) throw Refused(at, "this declaration of shared memory is not understood");
+    std::string text;
+    for (const Declarator& d : s.declarators) {
+      if (d.form != Declarator::Form::none)
+        throw Refused(at, "a shared variable with an initializer; shared memory begins undefined");
+      std::string type;
+      bool dynamic = false;
+      for (std::size_t i = 0; i < s.specifiers.size(); ++i) {
+        const Word& word = s.specifiers[i];
+        if (word.is("alignas") || word.is("__align__") || word.is("__attribute__")) {
+          i = closing(s.specifiers, i + 1);
+          continue;
+        }
+        dynamic = dynamic || word.is("extern");
+        if (!word.is("extern") && !word.is("static") && !word.is("__shared__") && !word.is("__device__"))
+          type += word.text + " ";
+      }
+      for (const Word& word : d.pointer) type += word.text + " ";
+      std::string dimensions;
+      for (const Words& dimension : d.dimensions) {
+        dimensions += "[";
+        for (const Word& word : dimension) dimensions += " " + word.text;
+        dimensions += "]";
+      }
+      if (dynamic && dimensions != "[]") throw Refused(at, "dynamic shared memory is declared as an array without a size");
+      result.uses_dynamic_array = result.uses_dynamic_array || dynamic;
+      text += dynamic ? fmt::format("static constexpr ::weir_host::dynamic_array<{}> {}{{}};", type, d.name.text)
+                      : fmt::format("alignas(64) static thread_local {} {}{};", type, d.name.text, dimensions);
+    }
+    result.replacements.push_back({first, last + 1, text});
+  }
+}
+
+}  // namespace
+
+SplitSource split_functions(const TokenizedSource& source) {
+  SplitSource result;
+  if (!cooperates_at_all(source)) return result;
+  const Unit unit(source);
+  refuse_recursion(unit);
+  for (const FunctionPlace& place : unit.functions()) {
+    if (!place.cooperates) continue;
+    if (place.is_kernel) {
+      split_kernel(unit, place, result);
+    } else {
+      Function f = understood(unit, place);
+      Emitter emitter(f, unit);
+      result.replacements.push_back({place.first, place.end, "extern \"C++\" { " + emitter.function() + " }"});
+      result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
+    }
+  }
+  replace_lone_shared(unit, result);
+  std::sort(result.replacements.begin(), result.replacements.end(),
+            [](const Replacement& a, const Replacement& b) { return a.first < b.first; });
+  return result;
+}
+
+}  // namespace weir::kernels

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/vocabulary.hpp"
+#include "kernels/words.hpp"
+
+namespace weir::kernels {
+
+Unit::Unit(const TokenizedSource& source) : source_(source) {
+  scan(0, source.tokens.size());
+  find_cooperation();
+  check_names();
+  find_thread_readers();
+}
+
+const FunctionPlace* Unit::find_cooperating(std::string_view name) const {
+  if (cooperating_.count(name) == 0) return nullptr;
+  for (const FunctionPlace& f : functions_) {
+    if (f.has_body && f.cooperates && !f.is_kernel && f.name == name) return &f;
+  }
+  return nullptr;
+}
+
+std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
+
+// The token behind `template <…>` at `i`.
+std::size_t Unit::after_template(std::size_t i) const {
+  if (!is(i + 1, "<")) return i + 1;
+  int depth = 0;
+  for (std::size_t k = i + 1; k < source_.tokens.size();) {
+    if (is(k, "<")) ++depth;
+    if (is(k, ">") && --depth == 0) return k + 1;
+    k = is(k, "(") || is(k, "[") || is(k, "{") ? after(k) : k + 1;
+  }
+  return i + 1;
+}
+
+// Whether the token can be the name of something at namespace scope.
+bool Unit::names(std::size_t i) const { return is_identifier(i) && !(i > 0 && (is(i - 1, ".") || is(i - 1, "->"))); }
+
+void Unit::scan(std::size_t first, std::size_t last) {
+  std::size_t declaration = first;
+  for (std::size_t i = first; i < last;) {
+    if (is(i, ";")) {
+      note_declaration(declaration, i);
+      declaration = ++i;
+    } else if (is(i, "}")) {
+      declaration = ++i;
+    } else if (is(i, "template")) {
+      i = after_template(i);
+    } else if (is(i, "{")) {
+      const std::size_t end = after(i);
+      bool opens_scope = i >= 2 && is(i - 2, "extern") && source_.tokens[i - 1].kind == Token::Kind::string;
+      for (std::size_t k = declaration; k < i; ++k) opens_scope = opens_scope || is(k, "namespace");
+      if (opens_scope) {
+        scan(i + 1, end - 1);
+        declaration = end;
+      } else {
+        note_class(declaration, i);
+        classes_.emplace_back(i, end);
+      }
+      i = end;
+    } else if (is(i, "(") && i > declaration) {
+      const bool attribute = is(i - 1, "__launch_bounds__") || is(i - 1, "__attribute__") || is(i - 1, "decltype") ||
+                             is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "noexcept") ||
+                             is(i - 1, "static_assert");
+      const std::size_t end = is_identifier(i - 1) && !attribute ? function_at(declaration, i) : 0;
+      if (end != 0) {
+        declaration = i = end;
+      } else {
+        i = after(i);
+      }
+    } else {
+      i = is(i, "[") ? after(i) : i + 1;
+    }
+  }
+}
+
+// Notes the function whose parameters begin at `open`, and returns the token behind it; 0 if it is none.
+std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
+  const std::size_t close = source_.tokens[open].match;
+  if (close <= open) return 0;
+  std::size_t i = close + 1;
+  while (is(i, "const") || is(i, "noexcept") || is(i, "->") || is(i, "__attribute__") ||
+         (i > close + 1 && !is(i, "{") && !is(i, ";") && i < source_.tokens.size())) {
+    i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
+  }
+  if (!is(i, "{") && !is(i, ";")) return 0;
+  FunctionPlace f{};
+  f.name = word(open - 1);
+  f.first = static_cast<std::uint32_t>(declaration);
+  f.name_token = static_cast<std::uint32_t>(open - 1);
+  f.open = static_cast<std::uint32_t>(open);
+  f.close = static_cast<std::uint32_t>(close);
+  f.body = static_cast<std::uint32_t>(i);
+  f.has_body = is(i, "{");
+  f.end = static_cast<std::uint32_t>(f.has_body ? after(i) : i + 1);
+  std::size_t head = declaration;
+  while (is(head, "template")) head = after_template(head);
+  f.is_template = head != declaration;
+  f.head = static_cast<std::uint32_t>(head);
+  for (std::size_t k = head; k < open; ++k) f.is_kernel = f.is_kernel || is(k, "__global__");
+  for (std::size_t k = head; k < open; ++k) {
+    if (is(k, "=")) return 0;  // the initializer of a variable
+  }
+  if (f.has_body) {
+    defined_.insert(f.name);
+    for (std::size_t k = open; k < close; ++k) {
+      if (is(k, "&")) by_reference_.insert(f.name);
+    }
+  }
+  functions_.push_back(std::move(f));
+  return functions_.back().end;
+}
+
+// Constants and names of types.
+void Unit::note_declaration(std::size_t first, std::size_t last) {
+  while (is(first, "template")) first = after_template(first);
+  if (first >= last) return;
+  if (is(first, "typedef")) {
+    if (is_identifier(last - 1)) constants_.emplace(word(last - 1));
+    return;
+  }
+  if (is(first, "using")) {
+    if (is(first + 2, "=")) constants_.emplace(word(first + 1));
+    return;
+  }
+  bool constant = false, variable = false;
+  for (std::size_t k = first; k < last && !is(k, "="); ++k) {
+    constant = constant || is(k, "const") || is(k, "constexpr") || is(k, "__constant__");
+    variable = variable || is(k, "__device__") || is(k, "__managed__") || is(k, "__shared__") || is(k, "*");
+  }
+  if (!constant || variable) return;
+  for (std::size_t k = first; k < last;) {
+    if (is_identifier(k) && (k + 1 == last || is(k + 1, "=") || is(k + 1, ",") || is(k + 1, "{") || is(k + 1, "["))) {
+      constants_.emplace(word(k));
+      while (k < last && !is(k, ",")) k = is(k, "(") || is(k, "[") || is(k, "{") ? after(k) : k + 1;
+    }
+    ++k;
+  }
+}
+
+void Unit::note_class(std::size_t first, std::size_t brace) {
+  for (std::size_t k = first; k < brace; ++k) {
+    const bool key = is(k, "struct") || is(k, "class") || is(k, "union") || is(k, "enum");
+    if (key && is_identifier(k + 1)) constants_.emplace(word(is(k + 1, "class") || is(k + 1, "struct") ? k + 2 : k + 1));
+    if (is(k, "enum")) {
+      for (std::size_t e = brace + 1; e < source_.tokens[brace].match; ++e) {
+        if (is_identifier(e) && (is(e - 1, "{") || is(e - 1, ","))) constants_.emplace(word(e));
+      }
+    }
+  }
+}
+
+void Unit::find_cooperation() {
+  const auto meets = [&](std::size_t first, std::size_t last, bool shared_memory) -> std::size_t {
+    for (std::size_t i = first; i < last; ++i) {
+      if (!names(i)) continue;
+      if (find_meeting(word(i)) != nullptr || (shared_memory && is(i, "__shared__"))) return i;
+      if (cooperating_.count(word(i)) != 0 && (is(i + 1, "(") || is(i + 1, "<"))) return i;
+    }
+    return 0;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FunctionPlace& f : functions_) {
+      if (!f.has_body || f.cooperates || meets(f.body, f.end, f.is_kernel) == 0) continue;
+      f.cooperates = changed = true;
+      if (!f.is_kernel) cooperating_.insert(f.name);
+    }
+  }
+  for (const auto& [first, last] : classes_) {
+    if (const std::size_t at = meets(first, last, true)) {
+      throw Refused(
+          static_cast<std::uint32_t>(at),
+          fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
+                      "namespace scope alone",
+                      word(at)));
+    }
+  }
+  std::vector<bool> inside(source_.tokens.size() + 1, false);
+  for (FunctionPlace& f : functions_) {
+    if (!f.has_body && cooperating_.count(f.name) != 0 && !f.is_kernel) f.cooperates = true;
+    if (f.has_body && f.cooperates) std::fill(inside.begin() + f.first, inside.begin() + f.end, true);
+  }
+  for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+    if (is(i, "__shared__") && !inside[i]) lone_shared_.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+// Calls are matched by name alone, so a name must mean one function.
+void Unit::check_names() {
+  for (const FunctionPlace& f : functions_) {
+    if (!f.has_body || !f.cooperates) continue;
+    for (const FunctionPlace& other : functions_) {
+      if (&other != &f && other.has_body && other.name == f.name) {
+        throw Refused(f.name_token,
+                      fmt::format("threads of a block work together in '{}', of which there are several functions; give "
+                                  "each a name of its own",
+                                  f.name));
+      }
+    }
+  }
+}
+
+void Unit::find_thread_readers() {
+  const auto reads = [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      if (names(i) && (is_built_in_variable(word(i)) || thread_readers_.count(word(i)) != 0)) return true;
+    }
+    return false;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const FunctionPlace& f : functions_) {
+      if (!f.has_body || f.is_kernel || f.cooperates || thread_readers_.count(f.name) != 0 || !reads(f.body, f.end))
+        continue;
+      thread_readers_.insert(f.name);
+      changed = true;
+    }
+  }
+  for (const auto& [first, last] : classes_) hidden_reader_ = hidden_reader_ || reads(first, last);
+}
+
+}  // namespace weir::kernels

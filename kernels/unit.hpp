@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/lexer.hpp"
+
+/// What a source has at namespace scope, as far as it matters for threads that work together.
+namespace weir::kernels {
+
+/// A function's definition or declaration. Positions are tokens.
+struct FunctionPlace {
+  std::string name;
+  std::uint32_t first;       ///< of the whole declaration: `template`, `extern`, specifiers
+  std::uint32_t head;        ///< behind the template parameters, if there are any
+  std::uint32_t name_token;
+  std::uint32_t open;        ///< the parenthesis of the parameters
+  std::uint32_t close;
+  std::uint32_t body;        ///< the brace; of a declaration without a body, the semicolon
+  std::uint32_t end;         ///< one past the last token
+  bool has_body;
+  bool is_kernel;
+  bool is_template;
+  bool cooperates = false;   ///< threads meet in it or in what it calls, or it is a kernel with shared memory
+};
+
+class Unit {
+ public:
+  /// Reads a tokenized source, which must outlive this. Throws Refused for cooperation in a place that cannot have it.
+  explicit Unit(const TokenizedSource& source);
+
+  const TokenizedSource& source() const noexcept { return source_; }
+  const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
+  /// The definition of a function in which threads meet, which may be called; null if the name is none.
+  const FunctionPlace* find_cooperating(std::string_view name) const;
+  /// Whether a function of that name is defined in the source and takes a parameter by reference.
+  bool takes_references(std::string_view name) const { return by_reference_.count(name) != 0; }
+  bool defines_function(std::string_view name) const { return defined_.count(name) != 0; }
+  /// Whether a call of it may read threadIdx and its like.
+  bool reads_thread_variables(std::string_view name) const { return thread_readers_.count(name) != 0; }
+  /// Whether code that is called without a name (an operator, a method) may read them.
+  bool hidden_code_reads_thread_variables() const noexcept { return hidden_reader_; }
+  /// Constants at namespace scope, `__constant__` variables and names of types: the same for all threads.
+  bool is_constant(std::string_view name) const { return constants_.count(name) != 0; }
+  /// Tokens `__shared__` outside of functions and in functions that do not cooperate.
+  const std::vector<std::uint32_t>& lone_shared() const noexcept { return lone_shared_; }
+
+ private:
+  std::string_view word(std::size_t i) const { return i < source_.tokens.size() ? source_.spelling(i) : std::string_view(); }
+  bool is(std::size_t i, std::string_view text) const { return word(i) == text; }
+  bool is_identifier(std::size_t i) const {
+    return i < source_.tokens.size() && source_.tokens[i].kind == Token::Kind::identifier;
+  }
+  std::size_t after(std::size_t i) const;
+  std::size_t after_template(std::size_t i) const;
+  bool names(std::size_t i) const;
+  void scan(std::size_t first, std::size_t last);
+  std::size_t function_at(std::size_t declaration, std::size_t open);
+  void note_declaration(std::size_t first, std::size_t last);
+  void note_class(std::size_t first, std::size_t last);
+  void find_cooperation();
+  void find_thread_readers();
+  void check_names();
+
+  const TokenizedSource& source_;
+  std::vector<FunctionPlace> functions_;
+  std::set<std::string, std::less<>> by_reference_, defined_, thread_readers_, constants_, cooperating_;
+  std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
+  std::vector<std::uint32_t> lone_shared_;
+  bool hidden_reader_ = false;
+};
+
+}  // namespace weir::kernels

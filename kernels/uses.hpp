@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/function.hpp"
+
+/// What statements do to the variables that they name.
+namespace weir::kernels {
+
+/// `v = …`, `v += …`, `++v`, `v++` and nothing else.
+struct WholeAssignment {
+  int variable = no_variable;
+  Words value;  ///< what is on the right; none for ++ and --
+};
+/// Reads one; its variable is `no_variable` if the words are something else.
+WholeAssignment read_whole_assignment(const Words& words);
+
+/// Marks the variables that these words may assign to, and those whose address may be kept. Everything that is not known to
+/// leave a variable alone counts.
+void note_uses(Function& function, const Unit& unit, const Words& words);
+/// Marks variables that a reference is bound to.
+void note_binding(Function& function, const Words& words);
+/// Whether the variable holds an address, so that `v[i] = …` leaves it alone.
+bool is_pointer(const Variable& variable);
+
+}  // namespace weir::kernels

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "tests/kernels/support.hpp"
+
+/// Atomic functions, on memory that many blocks share and on a block's own.
+namespace weir::test {
+namespace {
+
+constexpr const char* source = R"(
+template <class T>
+__device__ void all_of_them(T* cells, T v, T i) {
+  atomicAdd(&cells[0], v);
+  atomicSub(&cells[1], v);
+  atomicMin(&cells[2], v);
+  atomicMax(&cells[3], v);
+  atomicAnd(&cells[4], ~v);
+  atomicOr(&cells[5], v);
+  atomicXor(&cells[6], v);
+  T old = cells[7], seen;
+  do {
+    seen = old;
+    old = atomicCAS(&cells[7], seen, seen + v);
+  } while (old != seen);
+  atomicAdd_block(cells + 8, v);
+  atomicAdd_system(cells + 8, v);
+}
+extern "C" __global__ void on_int(int* cells, const int* in) { all_of_them<int>(cells, in[blockIdx.x * blockDim.x + threadIdx.x], 1); }
+extern "C" __global__ void on_unsigned(unsigned* cells, const unsigned* in) {
+  all_of_them<unsigned>(cells, in[blockIdx.x * blockDim.x + threadIdx.x], 1);
+}
+extern "C" __global__ void on_long(unsigned long long* cells, const unsigned long long* in) {
+  all_of_them<unsigned long long>(cells, in[blockIdx.x * blockDim.x + threadIdx.x], 1);
+}
+extern "C" __global__ void on_floats(float* f, double* d, const float* in) {
+  float v = in[blockIdx.x * blockDim.x + threadIdx.x];
+  atomicAdd(f, v);
+  atomicAdd(d, v);
+  atomicAdd(d + 1, -1);
+}
+extern "C" __global__ void tickets(unsigned* counter, int* taken, unsigned limit) {
+  unsigned mine = atomicInc(counter, limit);
+  atomicAdd(&taken[mine], 1);
+  unsigned down = atomicDec(counter + 1, limit);
+  atomicAdd(&taken[limit + 1 + down], 1);
+}
+extern "C" __global__ void pushed_out(int* cell, int* seen) { seen[atomicExch(cell, blockIdx.x * blockDim.x + threadIdx.x + 1)] = 1; }
+
+extern "C" __global__ void histogram(const unsigned char* in, unsigned* bins, int n) {
+  __shared__ unsigned mine[256];
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) mine[i] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&mine[in[i]], 1);
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) atomicAdd(&bins[i], mine[i]);
+}
+
+// All of them on shared memory; two subscripts, a member, a cell behind a pointer that is itself shared.
+struct Cell { int low, high; };
+extern "C" __global__ void shared_cells(const int* in, int* out) {
+  __shared__ int s[2][8];
+  __shared__ Cell cell;
+  __shared__ int* pointers[1];
+  __shared__ float f;
+  if (threadIdx.x < 16) s[threadIdx.x / 8][threadIdx.x % 8] = threadIdx.x == 3 || threadIdx.x == 2 ? in[0] : 0;
+  if (threadIdx.x == 0) { cell.low = cell.high = 0; pointers[0] = out + 20; f = 0; s[0][4] = -1; }
+  __syncthreads();
+  int v = in[threadIdx.x];
+  atomicAdd(&s[0][0], v);
+  atomicSub(&s[0][1], v);
+  atomicMin(&s[0][2], v);
+  atomicMax(&s[0][3], v);
+  atomicAnd(&s[0][4], v);
+  atomicOr(&s[0][5], v);
+  atomicXor(&s[0][6], v);
+  atomicCAS(&s[0][7], 0, v | 1);
+  atomicAdd(&cell.low, 1);
+  atomicAdd(&pointers[0][0], v);
+  atomicAdd(&f, 0.5f);
+  int old = atomicExch(&s[1][0], v);
+  atomicAdd(&s[1][1], old);
+  __syncthreads();
+  if (threadIdx.x < 16) out[threadIdx.x] = s[threadIdx.x / 8][threadIdx.x % 8];
+  if (threadIdx.x == 0) { out[16] = cell.low; out[17] = (int)(2 * f); }
+}
+
+// A function that uses shared memory and meets nobody.
+__device__ int* scratch() {
+  __shared__ int memory[4];
+  return memory;
+}
+extern "C" __global__ void through_a_function(int* out) {
+  if (threadIdx.x == 0) scratch()[1] = 0;
+  __syncthreads();
+  atomicAdd(scratch() + 1, threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = scratch()[1];
+}
+)";
+
+const ModulePtr& module() {
+  static const ModulePtr compiled = compile(source);
+  return compiled;
+}
+
+constexpr LaunchConfig many{.grid = {64}, .block = {128}};
+constexpr std::size_t threads = 64 * 128;
+
+template <class T>
+void check_whole_numbers(const char* kernel, const std::vector<T>& in) {
+  std::vector<T> cells{0, 0, std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), static_cast<T>(~T{0}), 0, 0,
+                       0, 0};
+  const auto x = upload(cells);
+  launch(module()->kernel(kernel), many, x, upload(in));
+  for (const T v : in) {
+    cells[0] = static_cast<T>(cells[0] + v);
+    cells[1] = static_cast<T>(cells[1] - v);
+    cells[2] = std::min(cells[2], v);
+    cells[3] = std::max(cells[3], v);
+    cells[4] = static_cast<T>(cells[4] & ~v);
+    cells[5] = static_cast<T>(cells[5] | v);
+    cells[6] = static_cast<T>(cells[6] ^ v);
+  }
+  cells[7] = cells[0];
+  cells[8] = static_cast<T>(2 * cells[0]);
+  CHECK(download(x) == cells);
+}
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("atomics of many blocks lose nothing") {
+  const auto in = random_ints(threads, 1, -1000, 100000);
+  check_whole_numbers<int>("on_int", in);
+  check_whole_numbers<unsigned>("on_unsigned", {in.begin(), in.end()});
+  std::vector<unsigned long long> large;
+  for (const int v : in) large.push_back(static_cast<unsigned long long>(v + 1000) << 20U);
+  check_whole_numbers<unsigned long long>("on_long", large);
+  const auto floats = random_floats(threads, 2);
+  const auto f = upload(std::vector<float>(1));
+  const auto d = upload(std::vector<double>(2));
+  launch(module()->kernel("on_floats"), many, f, d, upload(floats));
+  const double expected = std::accumulate(floats.begin(), floats.end(), 0.0);
+  CHECK(std::fabs(static_cast<double>(f.data()[0]) - expected) < 1e-2);
+  CHECK(d.data()[0] == doctest::Approx(expected));
+  CHECK(d.data()[1] == -static_cast<double>(threads));
+}
+
+TEST_CASE("atomicInc, atomicDec and atomicExch") {
+  const unsigned limit = 9;
+  const auto counter = upload(std::vector<unsigned>{0, limit});
+  const auto taken = upload(std::vector<int>(20));
+  launch(module()->kernel("tickets"), {.grid = {50}, .block = {100}}, counter, taken, limit);
+  CHECK(download(taken) == std::vector<int>(20, 500));
+  const auto cell = upload(std::vector<int>(1));
+  const auto seen = upload(std::vector<int>(threads + 1));
+  launch(module()->kernel("pushed_out"), many, cell, seen);
+  seen.data()[cell.data()[0]] = 1;
+  CHECK(download(seen) == std::vector<int>(threads + 1, 1));
+}
+
+TEST_CASE("a histogram in shared memory") {
+  const auto numbers = random_ints(100000, 3, 0, 255);
+  const std::vector<unsigned char> in(numbers.begin(), numbers.end());
+  const auto bins = upload(std::vector<unsigned>(256));
+  launch(module()->kernel("histogram"), {.grid = {20}, .block = {192}}, upload(in), bins, 100000);
+  std::vector<unsigned> expected(256);
+  for (const unsigned char v : in) ++expected[v];
+  CHECK(download(bins) == expected);
+}
+
+TEST_CASE("atomics on a block's own memory") {
+  const auto in = random_ints(100, 4, 0, 1000);
+  const auto out = upload(std::vector<int>(32));
+  launch(module()->kernel("shared_cells"), {.grid = {1}, .block = {100}}, upload(in), out);
+  const int sum = std::accumulate(in.begin(), in.end(), 0);
+  int all = -1, any = 0, odd = 0;
+  for (const int v : in) {
+    all &= v;
+    any |= v;
+    odd ^= v;
+  }
+  const auto& o = out;
+  CHECK(o.data()[0] == sum);
+  CHECK(o.data()[1] == -sum);
+  CHECK(o.data()[2] == *std::min_element(in.begin(), in.end()));
+  CHECK(o.data()[3] == *std::max_element(in.begin(), in.end()));
+  CHECK(o.data()[4] == all);
+  CHECK(o.data()[5] == any);
+  CHECK(o.data()[6] == odd);
+  CHECK(o.data()[7] % 2 == 1);
+  CHECK(o.data()[8] + o.data()[9] == sum);
+  CHECK(o.data()[16] == 100);
+  CHECK(o.data()[17] == 100);
+  CHECK(o.data()[20] == sum);
+}
+
+TEST_CASE("shared memory of a function in which no threads meet") {
+  const auto out = upload(std::vector<int>(8));
+  launch(module()->kernel("through_a_function"), {.grid = {8}, .block = {50}}, out);
+  CHECK(download(out) == std::vector<int>(8, 49 * 50 / 2));
+}
+
+TEST_SUITE_END();
+
+TEST_CASE("atomics of a type that no GPU has are refused by name") {
+  const Error error = compile_error("extern \"C\" __global__ void k(short* x) {\n  atomicAdd(x, 1);\n}");
+  CHECK(has(error.what(), "atomic functions take numbers of 32 or 64 bits"));
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/fuzz_generator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace weir::test {
+namespace {
+
+// How far threads agree on being where they are.
+enum class Level { block, warp, thread };
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+  std::string kernel(const std::string& name) {
+    text_ = fmt::format("extern \"C\" __global__ void {}(unsigned* out, unsigned n) {{\n", name);
+    line("__shared__ unsigned s[128], t[8];");
+    line("const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;");
+    line("unsigned* const mine = out + blockIdx.x * blockDim.x + tid;");
+    line("unsigned u0 = n, u1 = blockIdx.x + 3, w0 = warp * 7 + 1, w1 = warp ^ n;");
+    line("unsigned v0 = tid, v1 = tid * n + 5, v2 = lane, a[3] = {tid, 1, n};");
+    line("s[tid] = tid; if (tid < 8) t[tid] = 0; *mine = 0;");
+    line("__syncthreads();");
+    statements(Level::block, 0, 5, false);
+    line("*mine = v0 + 3 * v1 + 5 * v2 + 7 * a[0] + 11 * a[1] + 13 * a[2] + 17 * u0 + 19 * u1 + 23 * w0 + 29 * w1;");
+    line("__syncthreads();");
+    line("*mine += s[tid] + t[tid % 8];");
+    return text_ + "}\n";
+  }
+
+ private:
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  bool chance(unsigned percent) { return below(100) < percent; }
+  void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(indent_) * 2 + 2, ' ') + text + "\n"; }
+  std::string pick(std::initializer_list<const char*> words) {
+    return *(words.begin() + below(static_cast<unsigned>(words.size())));
+  }
+
+  std::string variable(Level level) {
+    switch (level) {
+      case Level::block: return pick({"u0", "u1"});
+      case Level::warp: return pick({"w0", "w1", "w0", "w1", "u0"});
+      case Level::thread: break;
+    }
+    return pick({"v0", "v1", "v2", "a[0]", "a[1]", "a[v2 % 3]", "v0", "w0", "u1"});
+  }
+  std::string target(Level level) {
+    return level == Level::block  ? pick({"u0", "u1"})
+           : level == Level::warp ? pick({"w0", "w1"})
+                                  : pick({"v0", "v1", "v2", "a[0]", "a[1]", "a[v1 % 3]"});
+  }
+  // A value on which threads agree as far as `level` says.
+  std::string value(Level level, int depth = 0) {
+    if (depth > 1 || chance(30)) {
+      if (chance(30)) return std::to_string(below(50)) + "u";
+      if (chance(20) && level == Level::block && loop_ > 0) return fmt::format("i{}", below(static_cast<unsigned>(loop_)));
+      if (chance(15))
+        return level == Level::thread ? "tid" : level == Level::warp ? "warp" : pick({"n", "blockDim.x", "blockIdx.x"});
+      return variable(level);
+    }
+    const std::string a = value(level, depth + 1), b = value(level, depth + 1);
+    switch (below(8)) {
+      case 0: return fmt::format("({} + {})", a, b);
+      case 1: return fmt::format("({} - {})", a, b);
+      case 2: return fmt::format("({} * {})", a, b);
+      case 3: return fmt::format("({} ^ {})", a, b);
+      case 4: return fmt::format("({} % {}u)", a, below(20) + 1);
+      case 5: return fmt::format("({} > {} ? {} : {})", a, b, b, a);
+      case 6: return fmt::format("min({}, {})", a, b);
+      default: return fmt::format("({} >> {})", a, below(5));
+    }
+  }
+  std::string condition(Level level) {
+    switch (below(4)) {
+      case 0: return fmt::format("{} % {}u == {}u", value(level), below(4) + 2, below(2));
+      case 1: return fmt::format("({} & {}u) != 0", value(level), 1U << below(5));
+      case 2: return fmt::format("{} % 7 < {} % 9", value(level), value(level));
+      default: return fmt::format("{} > {}u", value(level), below(64));
+    }
+  }
+
+  // `deaf`: in a loop that threads leave by themselves, so that nobody may wait for anybody.
+  void statements(Level level, int depth, unsigned most, bool deaf) {
+    const unsigned count = 1 + below(most);
+    for (unsigned i = 0; i < count; ++i) statement(level, depth, deaf);
+  }
+
+  void block_of(const std::string& head, Level level, int depth, bool deaf) {
+    line(head + " {");
+    ++indent_;
+    if (chance(20)) line(fmt::format("unsigned v0 = tid * {}u + u1;", below(9)));  // hides the one outside
+    statements(level, depth + 1, 3, deaf);
+    --indent_;
+    line("}");
+  }
+
+  void statement(Level level, int depth, bool deaf) {
+    const unsigned kind = below(depth > 2 ? 8 : 15);
+    if (kind < 3)
+      return line(fmt::format("{} {} {};", target(Level::thread), pick({"=", "+=", "^="}), value(Level::thread)));
+    if (kind == 3 && level <= Level::warp && !deaf)
+      return line(fmt::format("{} = {};", target(Level::warp), value(Level::warp)));
+    if (kind == 4 && level == Level::block) return line(fmt::format("{} = {};", target(Level::block), value(Level::block)));
+    if (kind < 8)
+      return deaf ? line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)))
+                  : meet(level);
+    if (kind < 11) return branch(level, depth, deaf);
+    if (kind < 14) return loop(level, depth, deaf);
+    if (chance(30))
+      line(
+          fmt::format("if ({}) {{ *mine = v1 + {}u; return; }}", condition(chance(50) ? level : Level::thread), below(100)));
+  }
+
+  void meet(Level level) {
+    const std::string all = "0xffffffffu";
+    const std::string v = target(Level::thread);
+    if (level == Level::block) {
+      switch (below(8)) {
+        case 0:
+        case 1:
+          line(fmt::format("s[tid] = {}; __syncthreads();", value(Level::thread)));
+          line(fmt::format("{} {} s[(tid + {}u) % blockDim.x]; __syncthreads();", v, pick({"=", "+="}), below(40)));
+          return;
+        case 2: return line(fmt::format("{} = __syncthreads_count({});", target(Level::block), condition(Level::thread)));
+        case 3:
+          return line(fmt::format("if (__syncthreads_or({})) {} = {};", condition(Level::thread), target(Level::block),
+                                  value(Level::block)));
+        case 4: return line(fmt::format("{} = 3 * rotated({}, {}, s) + 1;", v, value(Level::thread), value(Level::block)));
+        case 5: return line(fmt::format("shifted({}, s);", pick({"v0", "v1", "v2"})));
+        default: break;
+      }
+    }
+    if (level == Level::thread) {
+      if (masks_ == 0) return line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)));
+      return line(fmt::format("{} {} __shfl_sync(m{}, {}, {});", v, pick({"=", "+="}), masks_, value(Level::thread),
+                              value(Level::thread)));
+    }
+    switch (below(7)) {
+      case 0: return line(fmt::format("{} += __shfl_down_sync({}, {}, {}u);", v, all, value(Level::thread), below(32)));
+      case 1:
+        return line(fmt::format("{} = __shfl_up_sync({}, {}, {}u, {});", v, all, value(Level::thread), below(8),
+                                pick({"8", "16", "32"})));
+      case 2: return line(fmt::format("{} ^= __shfl_xor_sync({}, {}, {}u);", v, all, value(Level::thread), below(32)));
+      case 3: return line(fmt::format("{} = __ballot_sync({}, {});", target(Level::warp), all, condition(Level::thread)));
+      case 4:
+        return line(fmt::format("if (__any_sync({}, {})) {} = {};", all, condition(Level::thread), target(Level::warp),
+                                value(Level::warp)));
+      case 5: return line(fmt::format("{} = __reduce_add_sync({}, {});", target(Level::warp), all, value(Level::thread)));
+      default: return line(fmt::format("{} = warp_total({});", v, value(Level::thread)));
+    }
+  }
+
+  void branch(Level level, int depth, bool deaf) {
+    const Level chosen = static_cast<Level>(std::max(static_cast<int>(level), static_cast<int>(below(3))));
+    const int masks = masks_;
+    if (chosen == Level::thread && !deaf && (level != Level::thread || masks_ > 0)) {
+      // Lanes that go in know who goes in with them.
+      const int own = ++mask_names_;
+      line(fmt::format("const bool c{} = {};", own, condition(Level::thread)));
+      line(fmt::format("const unsigned m{} = __ballot_sync({}, c{});", own,
+                       level == Level::thread ? fmt::format("m{}", masks) : "0xffffffffu", own));
+      masks_ = own;
+      block_of(fmt::format("if (c{})", own), Level::thread, depth, deaf);
+      masks_ = masks;
+      return;
+    }
+    const int known = masks_;
+    if (chosen == Level::thread) masks_ = 0;
+    block_of(fmt::format("if ({})", condition(chosen)), chosen, depth, deaf);
+    if (chance(50)) block_of("else", chosen, depth, deaf);
+    masks_ = known;
+  }
+
+  void loop(Level level, int depth, bool deaf) {
+    const Level chosen = static_cast<Level>(std::max(static_cast<int>(level), static_cast<int>(below(3))));
+    const bool alone = deaf || chosen == Level::thread;
+    const int known = masks_;
+    if (alone) masks_ = 0;
+    const int counter = chosen == Level::block && level == Level::block ? loop_ : 50 + depth;
+    const bool named = counter < 50;
+    const std::string count = fmt::format("{} % {}u", value(chosen), below(4) + 2);
+    if (named) ++loop_;
+    switch (below(3)) {
+      case 0: line(fmt::format("for (unsigned i{0} = 0, e{0} = {1}; i{0} < e{0}; ++i{0}) {{", counter, count)); break;
+      case 1: line(fmt::format("for (unsigned i{0} = {1}; i{0} > 0; i{0} -= 1) {{", counter, count)); break;
+      default:
+        line(fmt::format("for (unsigned i{0} = 0; i{0} < {1}u; i{0} += {2}) {{", counter, below(4), pick({"1", "2"})));
+        break;
+    }
+    ++indent_;
+    statements(chosen, depth + 1, 2, alone);
+    if (chance(40)) {
+      line(fmt::format("if ({}) {};", condition(alone ? Level::thread : chosen), pick({"break", "continue"})));
+      statements(chosen, depth + 1, 2, alone);
+    }
+    --indent_;
+    line("}");
+    if (named) --loop_;
+    masks_ = known;
+  }
+
+  std::mt19937_64 random_;
+  std::string text_;
+  int indent_ = 0;
+  int loop_ = 0;   // counters i0, i1, … on which the block agrees
+  int masks_ = 0;  // the variable with the lanes that are here; 0 for none
+  int mask_names_ = 0;
+};
+
+}  // namespace
+
+const char* const fuzz_functions = R"(
+__device__ unsigned rotated(unsigned v, unsigned by, unsigned* s) {
+  __syncthreads();
+  s[threadIdx.x] = v;
+  __syncthreads();
+  if (by % 2 == 0) return s[threadIdx.x] * 2;
+  const unsigned r = s[(threadIdx.x + by) % blockDim.x];
+  __syncthreads();
+  return r;
+}
+__device__ void shifted(unsigned& v, unsigned* s) {
+  __shared__ unsigned own[128];
+  __syncthreads();
+  own[threadIdx.x] = s[threadIdx.x] = v;
+  __syncthreads();
+  if (threadIdx.x > 0) v += (s[threadIdx.x - 1] & 0xff) ^ own[threadIdx.x];
+  __syncthreads();
+}
+__device__ unsigned warp_total(unsigned v) {
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
+  return v;
+}
+)";
+
+std::string random_kernel(const std::string& name, std::uint64_t seed) { return Generator(seed).kernel(name); }
+
+}  // namespace weir::test

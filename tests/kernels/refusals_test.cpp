@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/split.hpp"
+#include "kernels/words.hpp"
+#include "tests/kernels/support.hpp"
+
+/// What cannot be split is refused with the line and the reason.
+namespace weir::kernels {
+namespace {
+
+using test::has;
+
+// "line: reason", or nothing if the body of a kernel is taken.
+std::string refusal_of_source(const std::string& text) {
+  const std::string marked = "# 1 \"kernel.cu\"\n" + text;
+  const TokenizedSource source = tokenize(marked);
+  try {
+    split_functions(source);
+  } catch (const Refused& refused) {
+    return (refused.token < source.tokens.size() ? std::to_string(source.tokens[refused.token].line) : "nowhere") + ": " +
+           refused.what();
+  }
+  return "";
+}
+std::string refusal(const std::string& body, const std::string& before = "") {
+  return refusal_of_source(before + "extern \"C\" __global__ void k(int* x, int n) {\n" + body + "\n}");
+}
+
+TEST_CASE("what is taken is not refused") {
+  CHECK(refusal("__syncthreads();").empty());
+  CHECK(refusal("x[0] = n ? 1 : 2; while (n--) __syncthreads();").empty());
+  CHECK(refusal_of_source("void f() { switch (1) { case 1: goto end; } end:; }").empty());
+  CHECK(refusal_of_source("extern \"C\" __global__ void k(int* x) { switch (1) { default: goto end; } end: x[0] = 1; }")
+            .empty());
+}
+
+TEST_CASE("meetings in places that not every thread reaches alike") {
+  CHECK(refusal("x[0] = n && __syncthreads_or(n);") ==
+        "2: '__syncthreads_or' behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before "
+        "this one");
+  CHECK(has(refusal("x[0] = n ? __shfl_sync(~0u, n, 1) : 0;"), "2: '__shfl_sync' behind &&, || or ?:"));
+  CHECK(has(refusal("\nif (f(1, n || __any_sync(~0u, n))) x[0] = 1;"), "3: '__any_sync' behind"));
+  CHECK(refusal("if (f(n || 2, __any_sync(~0u, n)) || n) x[0] = 1;").empty());
+  CHECK(has(refusal("x[0] = (n = 1, __shfl_sync(~0u, n, 1));"), "comma operator"));
+  CHECK(has(refusal("auto f = [&] { __syncthreads(); };\nf();"), "2: '__syncthreads' inside a lambda"));
+  CHECK(has(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;"), "in the step of a for loop"));
+  CHECK(has(refusal("switch (n) {\n case 1: __syncthreads(); }"), "3: '__syncthreads' inside a switch"));
+  CHECK(has(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }"),
+            "3: '__syncthreads' inside a loop over a range"));
+  CHECK(has(refusal("if (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));
+  CHECK(refusal("if (n * n) __syncthreads();").empty());
+  CHECK(has(refusal("if (int y = 1; __any_sync(~0u, y)) x[0] = 1;"), "if with an initializer"));
+  CHECK(has(refusal("x[0] = 1 + (__syncthreads(), 2);"),
+            "'__syncthreads' inside an expression; make it a statement of its own"));
+  CHECK(has(refusal("if (n = 1, __any_sync(~0u, n)) x[0] = 1;"), "comma operator"));
+  CHECK(has(refusal("int a[2] = {n++, __shfl_sync(~0u, n, 1)};"), "behind a change of a variable in a list"));
+  CHECK(has(refusal("auto f = &__syncthreads;"), "can be called, and nothing else"));
+}
+
+TEST_CASE("jumps that are not structured") {
+  CHECK(has(refusal("__syncthreads();\nif (n) goto end;\nx[0] = 1;\nend: x[1] = 1;"), "3: 'goto'"));
+  CHECK(has(refusal("__syncthreads();\nend: x[1] = 1;"), "3: a label"));
+  CHECK(has(refusal("__syncthreads(); try { x[0] = 1; } catch (...) {}"), "'try'"));
+}
+
+TEST_CASE("wrong numbers of arguments") {
+  CHECK(has(refusal("__syncthreads(1);"), "'__syncthreads' takes 0 arguments, and 1 are given"));
+  CHECK(has(refusal("x[0] = __shfl_sync(1, 2);"), "'__shfl_sync' takes 3 to 4 arguments, and 2 are given"));
+  CHECK(
+      has(refusal("f();", "__device__ void f(int a) { __syncthreads(); }\n"), "3: 'f' takes 1 arguments, and 0 are given"));
+}
+
+TEST_CASE("what is no C++ is refused and nothing worse") {
+  CHECK(has(refusal("__syncthreads(); if (n)"), "a statement was expected"));
+  CHECK(has(refusal("x[0] = __shfl_sync(1, , 2);"), "2: an argument of '__shfl_sync' is missing"));
+  CHECK(has(refusal("for (int i = 0; i < n; ++i, ) __syncthreads();"), "head of a for loop"));
+  CHECK_NOTHROW(refusal("__syncthreads(); ::;"));
+  CHECK_NOTHROW(refusal("__syncthreads("));
+}
+
+TEST_CASE("functions that cannot be split") {
+  CHECK(has(refusal_of_source("struct S {\n __device__ void f() { __syncthreads(); } };"),
+            "2: '__syncthreads' in a member function"));
+  CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); }\n__device__ void f(float a) {}\n"),
+            "several functions"));
+  CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); if (a) f(a - 1); }\n"),
+            "1: threads of a block work together in 'f', which calls itself"));
+  CHECK(has(refusal("f(1);", "__device__ auto f(int a) { __syncthreads(); return a; }\n"), "must be written as a type"));
+  CHECK(has(refusal("f(x[0]);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
+            "by reference: give it a variable"));
+  CHECK(has(refusal("__shared__ int s; f(s);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
+            "is no variable of the thread's own"));
+}
+
+TEST_CASE("variables that cannot live across a meeting") {
+  CHECK(has(refusal("auto [a, b] = pair(n);\n__syncthreads();\nx[0] = a;"), "2: a structured binding"));
+  CHECK(has(refusal("static int a = 1;\n__syncthreads();\nx[0] = a;"), "2: the static variable 'a'"));
+  CHECK(
+      has(refusal("auto f = [=](int i) { return i + n; };\n__syncthreads();\nx[0] = f(1);"), "let it capture by reference"));
+  CHECK(has(refusal("int a[] = {1, 2};\na[0] = n;\n__syncthreads();\nx[0] = a[0];"), "2: the array 'a'"));
+  CHECK(has(refusal("decltype(n) a = x[1];\n__syncthreads();\nx[0] = a;"), "decltype"));
+  CHECK(has(refusal("__shared__ int a = 1;\n__syncthreads();"), "2: the shared variable 'a' has an initializer"));
+  CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "as an array without a size"));
+  CHECK(has(refusal("int threadIdx = 1;\n__syncthreads();"), "a variable named threadIdx"));
+}
+
+}  // namespace
+}  // namespace weir::kernels

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+
+#include "kernels/function.hpp"
+#include "kernels/printer.hpp"
+#include "kernels/split.hpp"
+#include "kernels/syntax.hpp"
+#include "tests/kernels/support.hpp"
+
+/// The parts of the splitter: words, statements, which values threads share, and what is written.
+namespace weir::kernels {
+namespace {
+
+using test::has;
+using Kind = Statement::Kind;
+using Place = Variable::Place;
+
+std::string joined(const Words& words) {
+  std::string text;
+  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
+  return text;
+}
+
+std::vector<Statement> parse(std::string_view text) { return parse_statements(made_up(text)); }
+
+// All that was split of a source, without line markers and with single spaces.
+std::string split(const std::string& text) {
+  const std::string marked = "# 1 \"kernel.cu\"\n" + text;
+  const TokenizedSource source = tokenize(marked);
+  std::string plain;
+  for (const Replacement& r : split_functions(source).replacements) {
+    bool marker = false, line_start = true;
+    for (const char c : r.text + "\n") {
+      if (line_start) marker = c == '#';
+      line_start = c == '\n';
+      if (marker) continue;
+      if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+        plain += c;
+      } else if (!plain.empty() && plain.back() != ' ') {
+        plain += ' ';
+      }
+    }
+  }
+  return plain;
+}
+std::string split_kernel(const std::string& body) {
+  return split("extern \"C\" __global__ void k(float* x, int n, int m) {" + body + "}");
+}
+
+// Where the values of a kernel's variables lie.
+Place place_of_variable(const std::string& body, const std::string& name) {
+  const std::string text =
+      "__device__ int changes(int&); __constant__ int fixed; extern \"C\" __global__ void k(float* x, int n, int m) {" +
+      body + "}";
+  const TokenizedSource source = tokenize(text);
+  const Unit unit(source);
+  for (const FunctionPlace& place : unit.functions()) {
+    if (!place.is_kernel) continue;
+    Function f = read_function(unit, place);
+    extract_meetings(f, unit);
+    resolve_names(f);
+    place_variables(f, unit);
+    for (const Variable& v : f.variables) {
+      if (v.name == name) return v.place;
+    }
+  }
+  FAIL("no variable " << name);
+  return Place::piece;
+}
+
+TEST_CASE("operators of several characters are one word, but not what may close template arguments") {
+  CHECK(joined(made_up("a<<=b>>=c>>d->e::f...g++ +h&&!i<=j")) == "a <<= b >>= c > > d -> e :: f ... g ++ + h && ! i <= j");
+  const Words list = made_up("f(a, b), c<d, e>::g, {h, i}, j < k");
+  const auto parts = split_at_commas(list);
+  REQUIRE(parts.size() == 4);
+  CHECK(joined(parts[1]) == "c < d , e > :: g");
+}
+
+TEST_CASE("declarations are told from expressions") {
+  const auto declares = [](std::string_view text) {
+    Statement s;
+    return parse_declaration(made_up(text), s);
+  };
+  for (const char* text : {"int x", "const float* p = q", "unsigned long long a, *b, c[3]", "T<int, 3>::type v{1}",
+                           "uint3 i(1, 2, 3)", "auto f = [&](int i) { return i; }", "extern __shared__ int s[]",
+                           "__shared__ volatile float s[2][3]", "float4 const v = w", "decltype(x) y = x", "T * b = c"}) {
+    CAPTURE(text);
+    CHECK(declares(text));
+  }
+  for (const char* text :
+       {"x = 1", "a[i] = b", "f(x)", "++i", "a.b = c", "p->q(1)", "*p = 1", "int(x)", "delete p", "a<b>(c)", "s << t"}) {
+    CAPTURE(text);
+    CHECK_FALSE(declares(text));
+  }
+  Statement s;
+  REQUIRE(parse_declaration(made_up("const unsigned a = 1, *b, c[2][N + 1] = {{1}}, d(2)"), s));
+  REQUIRE(s.declarators.size() == 4);
+  CHECK(joined(s.specifiers) == "const unsigned");
+  CHECK(joined(s.declarators[1].pointer) == "*");
+  CHECK(joined(s.declarators[2].dimensions[1]) == "N + 1");
+  CHECK(s.declarators[3].form == Declarator::Form::parentheses);
+}
+
+TEST_CASE("statements keep their structure") {
+  const auto list = parse(
+      "if (a) b; else if (c) { d; e; } for (int i = 0, j = 1; i < n; ++i, --j) f(); do { g; } while (h); switch (i) { case "
+      "1: j; break; default: k; } return; ");
+  REQUIRE(list.size() == 5);
+  CHECK(list[0].is(Kind::branch));
+  CHECK(list[0].has_other);
+  CHECK(list[0].other[0].body.size() == 2);
+  CHECK(list[1].first[0].declarators.size() == 2);
+  CHECK(joined(list[1].step) == "++ i , -- j");
+  CHECK(list[2].loop == Statement::Loop::do_loop);
+  CHECK(list[3].body.size() == 5);
+  CHECK(list[4].is(Kind::leave));
+}
+
+TEST_CASE("what is the same for all threads is kept once") {
+  const std::string barrier = "__syncthreads();";
+  CHECK(place_of_variable("int a = n * 2 + blockIdx.x;" + barrier + "x[0] = a;", "a") == Place::uniform);
+  CHECK(place_of_variable("int a = n; a += m; ++a;" + barrier + "x[0] = a;", "a") == Place::uniform);
+  CHECK(place_of_variable("for (int i = 0; i < n; ++i) {" + barrier + "}", "i") == Place::uniform);
+  CHECK(place_of_variable("x += blockIdx.x * n;" + barrier + "x[threadIdx.x] = 1;", "x") == Place::uniform);
+  CHECK(place_of_variable("int a = __syncthreads_or(x[0]); x[1] = a;", "a") == Place::uniform);
+  CHECK(place_of_variable("int a = fixed;" + barrier + "x[0] = a;", "a") == Place::uniform);
+  CHECK(place_of_variable("__shared__ float s[64]; float* p = &s[n * 2]; float* q = s + n;" + barrier + "x[0] = *p + *q;",
+                          "q") == Place::uniform);
+  // A thread that leaves the loop has no use for the counter any more.
+  CHECK(place_of_variable("for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); }", "i") ==
+        Place::uniform);
+}
+
+TEST_CASE("tables of constants are kept once") {
+  CHECK(place_of_variable("const int t[] = {1, 2, 3}; __syncthreads(); x[0] = t[n];", "t") == Place::uniform);
+  CHECK(place_of_variable("const float t[2] = {x[0], 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
+  CHECK(place_of_variable("int t[2] = {1, 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);
+  CHECK(has(split_kernel("static constexpr int t[] = {1, 2}; __syncthreads(); x[0] = t[n];"),
+            "[[maybe_unused]] static constexpr int t"));
+}
+
+TEST_CASE("what may differ between threads is not kept once") {
+  const std::string barrier = "__syncthreads();";
+  for (const char* body :
+       {"int a = x[0];", "int a = n; if (threadIdx.x) a = 1;", "int a = n; a = threadIdx.x;", "int a = n; changes(a);",
+        "int a = n; int* p = &a; *p = threadIdx.x;", "int a = n; int& r = a; r = 1;", "int a = n; auto f = [&] { a = 1; };",
+        "int a = n; (a) = threadIdx.x;", "int a = n; while (x[threadIdx.x] > 0) { a += 1; __syncwarp(); }",
+        "int a = n; for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); a += 1; }",
+        "int a = n; if (x[threadIdx.x] > 0) { __syncwarp(); a = 2; }", "int a = __shfl_sync(~0u, threadIdx.x, 0);",
+        "volatile int a = n;", "int a = n; a = b = threadIdx.x;", "int a = n, c = 0; (threadIdx.x ? a : c) = 1;"}) {
+    CAPTURE(body);
+    CHECK(place_of_variable(std::string("int b;") + body + barrier + "x[0] = a;", "a") != Place::uniform);
+  }
+}
+
+TEST_CASE("what follows from the thread's index is computed again") {
+  const std::string barrier = "__syncthreads();";
+  CHECK(place_of_variable("const int a = blockIdx.x * blockDim.x + threadIdx.x;" + barrier + "x[a] = 1;", "a") ==
+        Place::recomputed);
+  CHECK(place_of_variable("int t = threadIdx.x, a = t % 32 + n;" + barrier + "x[a] = 1;", "a") == Place::recomputed);
+  for (const char* body : {"int a = threadIdx.x; a += 1;", "int a = 100 / threadIdx.x;", "int a = x[threadIdx.x];",
+                           "int a = threadIdx.x; n += 1; int* p = &a;"}) {
+    CAPTURE(body);
+    CHECK(place_of_variable(body + barrier + "x[0] = a;", "a") != Place::recomputed);
+  }
+}
+
+TEST_CASE("values live in arrays only where they outlive their piece") {
+  const std::string text =
+      split_kernel("float a = x[threadIdx.x], b = x[n]; x[m] = a; __syncthreads(); x[threadIdx.x] = b;");
+  CHECK(has(text, "::weir_host::lanes<float > weir_lanes_b(weir_b);"));
+  CHECK_FALSE(has(text, "weir_lanes_a"));
+}
+
+TEST_CASE("loops and branches on which threads agree stay what they are; others get a mask") {
+  const std::string agreed = split_kernel("for (int i = 0; i < n; ++i) { if (i == m) break; __syncthreads(); }");
+  CHECK(has(agreed, "if (!( i < n )) break;"));
+  CHECK(has(agreed, "if ( i == m ) { break ; }"));
+  CHECK_FALSE(has(agreed, "::weir_host::mask weir_"));
+  const std::string differing = split_kernel("if (x[threadIdx.x] > 0) __syncwarp();");
+  CHECK(has(differing, "weir_b.divide(weir_m, weir_then, weir_else,"));
+}
+
+TEST_CASE("a source without meetings is left alone, atomics included") {
+  for (const char* text : {"extern \"C\" __global__ void k(int* x) { atomicAdd(x, 1); }", "int f() { return 1; }",
+                           "// __syncthreads\nint x;"}) {
+    const TokenizedSource source = tokenize(text);
+    CHECK(split_functions(source).empty());
+  }
+}
+
+TEST_CASE("lines and columns of the user's words are kept") {
+  const std::string text =
+      "# 7 \"a.cu\"\nextern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n    x[0] = nobody;\n}";
+  const TokenizedSource source = tokenize(text);
+  const SplitSource result = split_functions(source);
+  REQUIRE(result.replacements.size() == 1);
+  CHECK(has(result.replacements[0].text, "# 9 \"a.cu\"\n"));
+  CHECK(place_of(source, result.replacements[0].last - 1) == "a.cu:10");
+}
+
+}  // namespace
+}  // namespace weir::kernels

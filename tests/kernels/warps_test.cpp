@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "tests/kernels/support.hpp"
+
+/// Functions of a warp, each against what its words promise.
+namespace weir::test {
+namespace {
+
+constexpr const char* source = R"(
+#define ALL 0xffffffffffffffffull
+typedef decltype(__popcll(0)) count_type;
+
+extern "C" __global__ void shuffles(const int* in, int* out, int distance, int width) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
+  int v = in[i];
+  out[i] = __shfl_sync(ALL, v, distance + threadIdx.x, width);
+  out[i + n] = __shfl_up_sync(ALL, v, distance, width);
+  out[i + 2 * n] = __shfl_down_sync(ALL, v, distance, width);
+  out[i + 3 * n] = __shfl_xor_sync(ALL, v, distance, width);
+}
+
+extern "C" __global__ void votes(const int* in, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
+  const int v = in[i];
+  out[i] = __popcll(__ballot_sync(ALL, v > 0));
+  out[i + n] = __any_sync(ALL, v == 7);
+  out[i + 2 * n] = __all_sync(ALL, v < 7);
+  out[i + 3 * n] = __popcll(__activemask());
+  bool same = false;
+  auto equal = __match_any_sync(ALL, v);
+  out[i + 4 * n] = __popcll(equal);
+  int all;
+  auto lanes = __match_all_sync(ALL, v / 100, &all);
+  out[i + 5 * n] = all;
+  out[i + 6 * n] = __popcll(lanes);
+}
+
+extern "C" __global__ void reductions(const unsigned* in, unsigned* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
+  out[i] = __reduce_add_sync(ALL, in[i]);
+  out[i + n] = __reduce_min_sync(ALL, in[i]);
+  out[i + 2 * n] = __reduce_max_sync(ALL, in[i]);
+  out[i + 3 * n] = __reduce_and_sync(ALL, in[i]);
+  out[i + 4 * n] = __reduce_or_sync(ALL, in[i]);
+  out[i + 5 * n] = __reduce_xor_sync(ALL, in[i]);
+}
+
+// Warps and halves of warps go different ways; a lane that is not there is not counted.
+extern "C" __global__ void divergent(const int* in, int* out) {
+  const int lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
+  int v = in[threadIdx.x];
+  if (warp == 1) {
+    v = __shfl_xor_sync(ALL, v, 1) + 1000;
+    __syncwarp();
+  } else if (lane < 16) {
+    v = __shfl_down_sync(0xffff, v, 1, 16);
+    out[blockDim.x + threadIdx.x] = __popcll(__activemask());
+  } else {
+    v = -__popcll(__ballot_sync(ALL << 16, v > 0));
+  }
+  __syncwarp();
+  out[threadIdx.x] = v;
+}
+
+// Lanes leave a loop one by one; those that stay go on shuffling among themselves.
+extern "C" __global__ void lanes_leave(const int* in, int* out) {
+  const int lane = threadIdx.x % warpSize;
+  int rounds = in[threadIdx.x], sum = 0;
+  while (__any_sync(ALL, rounds > 0)) {
+    if (rounds > 0) sum += __popcll(__activemask());
+    --rounds;
+  }
+  out[threadIdx.x] = sum;
+}
+
+// In place of one atomic each, one a warp: the leader adds for all.
+extern "C" __global__ void aggregated(const int* in, int* counter, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (in[i] > 0) {
+    auto active = __activemask();
+    const int leader = __ffsll(active) - 1;
+    const int lane = threadIdx.x % warpSize;
+    int base = 0;
+    if (lane == leader) base = atomicAdd(counter, __popcll(active));
+    base = __shfl_sync(active, base, leader);
+    out[base + __popcll(active & ((1ull << lane) - 1))] = in[i];
+  }
+}
+
+// HIP's forms without masks.
+extern "C" __global__ void without_masks(const int* in, int* out) {
+  int v = in[threadIdx.x];
+  for (int o = warpSize / 2; o > 0; o /= 2) v += __shfl_down(v, o);
+  v = __shfl(v, 0);
+  out[threadIdx.x] = v + 0 * __shfl_up(v, 1) + 0 * __shfl_xor(v, 1, 8);
+  out[blockDim.x + threadIdx.x] = __any(in[threadIdx.x] == 3) + 2 * __all(in[threadIdx.x] >= 0) + 4 * __popcll(__ballot(1));
+}
+
+// Values of other types: doubles, pointers, structs of two.
+struct Pair { float a; int b; };
+extern "C" __global__ void types(const double* in, double* out) {
+  double v = in[threadIdx.x];
+  double w = __shfl_xor_sync(ALL, v, 1);
+  const double* p = __shfl_xor_sync(ALL, in + threadIdx.x, 2);
+  out[threadIdx.x] = w + *p;
+}
+)";
+
+const ModulePtr& module() {
+  static const ModulePtr compiled = compile(source);
+  return compiled;
+}
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("shuffles of all widths and distances") {
+  constexpr std::size_t n = 256;
+  std::vector<int> in(n);
+  std::iota(in.begin(), in.end(), 1000);
+  const auto x = upload(in);
+  const auto out = upload(std::vector<int>(4 * n));
+  for (int width = 1; width <= static_cast<int>(warp_size()); width *= 2) {
+    for (const int d : {0, 1, 2, 5, 16, 31}) {
+      CAPTURE(width);
+      CAPTURE(d);
+      launch(module()->kernel("shuffles"), {.grid = {2}, .block = {128}}, x, out, d, width);
+      for (int i = 0; i < static_cast<int>(n); ++i) {
+        const int t = i % 128, base = i - t, lane = t % width, group = t - lane;
+        const auto at = [&](int k) {
+          return out.data()[static_cast<std::size_t>(i) + static_cast<std::size_t>(k) * n] - 1000 - base;
+        };
+        REQUIRE(at(0) == group + (d + t) % width);
+        REQUIRE(at(1) == (lane >= d ? t - d : t));
+        REQUIRE(at(2) == (lane + d < width ? t + d : t));
+        const int partner = t ^ d;
+        REQUIRE(at(3) ==
+                (partner < group + width && partner / static_cast<int>(warp_size()) == t / static_cast<int>(warp_size())
+                     ? partner
+                     : t));
+      }
+    }
+  }
+}
+
+TEST_CASE("votes, matches and reductions of a warp that is not whole") {
+  for (const unsigned block : {1U, 31U, 64U, 100U, 192U}) {
+    CAPTURE(block);
+    const auto in = random_ints(2 * block, block, -3, 8);
+    const auto out = upload(std::vector<int>(7 * in.size()));
+    launch(module()->kernel("votes"), {.grid = {2}, .block = {block}}, upload(in), out);
+    const std::vector<unsigned> positive(in.begin(), in.end());
+    const auto reduced = upload(std::vector<unsigned>(6 * in.size()));
+    launch(module()->kernel("reductions"), {.grid = {2}, .block = {block}}, upload(positive), reduced);
+    for (unsigned i = 0; i < 2 * block; ++i) {
+      const unsigned first = i - i % block % warp_size(), last = std::min(first + warp_size(), i - i % block + block);
+      int positives = 0, sevens = 0, small = 0, equal = 0;
+      unsigned sum = 0, least = ~0U, greatest = 0, all = ~0U, any = 0, odd = 0;
+      for (unsigned k = first; k < last; ++k) {
+        positives += in[k] > 0;
+        sevens += in[k] == 7;
+        small += in[k] < 7;
+        equal += in[k] == in[i];
+        sum += positive[k];
+        least = std::min(least, positive[k]);
+        greatest = std::max(greatest, positive[k]);
+        all &= positive[k];
+        any |= positive[k];
+        odd ^= positive[k];
+      }
+      const int lanes = static_cast<int>(last - first);
+      const std::vector<int> expected{positives, sevens > 0, small == lanes, lanes, equal, 1, lanes};
+      const std::vector<unsigned> sums{sum, least, greatest, all, any, odd};
+      for (std::size_t k = 0; k < 7; ++k) REQUIRE(out.data()[i + k * in.size()] == expected[k]);
+      for (std::size_t k = 0; k < 6; ++k) REQUIRE(reduced.data()[i + k * in.size()] == sums[k]);
+    }
+  }
+}
+
+TEST_CASE("warps and parts of warps go different ways") {
+  const unsigned w = warp_size(), n = 3 * w;
+  const auto in = random_ints(n, 1, -5, 5);
+  const auto out = upload(std::vector<int>(2 * n));
+  launch(module()->kernel("divergent"), {.grid = {1}, .block = {n}}, upload(in), out);
+  for (unsigned i = 0; i < n; ++i) {
+    const unsigned lane = i % w;
+    int expected = 0;
+    if (i / w == 1) {
+      expected = in[i ^ 1U] + 1000;
+    } else if (lane < 16) {
+      expected = in[lane == 15 ? i : i + 1];
+      CHECK(out.data()[n + i] == 16);
+    } else {
+      for (unsigned k = i - lane + 16; k < i - lane + w; ++k) expected -= in[k] > 0;
+    }
+    CHECK(out.data()[i] == expected);
+  }
+}
+
+TEST_CASE("lanes leave a loop one by one") {
+  const unsigned n = 2 * warp_size();
+  const auto in = random_ints(n, 2, 0, 9);
+  const auto out = upload(std::vector<int>(n));
+  launch(module()->kernel("lanes_leave"), {.grid = {1}, .block = {n}}, upload(in), out);
+  for (unsigned i = 0; i < n; ++i) {
+    int expected = 0;
+    for (int round = 0; round < in[i]; ++round) {
+      for (unsigned k = i - i % warp_size(); k < i - i % warp_size() + warp_size(); ++k) expected += in[k] > round;
+    }
+    CHECK(out.data()[i] == expected);
+  }
+}
+
+TEST_CASE("atomics of a warp made one") {
+  const auto in = random_ints(1000, 3, -9, 9);
+  const auto counter = upload(std::vector<int>(1));
+  const auto out = upload(std::vector<int>(1000));
+  launch(module()->kernel("aggregated"), {.grid = {10}, .block = {100}}, upload(in), counter, out);
+  std::vector<int> kept(out.data(), out.data() + counter.data()[0]), expected;
+  std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
+  std::sort(kept.begin(), kept.end());
+  std::sort(expected.begin(), expected.end());
+  CHECK(kept == expected);
+}
+
+TEST_CASE("forms without masks, and values of other types") {
+  const unsigned n = 2 * warp_size();
+  const auto in = random_ints(n, 4, 0, 50);
+  const auto out = upload(std::vector<int>(2 * n));
+  launch(module()->kernel("without_masks"), {.grid = {1}, .block = {n}}, upload(in), out);
+  const std::vector<double> doubles(in.begin(), in.end());
+  const auto sums = upload(std::vector<double>(n));
+  launch(module()->kernel("types"), {.grid = {1}, .block = {n}}, upload(doubles), sums);
+  for (unsigned i = 0; i < n; ++i) {
+    const auto first = in.begin() + static_cast<long>(i - i % warp_size()), last = first + static_cast<long>(warp_size());
+    CHECK(out.data()[i] == std::accumulate(first, last, 0));
+    CHECK(out.data()[n + i] == (std::find(first, last, 3) != last) + 2 + 4 * static_cast<int>(warp_size()));
+    CHECK(sums.data()[i] == doubles[i ^ 1U] + doubles[i ^ 2U]);
+  }
+}
+
+TEST_SUITE_END();
+
+TEST_CASE("the width of a warp is the device's") {
+  const auto out = upload(std::vector<int>(1));
+  launch(compile("extern \"C\" __global__ void k(int* x) { *x = warpSize; }")->kernel("k"), {}, out);
+  CHECK(out.data()[0] == 32);
+  CHECK(warp_size() == 32);
+}
+
+}  // namespace
+}  // namespace weir::test
