@@ -38,9 +38,7 @@ TEST_CASE("what is registered is memory") {
   CHECK_NOTHROW(host().register_host(vector.data(), 4000));
   constexpr auto most = std::numeric_limits<std::size_t>::max();
   for (const std::size_t bytes : {most, most - 4096, most / 2, std::size_t{1} << 46U}) {
-    const Error error = refusal([&] { host().register_host(vector.data(), bytes); });
-    CHECK(error.errc() == Errc::invalid_argument);
-    CHECK(has(error.what(), std::to_string(bytes) + " bytes"));
+    CHECK(refusal([&] { host().register_host(vector.data(), bytes); }).errc() == Errc::invalid_argument);
   }
 }
 
