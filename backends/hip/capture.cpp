@@ -59,9 +59,9 @@ void Api::end_invalidated_capture(StreamHandle stream) const {
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
   bool joined = false;
-  if (workarounds_.join_before_end) (void)join_everything(stream, joined);
+  if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
   const Result result = Symbols::StreamEndCapture(stream, graph);
-  if (result == hipErrorStreamCaptureInvalidated && workarounds_.end_invalidated_twice) end_invalidated_capture(stream);
+  if (result == hipErrorStreamCaptureInvalidated && has(Workaround::end_invalidated_twice)) end_invalidated_capture(stream);
   if (result != success || !joined) return result;
   // As CUDA's driver does with the graph of a capture that fails.
   GraphDestroy(*graph);
@@ -77,7 +77,7 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5 put
   // allocations there. (5.2 counted from 1, and has no capture.)
   int number = static_cast<int>(type);
-  if (release_ < 505 && (number == 8 || number == 10 || number == 11)) number = 1;
+  if (release_ < 505 && !mutated(Mutation::newer_numbers_of_nodes) && (number == 8 || number == 10 || number == 11)) number = 1;
   switch (number) {
     case 0: kind = NodeKind::kernel; break;
     case 1: kind = NodeKind::copy; break;
@@ -93,28 +93,6 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
     case 13: kind = NodeKind::copy; break;
     case 14: kind = NodeKind::memory_operations; break;
     default: kind = NodeKind::other; break;
-  }
-  return result;
-}
-
-Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const {
-  // CUDA 10.2's form; both results are required.
-  NodeHandle node = nullptr;
-  hipGraphExecUpdateResult outcome = hipGraphExecUpdateSuccess;
-  const Result result = GraphExecUpdate(exec, graph, &node, &outcome);
-  if (result == success) return result;
-  switch (outcome) {
-    case hipGraphExecUpdateSuccess:
-      if (result == hipErrorGraphExecUpdateFailure) difference = "the runtime does not say how the graphs differ";
-      break;
-    case hipGraphExecUpdateErrorTopologyChanged: difference = "the graphs differ in their nodes or edges"; break;
-    case hipGraphExecUpdateErrorNodeTypeChanged: difference = "a node is of another kind"; break;
-    case hipGraphExecUpdateErrorFunctionChanged: difference = "a node's kernel changed in a way that cannot be updated"; break;
-    case hipGraphExecUpdateErrorParametersChanged:
-      difference = "a node's parameters changed in a way that cannot be updated";
-      break;
-    case hipGraphExecUpdateErrorNotSupported: difference = "a node is of a kind that cannot be updated"; break;
-    default: difference = "the runtime cannot update the executable (result " + std::to_string(outcome) + ")"; break;
   }
   return result;
 }
