@@ -154,9 +154,17 @@ std::string_view to_string(Workaround workaround) noexcept {
 std::span<const FeatureQuirk> feature_quirks() noexcept { return features; }
 std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
 
+std::string row_name(const FeatureQuirk& quirk) {
+  return std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since);
+}
+
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
   for (const FeatureQuirk& quirk : features) {
-    if (quirk.feature == feature && quirk.releases.contains(release) && !mutated(to_string(feature))) return &quirk;
+    if (quirk.feature != feature || !quirk.releases.contains(release)) continue;
+#ifdef WEIR_HIP_MUTATE
+    if (mutated(row_name(quirk))) continue;
+#endif
+    return &quirk;
   }
   return nullptr;
 }
