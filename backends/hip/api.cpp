@@ -112,25 +112,23 @@ struct CallbackAsFunction {
   }
 };
 
-constexpr int attribute_synchronization_policy = 3;
-
 SynchronizationPolicy from_native(int policy) {
   switch (policy) {
-    case 2: return SynchronizationPolicy::spin;
-    case 3: return SynchronizationPolicy::yield;
-    case 4: return SynchronizationPolicy::block;
+    case policy_spin: return SynchronizationPolicy::spin;
+    case policy_yield: return SynchronizationPolicy::yield;
+    case policy_blocking: return SynchronizationPolicy::block;
     default: return SynchronizationPolicy::automatic;
   }
 }
 
 int to_native(SynchronizationPolicy policy) {
   switch (policy) {
-    case SynchronizationPolicy::spin: return 2;
-    case SynchronizationPolicy::yield: return 3;
-    case SynchronizationPolicy::block: return 4;
+    case SynchronizationPolicy::spin: return policy_spin;
+    case SynchronizationPolicy::yield: return policy_yield;
+    case SynchronizationPolicy::block: return policy_blocking;
     case SynchronizationPolicy::automatic: break;
   }
-  return 1;
+  return policy_automatic;
 }
 
 }  // namespace
@@ -331,8 +329,6 @@ Api::Result Api::disable_peer(const DeviceContext& peer) const {
 
 namespace {
 
-// The numbers of CUDA's operations.
-constexpr std::uint32_t wait_32 = 1, write_32 = 2, wait_64 = 4, write_64 = 5;
 // Which bits a wait looks at; hipStreamWaitValue's last argument, which CUDA's has not.
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 // The flags of a write, which are other ones than CUDA's.

@@ -15,6 +15,7 @@
 #include "backends/gpu/errors.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "backends/hip/mutation.hpp"
+#include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
 #include "backends/hip/symbols.hpp"
 #include "backends/hip/waiting.hpp"
@@ -101,9 +102,9 @@ class Api : public Symbols {
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
-  static constexpr unsigned user_object_no_sync = 1;                 // hipUserObjectNoDestructorSync
-  static constexpr unsigned user_object_move = 1;                    // hipGraphUserObjectMove
-  static constexpr unsigned long long instantiate_auto_free = 1;     // hipGraphInstantiateFlagAutoFreeOnLaunch
+  static constexpr unsigned user_object_no_sync = no_destructor_sync;
+  static constexpr unsigned user_object_move = graph_user_object_move;
+  static constexpr unsigned long long instantiate_auto_free = auto_free_on_launch;
   static constexpr FunctionAttribute function_max_threads = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
@@ -202,10 +203,10 @@ class Api : public Symbols {
   }
   Result synchronize_event(EventHandle event, bool blocking_sync) const;
   Result record_external(EventHandle event, StreamHandle stream) const {
-    return EventRecordWithFlags(event, stream, 1);  // hipEventRecordExternal
+    return EventRecordWithFlags(event, stream, event_record_external);
   }
   Result wait_external(StreamHandle stream, EventHandle event) const {
-    return StreamWaitEvent(stream, event, 1);  // hipEventWaitExternal
+    return StreamWaitEvent(stream, event, event_wait_external);
   }
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
@@ -296,7 +297,7 @@ class Api : public Symbols {
   /// before 5.7.
   Result ask_legacy_stream() const noexcept { return success; }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
-    return StreamUpdateCaptureDependencies(stream, nodes, count, 1);  // hipStreamSetCaptureDependencies
+    return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
   }
   Result begin_capture_to_graph(StreamHandle stream, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
                                 CaptureModeValue mode) const {

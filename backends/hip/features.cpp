@@ -6,22 +6,11 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
+#include "backends/hip/numbers.hpp"
 
 /// What a device is and can do.
 namespace weir::hip {
 namespace {
-
-// hipDeviceAttribute_t's numbers since 5.0; attributes that a release does not implement fail.
-constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attribute_concurrent_managed_access = 9,
-              attribute_cooperative_launch = 10, attribute_ecc_enabled = 0, attribute_integrated = 16,
-              attribute_l2_cache_size = 19, attribute_capability_major = 23, attribute_managed_memory = 24,
-              attribute_max_block_x = 26, attribute_max_grid_x = 29, attribute_max_threads_per_block = 56,
-              attribute_max_threads_per_multiprocessor = 57, attribute_memory_bus_width = 59,
-              attribute_memory_clock_rate = 60, attribute_capability_minor = 61, attribute_multiprocessor_count = 63,
-              attribute_registers_per_block = 71, attribute_shared_per_block = 74, attribute_shared_per_block_optin = 75,
-              attribute_stream_priorities = 78, attribute_unified_addressing = 85, attribute_warp_size = 87,
-              attribute_memory_pools = 88, attribute_host_register = 90, attribute_shared_per_multiprocessor = 10002,
-              attribute_stream_wait_value = 10013;
 
 std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
@@ -37,15 +26,14 @@ std::optional<int> Api::attribute(int number, int ordinal) const noexcept {
 // The one thing that has no attribute. The structure has had two layouts, and the function without a number gives the old one
 // for ever.
 std::string Api::architecture(int ordinal) const {
-  constexpr std::size_t in_r0600 = 1160, in_r0000 = 396, longest = 256;
   alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
   const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
                     : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
                                                : GetDeviceProperties;
-  if (mutated(Mutation::old_layout_of_properties)) return std::string(properties + in_r0000);
+  if (mutated(Mutation::old_layout_of_properties)) return std::string(properties + architecture_in_r0000);
   if (!get || get(properties, ordinal) != hipSuccess) return {};
-  const char* const name = properties + (GetDevicePropertiesR0600 ? in_r0600 : in_r0000);
-  return std::string(name, ::strnlen(name, longest));
+  const char* const name = properties + (GetDevicePropertiesR0600 ? architecture_in_r0600 : architecture_in_r0000);
+  return std::string(name, ::strnlen(name, longest_architecture));
 }
 
 // Sixteen characters of text, which may be fewer: a device without a number of its own says XX, as others may.

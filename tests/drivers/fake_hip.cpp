@@ -578,6 +578,9 @@ WEIR_HIP_SYMBOLS(FAKE_HIP_SYMBOL)
 WEIR_HIP_NEWER_SYMBOLS(FAKE_HIP_SYMBOL)
 
 extern "C" __attribute__((visibility("default"))) void weir_fail_every_call(int code) { every_call_fails = code; }
+extern "C" __attribute__((visibility("default"))) int weir_wait_for(const char* function, int calls) {
+  return Script::instance().wait_for(function, calls) ? 1 : 0;
+}
 
 extern "C" __attribute__((visibility("default"))) int fake_last_error() __asm__("hipGetLastError");
 extern "C" int fake_last_error() {

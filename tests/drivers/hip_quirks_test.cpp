@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/hip/quirks.hpp"
+#include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // The table of quirks against what is expected of it, for each release that a row begins or ends with and one beside it. The
@@ -47,7 +48,7 @@ std::map<std::string, std::string> features(int release, const std::string& scri
   environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
   environment["WEIR_TEST_DRIVER"] =
       "version=" + std::to_string(release / 100 * 10000000 + release % 100 * 100000 + 21153) + " " + script;
-  const auto outcome = weir::test::run(WEIR_TEST_STORY, {"features"}, environment);
+  const auto outcome = weir::test::run(WEIR_TEST_STORY, {"features"}, weir::test::with_mutation(environment));
   REQUIRE(outcome.status == 0);
   std::map<std::string, std::string> supports;
   for (std::size_t at = 0; (at = outcome.output.find("feature ", at)) != std::string::npos;) {

@@ -33,6 +33,7 @@ Outcome tell(const std::string& release, const std::string& script, const std::v
   environment.try_emplace("WEIR_HIP_RUNTIME", fake(release));
   environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
   environment["WEIR_TEST_DRIVER"] = script;
+  environment = weir::test::with_mutation(std::move(environment));
   Outcome outcome = weir::test::run(WEIR_TEST_STORY, steps, environment);
   CAPTURE(outcome.output);
   CAPTURE(outcome.errors);
@@ -617,14 +618,15 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
     CAPTURE(release);
     const Outcome o = tell(release, "busy=2 trace=1",
                            {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "let-go-of-graph",
-                            "drop-kernel", "mark", "drop-graph", "mark", "nap"});
+                            "drop-kernel", "mark", "drop-graph", "mark", "until:hipModuleUnload:1"});
     INFO(o.errors);
     CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventQuery", "mark", "hipGraphExecDestroy",
                        "hipGraphDestroy", "hipModuleUnload"}));
     CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
     CHECK(calls(between_marks(o), "hipModuleUnload") == 0);
     const Outcome functions = tell(release, "busy=2 trace=1",
-                                   {"stream", "told-graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark", "nap"});
+                                   {"stream", "told-graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark",
+                                    "until:hipGraphDestroy:1"});
     CHECK(in_order(functions, {"mark", "mark", "hipGraphExecDestroy", "told"}));
     CHECK(weir::test::count("call told ", functions.errors) == 1);
   }
@@ -640,7 +642,7 @@ TEST_CASE("hip graphs: what was never launched, or is over, ends at once") {
 TEST_CASE("hip graphs: what a device other than the first holds ends there") {
   const Outcome o = tell("6.2", "devices=2 busy=2 trace=1",
                          {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "drop-kernel", "drop-graph",
-                          "nap"},
+                          "until:hipModuleUnload:1"},
                          {{"WEIR_DEVICE", "1"}});
   INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == 9);
@@ -660,7 +662,7 @@ TEST_CASE("hip graphs: an update makes a new executable, and leaves the launch t
   CHECK_SAYS(tell("6.2", "", {"features"}), "feature graph_update: emulated by instantiating the new graph");
   const Outcome o = tell("6.2", "busy=2 trace=1",
                          {"stream", "second", "told-graph", "instantiate", "launch-graph", "graph", "mark", "update", "mark",
-                          "second-launch-graph", "nap", "drop-graph"});
+                          "second-launch-graph", "until:hipGraphExecDestroy:1", "drop-graph", "until:hipGraphDestroy:1"});
   INFO(o.output, o.errors);
   CHECK_SAYS(o, "update: ok\nmark: ok\nsecond-launch-graph: ok");
   CHECK(calls(between_marks(o), "hipGraphInstantiateWithFlags") == 1);
@@ -734,7 +736,7 @@ TEST_CASE("hip captures: a fork before the first node gets nothing of an earlier
 
 TEST_CASE("hip memory: a pool whose end a capture forbids ends once that is over") {
   const Outcome o = tell("6.2", "trace=1", {"stream", "second", "pool", "second-begin-global", "mark", "drop-pool", "mark",
-                                            "second-end", "nap"});
+                                            "second-end", "until:hipMemPoolDestroy:2"});
   INFO(o.output, o.errors);
   CHECK_FALSE(o.complains("weir error"));
   CHECK(calls(between_marks(o), "hipMemPoolDestroy") >= 1);

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <functional>
@@ -56,6 +55,14 @@ void fail_every_call(int code) {
       std::getenv(std::getenv("WEIR_BACKEND") == std::string("hip") ? "WEIR_HIP_RUNTIME" : "WEIR_CUDA_DRIVER");
   void* const driver = ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
   reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
+}
+
+/// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
+void wait_for_calls(const std::string& step) {
+  const std::size_t colon = step.rfind(':');
+  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  const auto wait = reinterpret_cast<int (*)(const char*, int)>(::dlsym(driver, "weir_wait_for"));
+  if (wait(step.substr(6, colon - 6).c_str(), std::stoi(step.substr(colon + 1))) == 0) throw std::runtime_error("waited in vain");
 }
 
 const std::map<std::string, std::function<void(World&)>> steps = {
@@ -186,7 +193,6 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
-    {"nap", [](World&) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }},
     {"write-batch",
      [](World& w) {
        unsigned* const word = w.memory.data();
@@ -341,13 +347,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
 int main(int argc, char** argv) {
   World world;
   for (int i = 1; i < argc; ++i) {
+    const bool waits = std::string(argv[i]).starts_with("until:");
     const auto step = steps.find(argv[i]);
-    if (step == steps.end()) {
+    if (step == steps.end() && !waits) {
       std::fprintf(stderr, "no step '%s'\n", argv[i]);
       return 99;
     }
     try {
-      step->second(world);
+      if (waits) {
+        wait_for_calls(argv[i]);
+      } else {
+        step->second(world);
+      }
       std::printf("%s: ok\n", argv[i]);
     } catch (const weir::Error& error) {
       std::printf("%s: %s | %s | %s\n", argv[i], std::string(to_string(error.errc())).c_str(), error.native().name.c_str(),
