@@ -42,6 +42,10 @@ add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_
   weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
+set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")
+weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp
+  HEADERS "${WEIR_HIP_INCLUDE_DIR}" ${WEIR_TEST_HIP_HEADERS} DEFINITIONS __HIP_PLATFORM_AMD__)
+
 # The names that WEIR_TEST_MUTATION takes in a build with WEIR_HIP_MUTATE (ci/mutations.sh).
 weir_add_executable(weir_hip_mutations mutations.cpp "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp")
 target_include_directories(weir_hip_mutations PRIVATE "${PROJECT_SOURCE_DIR}")

@@ -43,10 +43,12 @@ Outcome tell(const std::string& release, const std::string& script, const std::v
 
 }  // namespace
 
-#define CHECK_SAYS(outcome, text)                \
-  do {                                           \
-    INFO((outcome).output, (outcome).errors);    \
-    CHECK((outcome).says(text));                 \
+// Once: doctest would make the message while it holds its lock, and a failure within it would wait for that lock.
+#define CHECK_SAYS(outcome, text)                     \
+  do {                                                \
+    const Outcome& said = (outcome);                  \
+    INFO(said.output, said.errors);                   \
+    CHECK(said.says(text));                           \
   } while (false)
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
