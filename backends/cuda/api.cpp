@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "backends/cuda/numbers.hpp"
 #include "backends/gpu/capture.hpp"
 
 namespace weir::cuda {
@@ -413,7 +414,6 @@ Api::Result Api::ask_legacy_stream() const {
 Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   CUgraphNodeType type{};
   const CUresult result = GraphNodeGetType(node, &type);
-  constexpr int conditional = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, since 12.3
   switch (static_cast<int>(type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: kind = NodeKind::kernel; break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: kind = NodeKind::copy; break;
@@ -426,7 +426,7 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: kind = NodeKind::allocate; break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: kind = NodeKind::free; break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: kind = NodeKind::memory_operations; break;
-    case conditional: kind = NodeKind::conditional; break;
+    case type_conditional: kind = NodeKind::conditional; break;
     default: kind = NodeKind::other; break;
   }
   return result;

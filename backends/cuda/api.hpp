@@ -128,6 +128,29 @@ class Api : public Symbols {
   /// Whether calls that take a stream or an event need its context to be current. Drivers from 13.0 on do not ask for one,
   /// which is tried when the first device is opened; earlier ones get it always.
   bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
+  // What the driver promises, and code that is shared with HIP asks for.
+  /// Whether unloading a module waits for the work that uses it, and an executable that is destroyed stays until its launches
+  /// are over.
+  static constexpr bool unloading_waits() noexcept { return true; }
+  /// Whether launches of one executable on several streams follow one another.
+  static constexpr bool orders_launches() noexcept { return true; }
+  /// Whether the driver's update of an executable leaves launches that are under way alone, and keeps what the new graph owns.
+  static constexpr bool updates_executables() noexcept { return true; }
+  /// Whether an event may be asked, and waited for, once the stream is destroyed on which it was recorded.
+  static constexpr bool events_outlive_streams() noexcept { return true; }
+  /// Whether a stream of a capture may wait for any event of it, in any order of forks and joins.
+  static constexpr bool waits_join_captures() noexcept { return true; }
+  /// Whether an event that is recorded in a capture holds nothing of earlier captures.
+  static constexpr bool events_forget_captures() noexcept { return true; }
+  /// Whether what an event was recorded on is kept beside it, because one of the last three is not so.
+  static constexpr bool remembers_records() noexcept { return false; }
+  /// Whether a graph can take over the reference to an object that it retains.
+  static constexpr bool moves_user_objects() noexcept { return true; }
+  /// Calls `end` once the event is complete; here nothing needs that: see `unloading_waits`.
+  template <class F>
+  static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
+    end();
+  }
   /// Whether a batch is several calls, which a lock keeps together.
   static constexpr bool orders_submissions() noexcept { return false; }
   /// Whether a cooperative launch on a stream that captures would be carried out at once.
@@ -149,6 +172,9 @@ class Api : public Symbols {
   static bool is_legacy_stream(StreamHandle stream) noexcept { return stream == nullptr || stream == CU_STREAM_LEGACY; }
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
   bool has_id(StreamHandle) const noexcept { return StreamGetId != nullptr; }
+  Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
+  /// Of streams that ask for none.
+  static constexpr int usual_priority() noexcept { return 0; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
   Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
@@ -230,6 +256,7 @@ class Api : public Symbols {
   Result default_pool(const DeviceContext& device, PoolHandle& pool) const {
     return DeviceGetDefaultMemPool(&pool, device.device);
   }
+  Result destroy_pool(PoolHandle pool) const { return MemPoolDestroy(pool); }
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
 
   // --- Peers ----------------------------------------------------------------------------------------------------------

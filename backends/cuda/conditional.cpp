@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstddef>
-
 #include "backends/cuda/api.hpp"
+#include "backends/cuda/numbers.hpp"
 
 /// Conditional nodes. The driver takes a condition from device code alone: a kernel of one thread reads the value in memory
 /// and hands it on.
@@ -36,22 +35,6 @@ constexpr const char* kernel_ptx = R"(
   ret;
 }
 )";
-
-constexpr int type_conditional = 13;           // CU_GRAPH_NODE_TYPE_CONDITIONAL
-constexpr int condition_if = 0, condition_while = 1;  // CU_GRAPH_COND_TYPE_…
-constexpr unsigned assign_default = 1;         // CU_GRAPH_COND_ASSIGN_DEFAULT
-
-#if CUDA_VERSION >= 12030
-static_assert(sizeof(ConditionalNodeParams) == sizeof(CUgraphNodeParams));
-static_assert(offsetof(ConditionalNodeParams, handle) == offsetof(CUgraphNodeParams, conditional.handle));
-static_assert(offsetof(ConditionalNodeParams, condition_type) == offsetof(CUgraphNodeParams, conditional.type));
-static_assert(offsetof(ConditionalNodeParams, size) == offsetof(CUgraphNodeParams, conditional.size));
-static_assert(offsetof(ConditionalNodeParams, bodies) == offsetof(CUgraphNodeParams, conditional.phGraph_out));
-static_assert(offsetof(ConditionalNodeParams, context) == offsetof(CUgraphNodeParams, conditional.ctx));
-static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
-static_assert(type_conditional == CU_GRAPH_NODE_TYPE_CONDITIONAL && condition_if == CU_GRAPH_COND_TYPE_IF &&
-              condition_while == CU_GRAPH_COND_TYPE_WHILE && assign_default == CU_GRAPH_COND_ASSIGN_DEFAULT);
-#endif
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/api.hpp"
 
+#include "backends/cuda/numbers.hpp"
+
 /// What the driver's codes mean.
 namespace weir::cuda {
 
@@ -15,9 +17,6 @@ std::string_view Api::error_text(Result result) const noexcept {
 }
 
 gpu::Meaning Api::meaning(Result result) noexcept {
-  // By number where not all the headers that this is built with have the name.
-  constexpr int contained = 226, tensor_memory_leak = 721, external_device = 911, invalid_cluster_size = 912,
-                stream_detached = 917, graph_recapture_failure = 918;
   switch (static_cast<int>(result)) {
     case CUDA_ERROR_INVALID_VALUE:
       return {Errc::invalid_argument, "the driver refuses an argument: an address or a size that is not of this device's memory, "
@@ -50,13 +49,13 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::called_from_host_function,
               "the driver does not permit the call here: host functions and callbacks may not "
               "call it; hand the work to another thread"};
-    case external_device:
+    case error_external_device:
       return {Errc::device_fault,
               "a device outside CUDA, which this one waited for, reports that its data is not valid; only a "
               "new process gets another context"};
-    case stream_detached:
+    case error_stream_detached:
       return {Errc::backend_failure, "the stream's green context was destroyed, and nothing can be enqueued there any more"};
-    case graph_recapture_failure:
+    case error_graph_recapture_failure:
       return {Errc::graph_update_failed, "the graph could not be captured anew into what was there"};
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_SOURCE: return {Errc::invalid_image, "the image is not device code; give PTX, a cubin or a fatbin"};
@@ -83,7 +82,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
-    case invalid_cluster_size:
+    case error_invalid_cluster_size:
       return {Errc::invalid_argument,
               "the device does not run the kernel's clusters in that shape; use a grid that is a multiple "
               "of the cluster"};
@@ -126,8 +125,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case contained:
-    case tensor_memory_leak:
+    case error_contained:
+    case error_tensor_memory_leak:
       return {Errc::device_fault, "work on the device failed; the device's context is lost, and only a new process gets another; "
                                   "compute-sanitizer finds the cause in a kernel"};
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:

@@ -14,8 +14,9 @@ namespace weir::gpu {
 
 /// The modules of the kernels that a graph launches: for as long as the graph or an executable of it is there.
 ///
-/// Not the driver's user objects, which would make each launch of the graph dearer: what they add, that an object outlives an
-/// executable whose launch is under way, modules do not need, since unloading one waits for the device.
+/// Not the driver's user objects, which would make each launch of the graph dearer: what they add is that an object outlives an
+/// executable whose launch is under way. Modules do not need it where `Api::unloading_waits()`; elsewhere they go with the
+/// executable, behind its last launch (see GpuGraphExec).
 using KeptModules = std::vector<ModulePtr>;
 
 inline const std::shared_ptr<const KeptModules>& no_modules() {
@@ -53,11 +54,10 @@ void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned,
     destroy(owned);
     check(api, result, operation, object);
   }
-  result = api.GraphRetainUserObject(graph, user_object, 1, Api::user_object_move);
-  if (result != Api::success) {
-    (void)api.UserObjectRelease(user_object, 1);
-    check(api, result, operation, object);
-  }
+  const bool moves = api.moves_user_objects();
+  result = api.GraphRetainUserObject(graph, user_object, 1, moves ? Api::user_object_move : 0);
+  if (result != Api::success || !moves) (void)api.UserObjectRelease(user_object, 1);  // the reference that it was made with
+  check(api, result, operation, object);
 }
 
 /// For `give_to_graph`: lets go of one reference to the `RefCounted` that `object` points to.

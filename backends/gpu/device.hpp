@@ -26,6 +26,8 @@ class GpuMemoryPool;
 template <class Api>
 class GpuStream;
 template <class Api>
+class NativeStream;
+template <class Api>
 class ConditionalKernel;
 
 /// A native event that one stream's wrappers share for `wait(Stream&)`.
@@ -98,6 +100,12 @@ class GpuDevice final : public Device {
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
   void forget_number_of(StreamHandle stream) noexcept;
 
+  /// What events hold of a stream that Weir destroys; null for other streams, and where drivers do without.
+  std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
+
+  /// Whether streams can capture here. Where they cannot, none is asked whether it does.
+  bool streams_capture() const noexcept { return streams_capture_; }
+
   void add_pool(GpuMemoryPool<Api>& pool);
   void remove_pool(GpuMemoryPool<Api>& pool) noexcept;
 
@@ -140,6 +148,7 @@ class GpuDevice final : public Device {
   mutable std::atomic<bool> opened_{false};
   mutable Context context_{};
   mutable PriorityRange priorities_{};
+  bool streams_capture_ = true;
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
   mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make what is missing
@@ -150,6 +159,7 @@ class GpuDevice final : public Device {
   std::size_t sweep_cached_events_at_ = 64;
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
+  std::unordered_map<StreamHandle, std::weak_ptr<NativeStream<Api>>> native_streams_;
   std::vector<GpuMemoryPool<Api>*> pools_;
   std::vector<const GpuDevice*> readers_;  // the devices that may address this one's memory
   std::vector<const GpuDevice*> enabled_peers_;  // those whose memory this one may address because Weir said so

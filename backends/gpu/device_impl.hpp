@@ -18,6 +18,7 @@ template <class Api>
 GpuDevice<Api>::GpuDevice(Backend& backend, const Api& api, int ordinal)
     : Device(backend, ordinal, api.device_number(ordinal)), api_(api), events_(new EventPool<Api>(*this)) {
   api.describe_device(ordinal, mutable_properties(), mutable_features());
+  streams_capture_ = mutable_features().supports(Feature::graph_capture);
 }
 
 template <class Api>
@@ -26,7 +27,7 @@ void GpuDevice<Api>::open() const {
   if (opened_.load(std::memory_order_relaxed)) return;
   check(api_, api_.open_device(ordinal(), context_), "Device", *this);
   const Current current(api_, context_);
-  check(api_, api_.GetStreamPriorityRange(&priorities_.least, &priorities_.greatest), "Device::priority_range", *this);
+  check(api_, api_.priority_range(priorities_.least, priorities_.greatest), "Device::priority_range", *this);
   opened_.store(true, std::memory_order_release);
 }
 
@@ -56,7 +57,7 @@ template <class Api>
 StreamPtr GpuDevice<Api>::create_body_stream() {
   const auto current = make_current();
   StreamHandle handle = nullptr;
-  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, priorities_.least), "Stream::capture_if", *this);
+  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if", *this);
   // Borrowed, so that a function that closes it does not end it.
   std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
@@ -218,6 +219,22 @@ void GpuDevice<Api>::forget_number_of(StreamHandle stream) noexcept {
   stream_numbers_.erase(stream);
 }
 
+template <class Api>
+std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle stream, StreamKind kind) {
+  if constexpr (Api::remembers_records()) {
+    if (api_.events_outlive_streams() || kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default) return nullptr;
+    const std::lock_guard lock(mutex_);
+    const auto known = native_streams_.find(stream);
+    if (auto shared = known == native_streams_.end() ? nullptr : known->second.lock(); kind == StreamKind::borrowed) return shared;
+    std::erase_if(native_streams_, [](const auto& entry) { return entry.second.expired(); });
+    auto made = std::make_shared<NativeStream<Api>>(*this, stream);
+    native_streams_[stream] = made;
+    return made;
+  } else {
+    return nullptr;
+  }
+}
+
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -252,7 +269,8 @@ template <class Api>
 typename GpuDevice<Api>::StreamHandle GpuDevice<Api>::copy_stream() {
   const std::lock_guard lock(mutex_);
   if (copy_stream_ == nullptr) {
-    check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, priorities_.least), "Device::copy", *this);
+    check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, api_.usual_priority()), "Device::copy",
+          *this);
   }
   return copy_stream_;
 }
@@ -290,7 +308,7 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   try {
     pool = make<GpuMemoryPool<Api>>(*this, handle, true);
   } catch (...) {
-    log_failure(api_, api_.MemPoolDestroy(handle), "while a memory pool was destroyed", describe());
+    log_failure(api_, api_.destroy_pool(handle), "while a memory pool was destroyed", describe());
     throw;
   }
   add_pool(*pool);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <type_traits>
 
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/free_list.hpp"
+#include "backends/gpu/native_stream.hpp"
 #include "weir/event.hpp"
 
 namespace weir::gpu {
@@ -49,6 +51,10 @@ class GpuEvent final : public Event {
   void recorded(Handle handle) noexcept {
     if (handle != native()) [[unlikely]] set_native_handle(handle);
   }
+  /// Where `Api::remembers_records()`: what the event was last recorded on.
+  using Memory = std::conditional_t<Api::remembers_records(), RecordMemory<Api>, NoRecordMemory>;
+  Memory& memory() noexcept { return memory_; }
+  const Memory& memory() const noexcept { return memory_; }
 
   FreeListHook pool_hook;
 
@@ -56,11 +62,15 @@ class GpuEvent final : public Event {
   Disposal disposal() const noexcept override {
     const bool calls_driver =
         origin_ != Origin::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
+    if constexpr (Api::remembers_records()) {
+      if (memory_.stream() != nullptr) return Disposal::driver;  // which may go with the event
+    }
     return calls_driver ? Disposal::driver : Disposal::anywhere;
   }
 
   void dispose() noexcept override {
     if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
+    if constexpr (Api::remembers_records()) memory_.set({});
     // Of the next life, if there is one and no other code knows it.
     if (origin_ != Origin::pooled || is_shared()) {
       destroy(first_);
@@ -79,6 +89,7 @@ class GpuEvent final : public Event {
     if (!counts()) return true;
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
+    [[maybe_unused]] const auto stream = recorded_on();
     const auto result = api.EventQuery(native());
     if (result == Api::not_ready) return false;
     check(api, result, "Event::is_complete", *this);
@@ -89,12 +100,14 @@ class GpuEvent final : public Event {
     if (!counts()) return;
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
+    [[maybe_unused]] const auto stream = recorded_on();
     check(api, api.synchronize_event(native(), options().blocking_sync), "Event::synchronize", *this);
   }
 
   double do_elapsed_ms_since(const Event& start) const override {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
+    [[maybe_unused]] const auto stream = recorded_on(), stream_of_start = static_cast<const GpuEvent&>(start).recorded_on();
     float milliseconds = 0;
     const auto result = api.EventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).native(), native());
     if (result == Api::not_ready) {
@@ -114,6 +127,14 @@ class GpuEvent final : public Event {
   }
 
  private:
+  /// Held while the driver is asked, where it needs the stream for that.
+  std::shared_ptr<const NativeStream<Api>> recorded_on() const noexcept {
+    if constexpr (Api::remembers_records()) {
+      return memory_.stream();
+    } else {
+      return nullptr;
+    }
+  }
   void destroy(Handle handle) const noexcept {
     const GpuDevice<Api>& owner = own_device();
     owner.end([&] { return owner.api().EventDestroy(handle); }, "while an event was destroyed",
@@ -124,6 +145,7 @@ class GpuEvent final : public Event {
   Origin origin_;
   Handle first_;
   std::atomic<Handle> for_captures_{nullptr};
+  [[no_unique_address]] Memory memory_;
 };
 
 /// A device's events that are not in use, by what they were made for.

@@ -147,33 +147,66 @@ class GpuGraph final : public Graph {
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
+/// The driver's executable, and what its launches use beside it: the code of its kernels, and its host functions. The graph
+/// that it was made of owns those. They go together: at once where `Api::unloading_waits()`, since such a driver keeps what
+/// launches under way use, and else behind the last launch.
+template <class Api>
+struct Executable {
+  using Handle = typename Api::GraphExecHandle;
+
+  Executable(const GpuDevice<Api>& d, Handle h, std::shared_ptr<GraphTemplate<Api>> g, Ptr<GraphErrors> e, bool frees) noexcept
+      : device(d), handle(h), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
+  ~Executable() {
+    const CaptureModeScope<Api> relaxed(device.api());
+    log_failure(device.api(), device.api().GraphExecDestroy(handle), "while an executable graph was destroyed",
+                device.describe());
+  }
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  const GpuDevice<Api>& device;
+  const Handle handle;
+  std::shared_ptr<GraphTemplate<Api>> made_of;
+  Ptr<GraphErrors> errors;  // null if there are no host functions
+  const bool auto_free;     // InstantiateOptions::auto_free_on_launch, where there is something to free
+};
+
+/// The last launch of an executable, for drivers that need to be told what depends on it.
+template <class Api>
+struct LastLaunch {
+  std::shared_ptr<const CachedEvent<Api>> over;  // recorded behind it; null before the first
+  typename Api::StreamHandle on = nullptr;
+  bool of_this_thread = false;  // on a per-thread default stream, whose handle names another stream in each thread
+  std::shared_ptr<const NativeStream<Api>> stream;
+};
+
 /// An executable graph.
 template <class Api>
 class GpuGraphExec final : public GraphExec {
  public:
   using Handle = typename Api::GraphExecHandle;
 
-  GpuGraphExec(GpuDevice<Api>& device, Handle handle, std::shared_ptr<GraphTemplate<Api>> made_of, Ptr<GraphErrors> errors)
-      : GraphExec(device, handle), device_(device), made_of_(std::move(made_of)), errors_(std::move(errors)) {}
-
-  Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+  GpuGraphExec(GpuDevice<Api>& device, std::unique_ptr<Executable<Api>> executable)
+      : GraphExec(device, executable->handle), device_(device), executable_(std::move(executable)) {}
 
  protected:
-  ~GpuGraphExec() override {
-    const CaptureModeScope<Api> relaxed(device_.api());
-    log_failure(device_.api(), device_.api().GraphExecDestroy(native()), "while an executable graph was destroyed",
-                device_.describe());
-  }
+  ~GpuGraphExec() override { end(std::move(executable_), std::move(last_launch_)); }
 
   void do_launch(Stream& stream, const CaptureState& capture) override;
   void do_upload(Stream& stream) override;
   void do_update(const Graph& graph) override;
 
  private:
+  void end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept;
+  void launch_in_order(GpuStream<Api>& stream);
+  std::unique_ptr<Executable<Api>> instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
+                                                    std::shared_ptr<GraphTemplate<Api>> made_of);
+  [[noreturn]] void refuse_update(const std::string& difference, typename Api::Result result) const;
+
   GpuDevice<Api>& device_;
   std::mutex mutex_;  // drivers do not guard executables against use by several threads
-  std::shared_ptr<GraphTemplate<Api>> made_of_;
-  Ptr<GraphErrors> errors_;  // null if there are no host functions
+  std::unique_ptr<Executable<Api>> executable_;
+  LastLaunch<Api> last_launch_;
 };
 
 }  // namespace weir::gpu

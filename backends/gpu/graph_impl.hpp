@@ -174,9 +174,10 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     const auto current = device_.make_current();
     const CaptureModeScope<Api> relaxed(api);
     typename Api::GraphExecHandle exec = nullptr;
-    const auto flags = options.auto_free_on_launch && allocates ? Api::instantiate_auto_free : 0;
-    check(api.GraphInstantiateWithFlags(&exec, graph, flags), operation);
-    made = make<GpuGraphExec<Api>>(device_, exec, std::move(made_of), std::move(errors));
+    const bool auto_free = options.auto_free_on_launch && allocates;
+    check(api.GraphInstantiateWithFlags(&exec, graph, auto_free ? Api::instantiate_auto_free : 0), operation);
+    made = make<GpuGraphExec<Api>>(
+        device_, std::make_unique<Executable<Api>>(device_, exec, std::move(made_of), std::move(errors), auto_free));
   });
   return made;
 }
@@ -184,19 +185,57 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 template <class Api>
+void GpuGraphExec<Api>::end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
+  if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
+  const auto event = last.over->handle;
+  device_.api().end_behind(device_.context(), event,
+                           [executable = std::move(executable), over = std::move(last.over),
+                            stream = std::move(last.stream)]() mutable { executable.reset(); });
+}
+
+template <class Api>
 void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
+  const std::lock_guard lock(mutex_);
   if (capture) {
-    const std::lock_guard lock(mutex_);
-    on.keep_modules(made_of_->modules(), capture);
-    made_of_->with_handle([&](auto graph) { on.add_child(graph); });
+    on.keep_modules(executable_->made_of->modules(), capture);
+    executable_->made_of->with_handle([&](auto graph) { on.add_child(graph); });
     return;
   }
-  const std::lock_guard lock(mutex_);
   const typename GpuStream<Api>::Submission submission(on);
-  if (errors_) on.launched_graphs().add(errors_);
-  const auto result = device_.api().GraphLaunch(native(), on.native());
-  if (result != Api::success) [[unlikely]] fail(device_.api(), result, "GraphExec::launch", stream.describe());
+  if (executable_->errors) on.launched_graphs().add(executable_->errors);
+  if (device_.api().unloading_waits() && device_.api().orders_launches()) {
+    const auto result = device_.api().GraphLaunch(executable_->handle, on.native());
+    if (result != Api::success) [[unlikely]] fail(device_.api(), result, "GraphExec::launch", stream.describe());
+  } else {
+    launch_in_order(on);
+  }
+}
+
+/// Behind the launch before it, and with an event behind it.
+template <class Api>
+void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
+  const Api& api = device_.api();
+  const auto check = [&](typename Api::Result result) {
+    if (result != Api::success) [[unlikely]] fail(api, result, "GraphExec::launch", stream.describe());
+  };
+  const bool by_thread = stream.kind() == StreamKind::per_thread_default;
+  if (last_launch_.over != nullptr && (last_launch_.on != stream.native() || by_thread) && !api.orders_launches()) {
+    check(api.StreamWaitEvent(stream.native(), last_launch_.over->handle, 0));
+  }
+  // An executable that was updated ends behind its own last launch, so that its event is not recorded anew.
+  std::shared_ptr<const CachedEvent<Api>> over = last_launch_.over;
+  if (over == nullptr || over.use_count() > 2) {
+    over = std::make_shared<const CachedEvent<Api>>(api, device_.events().make_native({}));
+  }
+  check(api.GraphLaunch(executable_->handle, stream.native()));
+  const auto result = api.EventRecord(over->handle, stream.native());
+  if (result != Api::success) {
+    // Without an event nobody could tell when the launch is over.
+    log_failure(api, result, "while the end of a launch was noted", stream.describe());
+    log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
+  }
+  last_launch_ = {std::move(over), stream.native(), by_thread, stream.native_stream()};
 }
 
 template <class Api>
@@ -204,29 +243,109 @@ void GpuGraphExec<Api>::do_upload(Stream& stream) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
   const std::lock_guard lock(mutex_);
   const typename GpuStream<Api>::Submission submission(on);
-  const auto result = device_.api().GraphUpload(native(), on.native());
+  const auto result = device_.api().GraphUpload(executable_->handle, on.native());
   if (result != Api::success) fail(device_.api(), result, "GraphExec::upload", stream.describe());
 }
 
 template <class Api>
+void GpuGraphExec<Api>::refuse_update(const std::string& difference, typename Api::Result result) const {
+  throw Error(Errc::graph_update_failed, "GraphExec::update", describe(),
+              difference + "; the executable is unchanged; instantiate the new graph instead",
+              result != Api::success ? native_error(device_.api(), result) : NativeError{});
+}
+
+/// How the shape of one graph differs from that of another; empty if it does not. As drivers compare them: by the order in
+/// which nodes were captured.
+template <class Api>
+std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandle now, typename Api::GraphHandle then) {
+  using Node = typename Api::NodeHandle;
+  const Api& api = device.api();
+  const auto check_call = [&](typename Api::Result result) { check(api, result, "GraphExec::update", device); };
+  struct Shape {
+    std::vector<Node> nodes;
+    std::vector<NodeKind> kinds;
+    std::vector<std::pair<std::size_t, std::size_t>> edges;
+  };
+  const auto shape_of = [&](typename Api::GraphHandle graph) {
+    Shape shape;
+    std::size_t count = 0;
+    check_call(api.GraphGetNodes(graph, nullptr, &count));
+    shape.nodes.resize(count);
+    if (count != 0) check_call(api.GraphGetNodes(graph, shape.nodes.data(), &count));
+    std::unordered_map<Node, std::size_t> numbers;
+    for (const Node node : shape.nodes) {
+      numbers.emplace(node, numbers.size());
+      check_call(api.node_kind(node, shape.kinds.emplace_back()));
+    }
+    check_call(api.graph_edges(graph, nullptr, nullptr, count));
+    std::vector<Node> from(count), to(count);
+    if (count != 0) check_call(api.graph_edges(graph, from.data(), to.data(), count));
+    for (std::size_t i = 0; i < count; ++i) shape.edges.emplace_back(numbers.at(from[i]), numbers.at(to[i]));
+    std::sort(shape.edges.begin(), shape.edges.end());
+    return shape;
+  };
+  const Shape a = shape_of(now), b = shape_of(then);
+  if (a.nodes.size() != b.nodes.size()) {
+    return "the new graph has " + std::to_string(b.nodes.size()) + " nodes, and this has " + std::to_string(a.nodes.size());
+  }
+  for (std::size_t i = 0; i < a.nodes.size(); ++i) {
+    if (a.kinds[i] == NodeKind::allocate || a.kinds[i] == NodeKind::free) return "a graph that allocates memory keeps its own";
+    if (a.kinds[i] != b.kinds[i]) {
+      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kinds[i])) + " in the new graph, and a " +
+             std::string(to_string(a.kinds[i])) + " in this";
+    }
+    if (a.kinds[i] != NodeKind::child_graph) continue;
+    typename Api::GraphHandle inner_a = nullptr, inner_b = nullptr;
+    check_call(api.GraphChildGraphNodeGetGraph(a.nodes[i], &inner_a));
+    check_call(api.GraphChildGraphNodeGetGraph(b.nodes[i], &inner_b));
+    if (const std::string inner = difference_of<Api>(device, inner_a, inner_b); !inner.empty()) {
+      return "in the graph of node " + std::to_string(i) + ": " + inner;
+    }
+  }
+  return a.edges == b.edges ? "" : "the nodes depend on others in the new graph than in this";
+}
+
+/// For drivers whose own update changes launches that are under way.
+template <class Api>
+std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
+                                                                     std::shared_ptr<GraphTemplate<Api>> made_of) {
+  const Api& api = device_.api();
+  std::string difference;
+  executable_->made_of->with_handle([&](auto now) { difference = difference_of<Api>(device_, now, graph); });
+  if (!difference.empty()) refuse_update(difference, Api::success);
+  const CaptureModeScope<Api> relaxed(api);
+  typename Api::GraphExecHandle exec = nullptr;
+  const auto result = api.GraphInstantiateWithFlags(&exec, graph, executable_->auto_free ? Api::instantiate_auto_free : 0);
+  if (result != Api::success) fail(api, result, "GraphExec::update", describe());
+  return std::make_unique<Executable<Api>>(device_, exec, std::move(made_of), std::move(errors), executable_->auto_free);
+}
+
+template <class Api>
 void GpuGraphExec<Api>::do_update(const Graph& graph) {
-  const char* const operation = "GraphExec::update";
   const auto& source = static_cast<const GpuGraph<Api>&>(graph);
   auto made_of = source.as_template();
-  source.with_contents(operation, [&](auto handle, Ptr<GraphErrors> errors, bool) {
+  // Ends outside the locks: it may own what launches this graph when it goes.
+  std::unique_ptr<Executable<Api>> former;
+  LastLaunch<Api> last_of_former;
+  source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, bool) {
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
-    std::string difference;
-    const auto result = device_.api().update_exec(native(), handle, difference);
-    if (result != Api::success) {
-      if (difference.empty()) fail(device_.api(), result, operation, describe());
-      throw Error(Errc::graph_update_failed, operation, describe(),
-                  difference + "; the executable is unchanged; instantiate the new graph instead",
-                  native_error(device_.api(), result));
+    if constexpr (Api::updates_executables()) {
+      std::string difference;
+      const auto result = device_.api().update_exec(executable_->handle, handle, difference);
+      if (result != Api::success) {
+        if (difference.empty()) fail(device_.api(), result, "GraphExec::update", describe());
+        refuse_update(difference, result);
+      }
+      executable_->made_of.swap(made_of);
+      executable_->errors = std::move(errors);
+    } else {
+      former = std::exchange(executable_, instantiate_anew(handle, std::move(errors), std::move(made_of)));
+      set_native_handle(executable_->handle);
+      last_of_former = last_launch_;
     }
-    made_of_ = std::move(made_of);
-    errors_ = std::move(errors);
   });
+  if (former != nullptr) end(std::move(former), std::move(last_of_former));
 }
 
 }  // namespace weir::gpu

@@ -21,7 +21,7 @@ class GpuMemoryPool final : public MemoryPool {
   ~GpuMemoryPool() override {
     if (!own_) return;
     device_.remove_pool(*this);
-    device_.end([this] { return device_.api().MemPoolDestroy(native()); }, "while a memory pool was destroyed");
+    device_.end([this] { return device_.api().destroy_pool(native()); }, "while a memory pool was destroyed");
   }
 
   std::size_t do_used_bytes() const override { return get(Api::pool_used, "MemoryPool::used_bytes"); }

@@ -11,6 +11,7 @@
 #include "backends/gpu/event.hpp"
 #include "backends/gpu/graph_errors.hpp"
 #include "backends/gpu/host_function.hpp"
+#include "backends/gpu/native_stream.hpp"
 #include "weir/stream.hpp"
 
 namespace weir::gpu {
@@ -45,6 +46,8 @@ class GpuStream final : public Stream {
   /// now, or captures, so that it cannot be asked. Two questions to the driver.
   bool wrap_again(std::shared_ptr<const void>& keep_alive);
   LaunchedGraphs& launched_graphs() noexcept { return launched_graphs_; }
+  /// For events that are recorded here.
+  const std::shared_ptr<NativeStream<Api>>& native_stream() const noexcept { return native_stream_; }
 
   /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
   class Submission {
@@ -161,6 +164,8 @@ class GpuStream final : public Stream {
   Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
+  void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
+  void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
   static bool is_in_the_way(Result result) noexcept;
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
@@ -170,6 +175,7 @@ class GpuStream final : public Stream {
   // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
   const bool plain_;
   bool is_reusable_;
+  std::shared_ptr<NativeStream<Api>> native_stream_;
   const Ptr<HostErrors> errors_;
   LaunchedGraphs launched_graphs_;
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.

@@ -31,7 +31,7 @@ template <class Api>
 typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies) const {
   Capture capture;
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
-  if (kind() == StreamKind::legacy_default) return capture;
+  if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return capture;
   const Submission submission(*this);
   Result result{};
   {
@@ -46,7 +46,7 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
 template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
-  if (kind() == StreamKind::legacy_default) return {};
+  if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
   {
     // The cheaper question first: nearly always the stream captures nothing.
     const Submission submission(*this, Submission::Order::none);

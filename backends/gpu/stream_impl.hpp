@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/module.hpp"
 #include "backends/gpu/stream.hpp"
@@ -18,6 +20,7 @@ GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::
       plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
              kind != StreamKind::legacy_default && kind != StreamKind::per_thread_default),
       is_reusable_(kind == StreamKind::borrowed),
+      native_stream_(device.native_stream(handle, kind)),
       errors_(make<HostErrors>()) {
   if (non_blocking) non_blocking_.store(*non_blocking ? 1 : 0, std::memory_order_relaxed);
   learn_identity();
@@ -39,8 +42,8 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
   {
     const Submission submission(*this, Submission::Order::none);
     const std::shared_lock lock(Device_::capture_lock());
-    bool captures = true;
-    if (api_.is_capturing(native(), captures) != Api::success || captures) return false;
+    bool captures = device_.streams_capture();
+    if (captures && (api_.is_capturing(native(), captures) != Api::success || captures)) return false;
     if (device_.supports(Feature::stream_id)) {
       std::uint64_t id = 0;
       if (api_.stream_id(native(), id) != Api::success || id != id_.load(std::memory_order_relaxed)) return false;
@@ -66,6 +69,11 @@ template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
   device_.forget_number_of(native());
+  if (native_stream_ != nullptr && native_stream_.use_count() > 1) {
+    native_stream_->end_with_events();
+    native_stream_.reset();
+    return;
+  }
   const auto result = device_.with_current([&] { return api_.StreamDestroy(native()); }, api_.objects_need_current());
   if (!Api::is_shut_down(result)) check(result, "Stream::close");
 }
@@ -96,7 +104,8 @@ bool GpuStream<Api>::learn_identity() const {
   {
     const std::shared_lock lock(Device_::capture_lock());
     // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
-    const bool may_capture = kind() != StreamKind::owned && kind() != StreamKind::legacy_default;
+    const bool may_capture =
+        kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
     const bool tells = capture.status == CaptureStatus::none;
     if (tells && wants_id && result == Api::success) {
@@ -167,6 +176,14 @@ void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   const Submission submission(*this);
   check(api_.EventRecord(handle, native()), "Stream::record");
   recorded.recorded(handle);
+  if constexpr (Api::remembers_records()) {
+    typename RecordMemory<Api>::Record record{native_stream_, 0, {}};
+    if (capture) {
+      record.capture = capture.id;
+      record.nodes = this->capture(true).dependencies;
+    }
+    recorded.memory().set(std::move(record));
+  }
 }
 
 template <class Api>
@@ -181,12 +198,35 @@ void GpuStream<Api>::do_record_external(Event& event, const CaptureState& captur
   recorded.recorded(handle);
 }
 
+/// In a capture: this stream also depends on `nodes` from here on.
 template <class Api>
-void GpuStream<Api>::do_wait(const Event& event, const CaptureState&) {
+void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
+  const std::vector<typename Api::NodeHandle> own = capture(true).dependencies;
+  std::vector<typename Api::NodeHandle> missing = nodes;
+  std::erase_if(missing, [&own](auto node) { return std::find(own.begin(), own.end(), node) != own.end(); });
+  constexpr unsigned add = 0;  // with both vendors
+  if (!missing.empty()) check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
+}
+
+/// In a capture: this stream depends on `nodes`, and on nothing else.
+template <class Api>
+void GpuStream<Api>::go_on_behind(std::vector<typename Api::NodeHandle>& nodes) {
+  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), "Stream::wait");
+}
+
+template <class Api>
+void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureState& capture) {
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
   const Submission submission(*this);
-  check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+  if constexpr (Api::remembers_records()) {
+    auto record = awaited.memory().get();
+    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
+  } else {
+    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+  }
 }
 
 template <class Api>
@@ -198,8 +238,17 @@ void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& ca
 }
 
 template <class Api>
-void GpuStream<Api>::do_wait_stream(Stream& other, const CaptureState&) {
+void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const CaptureState& capture) {
   auto& awaited = static_cast<GpuStream&>(other);
+  [[maybe_unused]] Capture joined;  // what this stream is not in yet
+  if constexpr (Api::remembers_records()) {
+    if (capture && !api_.waits_join_captures()) {
+      const Capture theirs = awaited.capture(true);
+      const Submission submission(*this);
+      return depend_on(theirs.dependencies);
+    }
+    if (!capture && !api_.events_forget_captures() && awaited.do_capture_state()) joined = awaited.capture(true);
+  }
   const typename Api::EventHandle event = awaited.waited_for();
   {
     const Submission submission(awaited);
@@ -207,6 +256,9 @@ void GpuStream<Api>::do_wait_stream(Stream& other, const CaptureState&) {
   }
   const Submission submission(*this);
   check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+  if constexpr (Api::remembers_records()) {
+    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies);
+  }
 }
 
 template <class Api>

@@ -52,8 +52,34 @@ int Api::device_of(StreamHandle stream, const DeviceContext&) const noexcept {
 }
 
 Api::Result Api::StreamSynchronize(StreamHandle stream) const {
-  if (!workarounds_.poll_streams || !is_own_stream(stream)) return Symbols::StreamSynchronize(stream);
-  return wait_by_asking([&] { return StreamQuery(stream); }, Patience::spinning);
+  if (has(Workaround::poll_streams) && is_own_stream(stream)) {
+    const Result result = wait_by_asking([&] { return StreamQuery(stream); }, patience_of(stream));
+    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+  }
+  // It returns at once then, and gives freed memory of pools back to the device, which asking does not.
+  return Symbols::StreamSynchronize(stream);
+}
+
+Patience Api::patience_of(StreamHandle stream) const {
+  SynchronizationPolicy policy = SynchronizationPolicy::automatic;
+  if (mutated(Mutation::no_sleep_by_policy)) return Patience::automatic;
+  if (StreamGetAttribute && get_synchronization_policy(stream, policy) != success) policy = SynchronizationPolicy::automatic;
+  switch (policy) {
+    case SynchronizationPolicy::spin: return Patience::spinning;
+    case SynchronizationPolicy::yield: return Patience::yielding;
+    case SynchronizationPolicy::block: return Patience::sleeping;
+    case SynchronizationPolicy::automatic: break;
+  }
+  return Patience::automatic;
+}
+
+Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const {
+  const bool sleeps = blocking_sync && !mutated(Mutation::blocking_waits_spin);
+  if (has(Workaround::poll_events)) {
+    const Result result = wait_by_asking([&] { return EventQuery(event); }, sleeps ? Patience::sleeping : Patience::automatic);
+    if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+  }
+  return EventSynchronize(event);  // as for streams
 }
 
 namespace {
@@ -86,25 +112,23 @@ struct CallbackAsFunction {
   }
 };
 
-constexpr int attribute_synchronization_policy = 3;
-
 SynchronizationPolicy from_native(int policy) {
   switch (policy) {
-    case 2: return SynchronizationPolicy::spin;
-    case 3: return SynchronizationPolicy::yield;
-    case 4: return SynchronizationPolicy::block;
+    case policy_spin: return SynchronizationPolicy::spin;
+    case policy_yield: return SynchronizationPolicy::yield;
+    case policy_blocking: return SynchronizationPolicy::block;
     default: return SynchronizationPolicy::automatic;
   }
 }
 
 int to_native(SynchronizationPolicy policy) {
   switch (policy) {
-    case SynchronizationPolicy::spin: return 2;
-    case SynchronizationPolicy::yield: return 3;
-    case SynchronizationPolicy::block: return 4;
+    case SynchronizationPolicy::spin: return policy_spin;
+    case SynchronizationPolicy::yield: return policy_yield;
+    case SynchronizationPolicy::block: return policy_blocking;
     case SynchronizationPolicy::automatic: break;
   }
-  return 1;
+  return policy_automatic;
 }
 
 }  // namespace
@@ -165,7 +189,8 @@ Api::Result Api::memory_from_handle(const InterprocessHandle& handle, void*& mem
   hipIpcMemHandle_t native;
   std::memcpy(&native, handle.bytes.data(), sizeof(native));
   // hipIpcMemLazyEnablePeerAccess: 0 up to 5.7 and 1 since, and any other number is refused.
-  return IpcOpenMemHandle(&memory, native, release_ < 600 ? 0 : 1);
+  const bool older = release_ < 600 && !mutated(Mutation::newer_flag_for_shared_memory);
+  return IpcOpenMemHandle(&memory, native, older ? 0 : 1);
 }
 
 // --- Fills ------------------------------------------------------------------------------------------------------------
@@ -188,6 +213,7 @@ Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value,
   if (element_size == 4 && MemsetD2D32Async) return MemsetD2D32Async(to, pitch, value, width, height, stream);
   // Before 7.1, row by row; the submission's lock keeps the rows together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
+  if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;
   for (std::size_t row = 0; row < height; ++row) {
     const Result result = fill_async(static_cast<std::byte*>(to) + row * pitch, value, element_size, width, stream);
     if (result != success) return result;
@@ -222,7 +248,7 @@ Api::Result Api::NullStreams::get(const Api& api, hipStream_t& stream) {
 }
 
 Api::Result Api::stand_in(StreamHandle& stream) const {
-  if (!is_legacy_stream(stream) || !workarounds_.allocate_beside_null_stream) return success;
+  if (!is_legacy_stream(stream) || !has(Workaround::allocate_beside_null_stream)) return success;
   return null_streams_->get(*this, stream);
 }
 
@@ -232,6 +258,7 @@ Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle poo
 }
 
 Api::Result Api::free_async(void* memory, StreamHandle stream) const {
+  if (mutated(Mutation::null_stream_frees_itself)) return FreeAsync(memory, stream);
   if (const Result result = stand_in(stream); result != success) return result;
   return FreeAsync(memory, stream);
 }
@@ -245,7 +272,8 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
   // No other flag: 8, which is read-only memory to CUDA, is coarse-grained memory to AMD.
-  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped);
+  const unsigned read_only = mutated(Mutation::registered_read_only) ? 8 : 0;
+  Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped | read_only);
   if (result != success) return result;
   result = HostGetDevicePointer(&device_pointer, data, 0);
   if (result != success) MemHostUnregister(data);
@@ -271,7 +299,14 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
   const Result result = MemPoolSetAccess(pool, &access, 1);
   // 6.2 takes access away from no device. What a pool still lets in cannot come once peer access is disabled.
-  return !allowed && result == hipErrorInvalidDevice ? success : result;
+  return !allowed && result == hipErrorInvalidDevice && !mutated(Mutation::pools_closed_by_force) ? success : result;
+}
+
+// --- Modules ----------------------------------------------------------------------------------------------------------
+
+Api::Result Api::load_module(ModuleHandle& module, const char* image, std::string&) const {
+  if (mutated(Mutation::modules_on_another_device)) SetDevice(0);
+  return ModuleLoadData(&module, image);
 }
 
 // --- Peers ------------------------------------------------------------------------------------------------------------
@@ -294,15 +329,15 @@ Api::Result Api::disable_peer(const DeviceContext& peer) const {
 
 namespace {
 
-// The numbers of CUDA's operations.
-constexpr std::uint32_t wait_32 = 1, write_32 = 2, wait_64 = 4, write_64 = 5;
 // Which bits a wait looks at; hipStreamWaitValue's last argument, which CUDA's has not.
-constexpr std::uint32_t all_of_32 = ~std::uint32_t{0};
-constexpr std::uint64_t all_of_64 = ~std::uint64_t{0};
+constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 // The flags of a write, which are other ones than CUDA's.
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {
+  if (mutated(Mutation::wait_conditions_swapped)) {
+    condition = condition == WaitCondition::eq ? WaitCondition::bit_and : WaitCondition::eq;
+  }
   switch (condition) {
     case WaitCondition::geq: break;
     case WaitCondition::eq: return hipStreamWaitValueEq;
@@ -317,11 +352,12 @@ unsigned wait_flags(WaitCondition condition) noexcept {
 Api::Result Api::submit(StreamHandle stream, const BatchOperation& operation) const {
   void* const address = reinterpret_cast<void*>(operation.address);
   const auto narrow = static_cast<std::uint32_t>(operation.value);
+  const std::uint64_t mask = mutated(Mutation::wait_mask_forgotten) ? 0 : all_bits;
   switch (operation.operation) {
     case write_32: return StreamWriteValue32(stream, address, narrow, plain_write);
     case write_64: return StreamWriteValue64(stream, address, operation.value, plain_write);
-    case wait_32: return StreamWaitValue32(stream, address, narrow, operation.flags, all_of_32);
-    case wait_64: return StreamWaitValue64(stream, address, operation.value, operation.flags, all_of_64);
+    case wait_32: return StreamWaitValue32(stream, address, narrow, operation.flags, static_cast<std::uint32_t>(mask));
+    case wait_64: return StreamWaitValue64(stream, address, operation.value, operation.flags, mask);
     default: return hipErrorNotSupported;  // a flush of remote writes
   }
 }

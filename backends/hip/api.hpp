@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,8 @@
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/mutation.hpp"
+#include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
 #include "backends/hip/symbols.hpp"
 #include "backends/hip/waiting.hpp"
@@ -25,6 +28,7 @@
 #include "weir/plugin.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
+#include "weir/unique_function.hpp"
 
 /// The HIP runtime, as the code shared with CUDA sees it (see backends/gpu/backend.hpp): the table of functions, and a function
 /// for each thing that HIP does in a way of its own. It stands in the order of backends/cuda/api.hpp.
@@ -66,7 +70,7 @@ class Api : public Symbols {
     }
     /// Does not throw where the device cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
-      if (!needed) return;
+      if (!needed || mutated(Mutation::device_not_set)) return;
       if (api.GetDevice(&before_) == hipSuccess && before_ == device.ordinal) [[likely]] return;
       set(api, device.ordinal);
     }
@@ -98,9 +102,9 @@ class Api : public Symbols {
   static constexpr unsigned stream_blocking = hipStreamDefault;
   static constexpr unsigned stream_non_blocking = hipStreamNonBlocking;
   static constexpr CaptureModeValue capture_relaxed = hipStreamCaptureModeRelaxed;
-  static constexpr unsigned user_object_no_sync = 1;                 // hipUserObjectNoDestructorSync
-  static constexpr unsigned user_object_move = 1;                    // hipGraphUserObjectMove
-  static constexpr unsigned long long instantiate_auto_free = 1;     // hipGraphInstantiateFlagAutoFreeOnLaunch
+  static constexpr unsigned user_object_no_sync = no_destructor_sync;
+  static constexpr unsigned user_object_move = graph_user_object_move;
+  static constexpr unsigned long long instantiate_auto_free = auto_free_on_launch;
   static constexpr FunctionAttribute function_max_threads = HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
@@ -129,6 +133,20 @@ class Api : public Symbols {
   /// Features as far as the release decides.
   void describe_features(FeatureTable& features) const;
 
+  bool has(Workaround workaround) const noexcept { return workarounds_[static_cast<std::size_t>(workaround)]; }
+
+  // What the runtime does not promise, and CUDA's driver does; see backends/cuda/api.hpp for the questions.
+  bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
+  bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
+  static constexpr bool updates_executables() noexcept { return false; }
+  bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
+  bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
+  bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
+  static constexpr bool remembers_records() noexcept { return true; }
+  /// Up to 6.2 an object that is moved is in no set that its release looks into, and stays for ever.
+  static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
+  void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
+
   /// Streams and events know their device; whether all releases look it up there has not been tried.
   static constexpr bool objects_need_current() noexcept { return true; }
   /// A batch is several calls before 6.4, and a long one always is: a lock keeps them together.
@@ -147,7 +165,9 @@ class Api : public Symbols {
   // --- Streams --------------------------------------------------------------------------------------------------------
 
   /// The null handle; the number that later releases have beside it is a pointer to earlier ones.
-  static StreamHandle legacy_stream() noexcept { return nullptr; }
+  static StreamHandle legacy_stream() noexcept {
+    return mutated(Mutation::legacy_stream_by_number) ? reinterpret_cast<StreamHandle>(std::uintptr_t{1}) : nullptr;
+  }
   static bool is_legacy_stream(StreamHandle stream) noexcept {
     return stream == nullptr || stream == reinterpret_cast<StreamHandle>(std::uintptr_t{1});
   }
@@ -155,6 +175,12 @@ class Api : public Symbols {
   static bool is_own_stream(StreamHandle stream) noexcept {
     return !is_legacy_stream(stream) && stream != per_thread_stream();
   }
+  Result priority_range(int& least, int& greatest) const {
+    return mutated(Mutation::priorities_swapped) ? GetStreamPriorityRange(&greatest, &least)
+                                                 : GetStreamPriorityRange(&least, &greatest);
+  }
+  /// Of streams that ask for none: +1 is less than that, and -1 more.
+  static int usual_priority() noexcept { return mutated(Mutation::copies_of_low_priority) ? 1 : 0; }
   bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const;
@@ -175,14 +201,12 @@ class Api : public Symbols {
   static unsigned event_flags(const EventOptions& options) noexcept {
     return (options.timing ? 0U : unsigned{hipEventDisableTiming}) | (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
   }
-  Result synchronize_event(EventHandle event, bool blocking_sync) const {
-    return wait_by_asking([&] { return EventQuery(event); }, blocking_sync ? Patience::sleeping : Patience::spinning);
-  }
+  Result synchronize_event(EventHandle event, bool blocking_sync) const;
   Result record_external(EventHandle event, StreamHandle stream) const {
-    return EventRecordWithFlags(event, stream, 1);  // hipEventRecordExternal
+    return EventRecordWithFlags(event, stream, event_record_external);
   }
   Result wait_external(StreamHandle stream, EventHandle event) const {
-    return StreamWaitEvent(stream, event, 1);  // hipEventWaitExternal
+    return StreamWaitEvent(stream, event, event_wait_external);
   }
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
@@ -231,6 +255,7 @@ class Api : public Symbols {
   Result default_pool(const DeviceContext& device, PoolHandle& pool) const {
     return DeviceGetDefaultMemPool(&pool, device.ordinal);
   }
+  Result destroy_pool(PoolHandle pool) const;
   Result set_pool_access(PoolHandle pool, const DeviceContext& reader, bool allowed) const;
 
   // --- Peers ----------------------------------------------------------------------------------------------------------
@@ -272,7 +297,7 @@ class Api : public Symbols {
   /// before 5.7.
   Result ask_legacy_stream() const noexcept { return success; }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
-    return StreamUpdateCaptureDependencies(stream, nodes, count, 1);  // hipStreamSetCaptureDependencies
+    return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
   }
   Result begin_capture_to_graph(StreamHandle stream, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
                                 CaptureModeValue mode) const {
@@ -280,7 +305,7 @@ class Api : public Symbols {
   }
   /// Leaves every stream of the capture usable, however it ends, and no graph where it fails.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
-  bool refuses_cooperative_capture() const noexcept { return workarounds_.refuse_cooperative_capture; }
+  bool refuses_cooperative_capture() const noexcept { return has(Workaround::refuse_cooperative_capture); }
 
   // --- Graphs ---------------------------------------------------------------------------------------------------------
 
@@ -288,9 +313,6 @@ class Api : public Symbols {
   Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const {
     return GraphGetEdges(graph, from, to, &count);
   }
-  Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
-  Result GraphLaunch(GraphExecHandle exec, StreamHandle stream) const;
-  Result GraphExecDestroy(GraphExecHandle exec) const;
 
   // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
 
@@ -303,7 +325,7 @@ class Api : public Symbols {
 
   // --- Modules --------------------------------------------------------------------------------------------------------
 
-  Result load_module(ModuleHandle& module, const char* image, std::string&) const { return ModuleLoadData(&module, image); }
+  Result load_module(ModuleHandle& module, const char* image, std::string&) const;
   static Result load_function(FunctionHandle) noexcept { return success; }
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
@@ -322,13 +344,15 @@ class Api : public Symbols {
  private:
   Api() = default;
   class NullStreams;
-  class Executables;
 
   std::optional<int> attribute(int number, int ordinal) const noexcept;
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal) const;
   bool captures_host_functions(int ordinal) const;
+  void try_out(FeatureTable& features, int ordinal) const;
+  bool is_asked_for(OptIn opt_in) const noexcept;
+  Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
   void end_invalidated_capture(StreamHandle stream) const;
@@ -338,15 +362,12 @@ class Api : public Symbols {
   int version_ = 0;       // 50221153
   int release_ = 0;       // 502
   int device_count_ = 0;
-  bool wait_value_ = false;  // WEIR_HIP_WAIT_VALUE
+  bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
+  bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
-  struct Workarounds {
-    bool end_streams_elsewhere, hold_running_executables, join_before_end, end_invalidated_twice, poll_streams,
-        allocate_beside_null_stream, refuse_cooperative_capture;
-  } workarounds_{};
+  std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;  // never destroyed, as nothing here is
-  Executables* executables_ = nullptr;
 };
 
 }  // namespace weir::hip

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "backends/hip/api.hpp"
+#include "weir/unique_function.hpp"
 
 /// What the backend keeps beside the runtime's own state.
 namespace weir::hip {
@@ -26,26 +25,25 @@ class Api::NullStreams {
   std::vector<hipStream_t> streams_;
 };
 
-/// Ends streams and executable graphs once they are idle, on a thread of its own, which exists from the first time that one is
-/// not. At the process's end the thread stops before the runtime shuts down; what is then left goes with the process.
+/// Ends, on a thread of its own, what cannot end yet: streams that are not idle, executable graphs whose launches are not over,
+/// pools whose end a capture forbids. The thread exists from the first of them on. At the process's end it stops before the
+/// runtime shuts down; what is then left goes with the process.
 class Retirement {
  public:
   static Retirement& instance();
-  void retire(const Api& api, hipStream_t stream);
-  void retire(const Api& api, hipGraphExec_t exec, hipEvent_t last_launch);
+  /// Calls `try_to_end()` until it is true, now and then, with the device current, in relaxed capture mode. Where there is no
+  /// memory for that, or the process ends, what it owns stays for ever.
+  void retire(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept;
 
  private:
   struct Retired {
     const Api* api;
     int device;
-    hipStream_t stream;        // or
-    hipGraphExec_t exec;       // with
-    hipEvent_t last_launch;
+    UniqueFunction<bool()> try_to_end;
   };
   Retirement() = default;
-  void add(const Retired& retired);
+  void add(Retired&& retired);
   void run();
-  static bool try_to_end(const Retired& retired);
   static void stop_at_exit();
 
   std::mutex mutex_;
@@ -54,18 +52,6 @@ class Retirement {
   std::unique_ptr<std::thread> thread_;
   bool stopping_ = false;
   int process_ = 0;
-};
-
-/// The event behind the last launch of each executable graph.
-class Api::Executables {
- public:
-  void launched(const Api& api, hipGraphExec_t exec, hipStream_t stream);
-  /// Null if it was never launched.
-  hipEvent_t forget(hipGraphExec_t exec);
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<hipGraphExec_t, hipEvent_t> last_launches_;
 };
 
 }  // namespace weir::hip

@@ -44,7 +44,7 @@ Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   std::erase_if(leaves, [&](NodeHandle node) { return joined_already.contains(node); });
   if (leaves.empty()) return success;
   joined = true;
-  return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), 0);  // hipStreamAddCaptureDependencies
+  return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), add_dependencies);
 }
 
 // The end of a capture that is in order is the one place where the runtime sets the streams' state back, and an invalidated
@@ -53,15 +53,15 @@ void Api::end_invalidated_capture(StreamHandle stream) const {
   GraphHandle graph = nullptr;
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
   // Nodes that the lost capture ended with are not this one's.
-  (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, 1);
+  (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, set_dependencies);
   if (Symbols::StreamEndCapture(stream, &graph) == success && graph != nullptr) GraphDestroy(graph);
 }
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
   bool joined = false;
-  if (workarounds_.join_before_end) (void)join_everything(stream, joined);
+  if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
   const Result result = Symbols::StreamEndCapture(stream, graph);
-  if (result == hipErrorStreamCaptureInvalidated && workarounds_.end_invalidated_twice) end_invalidated_capture(stream);
+  if (result == hipErrorStreamCaptureInvalidated && has(Workaround::end_invalidated_twice)) end_invalidated_capture(stream);
   if (result != success || !joined) return result;
   // As CUDA's driver does with the graph of a capture that fails.
   GraphDestroy(*graph);
@@ -77,44 +77,22 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5 put
   // allocations there. (5.2 counted from 1, and has no capture.)
   int number = static_cast<int>(type);
-  if (release_ < 505 && (number == 8 || number == 10 || number == 11)) number = 1;
+  if (release_ < 505 && !mutated(Mutation::newer_numbers_of_nodes) && (number == 8 || number == 10 || number == 11)) number = node_copy;
   switch (number) {
-    case 0: kind = NodeKind::kernel; break;
-    case 1: kind = NodeKind::copy; break;
-    case 2: kind = NodeKind::fill; break;
-    case 3: kind = NodeKind::host_function; break;
-    case 4: kind = NodeKind::child_graph; break;
-    case 5: kind = NodeKind::empty; break;
-    case 6: kind = NodeKind::event_wait; break;
-    case 7: kind = NodeKind::event_record; break;
-    case 10: kind = NodeKind::allocate; break;
-    case 11: kind = NodeKind::free; break;
-    case 12:
-    case 13: kind = NodeKind::copy; break;
-    case 14: kind = NodeKind::memory_operations; break;
+    case node_kernel: kind = NodeKind::kernel; break;
+    case node_copy: kind = NodeKind::copy; break;
+    case node_fill: kind = NodeKind::fill; break;
+    case node_host: kind = NodeKind::host_function; break;
+    case node_graph: kind = NodeKind::child_graph; break;
+    case node_empty: kind = NodeKind::empty; break;
+    case node_event_wait: kind = NodeKind::event_wait; break;
+    case node_event_record: kind = NodeKind::event_record; break;
+    case node_allocate: kind = NodeKind::allocate; break;
+    case node_free: kind = NodeKind::free; break;
+    case node_copy_from_symbol:
+    case node_copy_to_symbol: kind = NodeKind::copy; break;
+    case node_batch: kind = NodeKind::memory_operations; break;
     default: kind = NodeKind::other; break;
-  }
-  return result;
-}
-
-Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const {
-  // CUDA 10.2's form; both results are required.
-  NodeHandle node = nullptr;
-  hipGraphExecUpdateResult outcome = hipGraphExecUpdateSuccess;
-  const Result result = GraphExecUpdate(exec, graph, &node, &outcome);
-  if (result == success) return result;
-  switch (outcome) {
-    case hipGraphExecUpdateSuccess:
-      if (result == hipErrorGraphExecUpdateFailure) difference = "the runtime does not say how the graphs differ";
-      break;
-    case hipGraphExecUpdateErrorTopologyChanged: difference = "the graphs differ in their nodes or edges"; break;
-    case hipGraphExecUpdateErrorNodeTypeChanged: difference = "a node is of another kind"; break;
-    case hipGraphExecUpdateErrorFunctionChanged: difference = "a node's kernel changed in a way that cannot be updated"; break;
-    case hipGraphExecUpdateErrorParametersChanged:
-      difference = "a node's parameters changed in a way that cannot be updated";
-      break;
-    case hipGraphExecUpdateErrorNotSupported: difference = "a node is of a kind that cannot be updated"; break;
-    default: difference = "the runtime cannot update the executable (result " + std::to_string(outcome) + ")"; break;
   }
   return result;
 }

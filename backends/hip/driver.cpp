@@ -97,6 +97,7 @@ std::string Api::version_text() const {
 const Api& Api::load(PluginContext& context) {
   // Ahead of the library, so that a mistake shows also where there is none.
   const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
+  const bool graph_memory = support::environment_number("WEIR_HIP_GRAPH_MEMORY", 0, 0, 1) != 0;
   const gpu::Library library = open_library(context);
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
@@ -130,15 +131,11 @@ const Api& Api::load(PluginContext& context) {
                 (missing.empty() ? "it is HIP " + api->version_text() : "it lacks " + missing) + "; Weir needs HIP " +
                     release_text(oldest_release) + " or later: update ROCm");
   }
-  const auto does = [&](Workaround workaround) { return needs(workaround, api->release_); };
-  api->workarounds_ = {.end_streams_elsewhere = does(Workaround::end_streams_elsewhere),
-                       .hold_running_executables = does(Workaround::hold_running_executables),
-                       .join_before_end = does(Workaround::join_before_end),
-                       .end_invalidated_twice = does(Workaround::end_invalidated_twice),
-                       .poll_streams = does(Workaround::poll_streams),
-                       .allocate_beside_null_stream = does(Workaround::allocate_beside_null_stream),
-                       .refuse_cooperative_capture = does(Workaround::refuse_cooperative_capture)};
+  for (std::size_t i = 0; i < workaround_count; ++i) {
+    api->workarounds_[i] = needs(static_cast<Workaround>(i), api->release_);
+  }
   api->wait_value_ = wait_value;
+  api->graph_memory_ = graph_memory;
   api->compiler_ = &Compiler::open(library, api->release_);
 
   // hipInit's own code says nothing that the count does not: 5.2.3 gives 101 for a missing device each time, and the count 100.
@@ -160,7 +157,6 @@ const Api& Api::load(PluginContext& context) {
   }
   api->device_count_ = count;
   api->null_streams_ = new NullStreams(count);
-  api->executables_ = new Executables;
   return *api;
 }
 

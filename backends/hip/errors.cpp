@@ -57,7 +57,10 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::backend_failure, "a handle is not of a living object, or is another device's"};
     case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case hipErrorStreamCaptureUnsupported:
-      return {Errc::capture_unsupported, "an open capture forbids the call, and the runtime may have invalidated it"};
+      return {Errc::capture_unsupported,
+              "an open capture forbids the call, and the runtime may have invalidated it; HIP refuses stream-ordered memory on any "
+              "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
+              "relaxed: end that capture first, or begin it on a non-blocking stream in relaxed mode"};
     case hipErrorStreamCaptureInvalidated:
       return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
     case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
@@ -88,7 +91,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
 }
 
 gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
-  if (result == hipErrorLaunchFailure) {
+  if (result == hipErrorLaunchFailure && !mutated(Mutation::launch_failure_is_a_fault)) {
     return {Errc::invalid_argument,
             "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
             "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};

@@ -4,23 +4,13 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
+#include "backends/hip/numbers.hpp"
 
 /// What a device is and can do.
 namespace weir::hip {
 namespace {
-
-// hipDeviceAttribute_t's numbers since 5.0; attributes that a release does not implement fail.
-constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attribute_concurrent_managed_access = 9,
-              attribute_cooperative_launch = 10, attribute_ecc_enabled = 0, attribute_integrated = 16,
-              attribute_l2_cache_size = 19, attribute_capability_major = 23, attribute_managed_memory = 24,
-              attribute_max_block_x = 26, attribute_max_grid_x = 29, attribute_max_threads_per_block = 56,
-              attribute_max_threads_per_multiprocessor = 57, attribute_memory_bus_width = 59,
-              attribute_memory_clock_rate = 60, attribute_capability_minor = 61, attribute_multiprocessor_count = 63,
-              attribute_registers_per_block = 71, attribute_shared_per_block = 74, attribute_shared_per_block_optin = 75,
-              attribute_stream_priorities = 78, attribute_unified_addressing = 85, attribute_warp_size = 87,
-              attribute_memory_pools = 88, attribute_host_register = 90, attribute_shared_per_multiprocessor = 10002,
-              attribute_stream_wait_value = 10013;
 
 std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
@@ -36,14 +26,14 @@ std::optional<int> Api::attribute(int number, int ordinal) const noexcept {
 // The one thing that has no attribute. The structure has had two layouts, and the function without a number gives the old one
 // for ever.
 std::string Api::architecture(int ordinal) const {
-  constexpr std::size_t in_r0600 = 1160, in_r0000 = 396, longest = 256;
   alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
   const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
                     : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
                                                : GetDeviceProperties;
+  if (mutated(Mutation::old_layout_of_properties)) return std::string(properties + architecture_in_r0000);
   if (!get || get(properties, ordinal) != hipSuccess) return {};
-  const char* const name = properties + (GetDevicePropertiesR0600 ? in_r0600 : in_r0000);
-  return std::string(name, ::strnlen(name, longest));
+  const char* const name = properties + (GetDevicePropertiesR0600 ? architecture_in_r0600 : architecture_in_r0000);
+  return std::string(name, ::strnlen(name, longest_architecture));
 }
 
 // Sixteen characters of text, which may be fewer: a device without a number of its own says XX, as others may.
@@ -55,7 +45,7 @@ std::string Api::uuid(int ordinal) const {
     if (std::isxdigit(static_cast<unsigned char>(c)) == 0) break;
     text += c;
   }
-  return text.size() == sizeof(native.bytes) ? "GPU-" + text : std::string();
+  return text.size() == sizeof(native.bytes) || mutated(Mutation::shared_uuids) ? "GPU-" + text : std::string();
 }
 
 void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const {
@@ -81,7 +71,9 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.shared_memory_per_block = get_unsigned(attribute_shared_per_block);
   // Unknown before 6.0, and 0 up to 6.2.
   properties.shared_memory_per_block_optin =
-      std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
+      mutated(Mutation::optin_memory_as_told)
+          ? get_unsigned(attribute_shared_per_block_optin)
+          : std::max(get_unsigned(attribute_shared_per_block), get_unsigned(attribute_shared_per_block_optin));
   properties.shared_memory_per_multiprocessor = get_unsigned(attribute_shared_per_multiprocessor);
   properties.registers_per_block = get(attribute_registers_per_block);
   properties.l2_cache_size = get_unsigned(attribute_l2_cache_size);
@@ -94,6 +86,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.unified_addressing = attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
 
   decide(features, ordinal);
+  try_out(features, ordinal);
   if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
     features.absent(Feature::runtime_compilation, refusal);
   }
@@ -131,7 +124,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
       case Effect::absent: return features.absent(feature, std::string(quirk->reason));
       case Effect::emulated: return features.emulated(feature, std::string(quirk->reason));
       case Effect::opt_in:
-        return wait_value_ ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
+        return is_asked_for(quirk->opt_in) ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
       case Effect::probed:
         return ordinal && captures_host_functions(*ordinal) ? features.native(feature)
                                                             : features.absent(feature, std::string(quirk->reason));
@@ -226,6 +219,10 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   }
 }
 
+bool Api::is_asked_for(OptIn opt_in) const noexcept {
+  return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_);
+}
+
 // Whether this build of the runtime captures host functions, which its version number does not tell.
 bool Api::captures_host_functions(int ordinal) const {
   const Current current(*this, DeviceContext{ordinal});
@@ -241,6 +238,75 @@ bool Api::captures_host_functions(int ordinal) const {
   // The stream may be left in the broken capture's state: it is not used again.
   (void)Symbols::StreamDestroy(stream);
   return captures;
+}
+
+// That a function is there proves nothing: some runtimes export calls that do nothing, or say that they are not supported. What
+// is cheap to try is tried, once for each device: one fill is captured, and calls are made that work on what there is then.
+void Api::try_out(FeatureTable& features, int ordinal) const {
+  if (mutated(Mutation::capture_not_tried)) return;
+  const Current current(*this, DeviceContext{ordinal}, std::nothrow);
+  const gpu::CaptureModeScope<Api> relaxed(*this);  // for captures that other code has open
+  void* memory = nullptr;
+  StreamHandle stream = nullptr;
+  GraphHandle graph = nullptr;
+  const auto not_supported = [&](Feature feature, const char* function, Result result) {
+    if (result != hipErrorNotSupported || mutated(Mutation::absences_not_believed)) return;
+    features.absent(feature, std::string("this runtime has no more of ") + function + " than its name: it says that the call is not "
+                                                                                 "supported");
+  };
+  const auto no_capture = [&](const std::string& reason) {
+    for (const Feature feature :
+         {Feature::graph_capture, Feature::capture_into_graph, Feature::host_functions_in_capture, Feature::memory_operations_in_capture,
+          Feature::graph_update, Feature::graph_upload, Feature::graph_debug_dot, Feature::graph_clone, Feature::graph_child_nodes,
+          Feature::graph_memory_nodes, Feature::external_events, Feature::cross_device_capture}) {
+      if (feature == Feature::graph_capture) {
+        features.absent(feature, reason);
+      } else if (features.supports(feature)) {
+        features.absent(feature, "there is no capture: " + reason);
+      }
+    }
+  };
+  if (Malloc(&memory, 256) == success && StreamCreateWithPriority(&stream, stream_non_blocking, usual_priority()) == success) {
+    if (features.supports(Feature::graph_capture)) {
+      std::size_t nodes = 0;
+      hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+      const Result begun = StreamBeginCapture(stream, hipStreamCaptureModeRelaxed);
+      if (begun == success) {
+        (void)StreamIsCapturing(stream, &status);
+        (void)MemsetD8Async(memory, 0, 256, stream);
+        (void)StreamEndCapture(stream, &graph);
+        if (graph != nullptr) (void)GraphGetNodes(graph, nullptr, &nodes);
+      }
+      // Any other failure says nothing of what the runtime can do.
+      if (begun == hipErrorNotSupported) {
+        no_capture("this runtime has no more of hipStreamBeginCapture than its name: it says that the call is not supported");
+      } else if (begun == success && status != hipStreamCaptureStatusActive) {
+        no_capture("this runtime captures nothing: behind hipStreamBeginCapture, the stream does not capture");
+      } else if (begun == success && nodes != 1) {
+        no_capture("this runtime captures nothing: a capture with one fill in it ended with " + std::to_string(nodes) + " nodes");
+      } else if (graph != nullptr) {
+        GraphHandle copy = nullptr;
+        if (features.supports(Feature::graph_clone)) not_supported(Feature::graph_clone, "hipGraphClone", GraphClone(&copy, graph));
+        if (copy != nullptr) (void)GraphDestroy(copy);
+        if (features.supports(Feature::graph_debug_dot)) {
+          not_supported(Feature::graph_debug_dot, "hipGraphDebugDotPrint", GraphDebugDotPrint(graph, "/dev/null", 0));
+        }
+      }
+    }
+    if (features.supports(Feature::interprocess_memory)) {
+      hipIpcMemHandle_t handle;
+      not_supported(Feature::interprocess_memory, "hipIpcGetMemHandle", IpcGetMemHandle(&handle, memory));
+    }
+    if (void* managed = nullptr; features.supports(Feature::managed_attach) &&
+                                 MallocManaged(&managed, 256, hipMemAttachGlobal) == success) {
+      not_supported(Feature::managed_attach, "hipStreamAttachMemAsync", attach_async(stream, managed, AttachMode::global));
+      (void)StreamSynchronize(stream);
+      (void)Free(managed);
+    }
+  }
+  if (graph != nullptr) (void)GraphDestroy(graph);
+  if (stream != nullptr) (void)StreamDestroy(stream);
+  if (memory != nullptr) (void)Free(memory);
 }
 
 }  // namespace weir::hip

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/quirks.hpp"
 
+#include "backends/hip/mutation.hpp"
+
 namespace weir::hip {
 namespace {
 
@@ -31,6 +33,15 @@ constexpr FeatureQuirk features[] = {
     {Feature::graph_memory_nodes, {0, 714}, Effect::absent,
      "memory that a graph allocates and does not free is unmapped with the executable before HIP 7.14; ROCm 7.14 keeps it",
      "changelog 7.14"},
+    {Feature::graph_memory_nodes, {714, 0}, Effect::opt_in,
+     "graphs that allocate were rewritten in HIP 7.14, and Weir's use of them has not run on an AMD device; set "
+     "WEIR_HIP_GRAPH_MEMORY=1 to use them",
+     "ROCm/rocm-systems#7092, #6680", OptIn::graph_memory},
+
+    {Feature::graph_update, {0, 0}, Effect::emulated,
+     "by instantiating the new graph: hipGraphExecUpdate changes the host functions of launches that are under way, and does not "
+     "keep what the new graph owns",
+     "read: hip_graph.cpp 5.7 to 2026; ROCm/rocm-systems#10713, #10021: false success"},
 
     {Feature::memory_pool_max_size, {0, 603}, Effect::absent,
      "hipMemPoolProps has no largest size before HIP 6.3; ROCm 6.3 has it",
@@ -55,14 +66,14 @@ constexpr FeatureQuirk features[] = {
     {Feature::wait_value_32, {0, 0}, Effect::opt_in,
      "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would end "
      "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
-     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249"},
+     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249", OptIn::wait_value},
     {Feature::wait_value_64, {0, 0}, Effect::opt_in,
      "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would end "
      "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
-     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249"},
+     "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249", OptIn::wait_value},
     {Feature::wait_value_nor, {0, 0}, Effect::opt_in,
      "it is a wait for a value: set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
-     "as for wait_value_32"},
+     "as for wait_value_32", OptIn::wait_value},
     {Feature::wait_value_geq, {0, 0}, Effect::absent,
      "HIP compares without regard to wrapping, so counters that wrap would not be waited for; wait with == or &",
      "read: the kernel in rocclr's blit sources compares as unsigned"},
@@ -86,10 +97,28 @@ constexpr FeatureQuirk features[] = {
 constexpr FunctionQuirk functions[] = {
     {"hipStreamDestroy", {0, 0}, Workaround::end_streams_elsewhere, "waits until the stream's work is done",
      "read: HostQueue::terminate, 6.2"},
-    {"hipGraphExecDestroy", {0, 604}, Workaround::hold_running_executables,
-     "frees what a launch that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
-     "read: hip_graph.cpp deletes the object in 5.x, parks it in 6.2.0 to 6.2.2, and counts references from October 2024 on; "
-     "6.3 was not read"},
+    {"hipEventQuery", {0, 0}, Workaround::keep_streams_for_events,
+     "follows the stream on which the event was last recorded, also where that has been destroyed",
+     "read: hip_event.cpp 6.2 to 2026"},
+    {"hipModuleUnload", {0, 0}, Workaround::retire_executables,
+     "waits for nothing, and a graph's launch does not hold its kernels' code from 6.1 on; hipGraphExecDestroy frees what a launch "
+     "that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
+     "read: hip_module.cpp 5.7 to 2026; hip_graph.cpp deletes the object in 5.x, parks it in 6.2.0 to 6.2.2, and counts "
+     "references from October 2024 on"},
+    {"hipGraphLaunch", {0, 0}, Workaround::order_launches,
+     "does not order launches of one executable on several streams",
+     "read: GraphExec::Run 5.7 to 2026"},
+    {"hipStreamWaitEvent", {0, 0}, Workaround::join_by_dependencies,
+     "links the two streams of a capture as parent and child, whichever of them came first, and hipStreamEndCapture follows the "
+     "links without end where forks are nested",
+     "read: hip_event.cpp and hip_graph.cpp 5.3 to 2026; ROCm/rocm-systems#11517, #11589"},
+    {"hipEventRecord", {0, 604}, Workaround::set_fork_dependencies,
+     "leaves the nodes of an earlier capture in the event where the stream has captured none yet, and a stream that waits for it "
+     "goes on behind those",
+     "read: hip_event.cpp up to October 2024"},
+    {"hipMemPoolDestroy", {0, 0}, Workaround::retry_pool_ends,
+     "is refused while any thread captures in another than the relaxed mode, whatever the calling thread's mode is",
+     "read: hip_mempool.cpp in 2026"},
     {"hipStreamEndCapture", {0, 0}, Workaround::join_before_end,
      "leaves every stream of a capture that is not joined capturing for ever",
      "read: hip_graph.cpp in 5.4, 6.2 and 2026"},
@@ -112,19 +141,37 @@ constexpr FunctionQuirk functions[] = {
 
 }  // namespace
 
+std::string_view to_string(Workaround workaround) noexcept {
+  switch (workaround) {
+#define WEIR_HIP_WORKAROUND(name, what) \
+  case Workaround::name: return #name;
+    WEIR_HIP_WORKAROUNDS(WEIR_HIP_WORKAROUND)
+#undef WEIR_HIP_WORKAROUND
+  }
+  return "";
+}
+
 std::span<const FeatureQuirk> feature_quirks() noexcept { return features; }
 std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
 
+std::string row_name(const FeatureQuirk& quirk) {
+  return std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since);
+}
+
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
   for (const FeatureQuirk& quirk : features) {
-    if (quirk.feature == feature && quirk.releases.contains(release)) return &quirk;
+    if (quirk.feature != feature || !quirk.releases.contains(release)) continue;
+#ifdef WEIR_HIP_MUTATE
+    if (mutated(row_name(quirk))) continue;
+#endif
+    return &quirk;
   }
   return nullptr;
 }
 
 bool needs(Workaround workaround, int release) noexcept {
   for (const FunctionQuirk& quirk : functions) {
-    if (quirk.workaround == workaround && quirk.releases.contains(release)) return true;
+    if (quirk.workaround == workaround && quirk.releases.contains(release)) return !mutated(to_string(workaround));
   }
   return false;
 }

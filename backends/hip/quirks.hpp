@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "weir/feature.hpp"
@@ -22,8 +24,15 @@ struct Releases {
 enum class Effect : std::uint8_t {
   absent,    ///< the feature does not keep its promise
   emulated,  ///< it keeps it by other means than the driver's own
-  opt_in,    ///< absent unless a variable says that the program keeps to a condition (WEIR_HIP_WAIT_VALUE)
+  opt_in,    ///< absent unless the user asks for it by a variable
   probed,    ///< it depends on the patch level: tried once
+};
+
+/// What users may ask for.
+enum class OptIn : std::uint8_t {
+  none,
+  wait_value,    ///< WEIR_HIP_WAIT_VALUE
+  graph_memory,  ///< WEIR_HIP_GRAPH_MEMORY
 };
 
 /// A feature whose symbols and attribute are there, and of which yet more is known.
@@ -33,22 +42,39 @@ struct FeatureQuirk {
   Effect effect;
   std::string_view reason;  ///< for the user: why, and what has it or would help
   std::string_view source;  ///< for whoever doubts it
+  OptIn opt_in = OptIn::none;
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;
+/// "graph_memory_nodes@714": what ci/mutations.sh calls a row, by the release that it begins with.
+std::string row_name(const FeatureQuirk& quirk);
 /// The quirk that decides about a feature, or null.
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
 
-/// What the backend does differently because of how a function behaves.
+/// What the backend does differently because of how a function behaves: X(name, what it does).
+#define WEIR_HIP_WORKAROUNDS(X)                                                                                             \
+  X(end_streams_elsewhere, "a stream that is not idle is destroyed on a thread of its own")                                 \
+  X(keep_streams_for_events, "a stream is destroyed once no event is there that was last recorded on it")                   \
+  X(retire_executables, "an executable goes, with modules and host functions, once its last launch is over")                \
+  X(order_launches, "a launch of an executable waits for that on another stream before it")                                 \
+  X(join_by_dependencies, "a stream of a capture waits for another by the nodes that it depends on")                        \
+  X(set_fork_dependencies, "a stream that joins a capture gets the nodes that it depends on anew")                          \
+  X(join_before_end, "what is left of a capture is joined before its end, so that the runtime sees no unjoined one")        \
+  X(end_invalidated_twice, "a stream is brought back from an invalidated capture by an empty one")                          \
+  X(poll_events, "the host asks until an event is complete, before it waits for it")                                        \
+  X(poll_streams, "the host asks until a stream is idle, before it waits for it")                                           \
+  X(allocate_beside_null_stream, "memory of the null stream is allocated on a blocking stream of the backend's own")        \
+  X(retry_pool_ends, "a pool whose end a capture forbids ends later, on a thread of its own")                               \
+  X(refuse_cooperative_capture, "a cooperative launch is refused while capturing")
+
 enum class Workaround : std::uint8_t {
-  end_streams_elsewhere,      ///< a stream that is not idle is destroyed on a thread of its own
-  hold_running_executables,   ///< an executable graph is destroyed once its launches are over
-  join_before_end,            ///< what is left of a capture is joined before its end, so that the runtime sees no unjoined one
-  end_invalidated_twice,      ///< a stream is brought back from an invalidated capture by an empty one
-  poll_events,                ///< the host waits for an event by asking
-  poll_streams,               ///< the host waits for a stream by asking
-  allocate_beside_null_stream,///< memory of the null stream is allocated on a blocking stream of the backend's own
-  refuse_cooperative_capture, ///< a cooperative launch is refused while capturing
+#define WEIR_HIP_WORKAROUND(name, what) name,
+  WEIR_HIP_WORKAROUNDS(WEIR_HIP_WORKAROUND)
+#undef WEIR_HIP_WORKAROUND
 };
+#define WEIR_HIP_WORKAROUND(name, what) +1
+inline constexpr std::size_t workaround_count = 0 WEIR_HIP_WORKAROUNDS(WEIR_HIP_WORKAROUND);
+#undef WEIR_HIP_WORKAROUND
+std::string_view to_string(Workaround workaround) noexcept;
 
 struct FunctionQuirk {
   std::string_view function;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
+#include <new>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api_private.hpp"
@@ -17,22 +20,20 @@ Retirement& Retirement::instance() {
   return *retirement;
 }
 
-void Retirement::retire(const Api& api, hipStream_t stream) {
-  Retired retired{&api, 0, stream, nullptr, nullptr};
-  api.GetDevice(&retired.device);
-  add(retired);
+void Retirement::retire(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
+  auto* const kept = new (std::nothrow) Retired{&api, device, std::move(try_to_end)};
+  if (kept == nullptr) return;
+  try {
+    add(std::move(*kept));
+    delete kept;
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error, "hip: what cannot end yet is leaked: ", e.what());  // with `kept`
+  }
 }
 
-void Retirement::retire(const Api& api, hipGraphExec_t exec, hipEvent_t last_launch) {
-  Retired retired{&api, 0, nullptr, exec, last_launch};
-  api.GetDevice(&retired.device);
-  add(retired);
-}
-
-void Retirement::add(const Retired& retired) {
+void Retirement::add(Retired&& retired) {
   const std::lock_guard lock(mutex_);
-  if (stopping_) return;
-  retired_.push_back(retired);
+  retired_.reserve(retired_.size() + 1);
   if (!thread_) {
     process_ = ::getpid();
     const support::SignalsBlocked no_signals;
@@ -40,27 +41,16 @@ void Retirement::add(const Retired& retired) {
     // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
     std::atexit(&Retirement::stop_at_exit);
   }
+  retired_.push_back(std::move(retired));
   changed_.notify_one();
-}
-
-bool Retirement::try_to_end(const Retired& retired) {
-  const Api& api = *retired.api;
-  if (api.SetDevice(retired.device) != hipSuccess) return true;
-  if (retired.stream != nullptr) {
-    if (api.StreamQuery(retired.stream) == hipErrorNotReady) return false;
-    gpu::log_failure(api, api.Symbols::StreamDestroy(retired.stream), "while a stream was destroyed", "hip");
-    return true;
-  }
-  if (api.EventQuery(retired.last_launch) == hipErrorNotReady) return false;
-  gpu::log_failure(api, api.Symbols::GraphExecDestroy(retired.exec), "while an executable graph was destroyed", "hip");
-  api.EventDestroy(retired.last_launch);
-  return true;
 }
 
 void Retirement::run() {
   constexpr auto shortest = 100us, longest = std::chrono::microseconds(5ms);
   auto nap = shortest;
   std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopping_ || !retired_.empty(); });
+  if (stopping_) return;
   // No capture of any thread is to forbid what this one asks.
   const gpu::CaptureModeScope<Api> relaxed(*retired_.front().api);
   while (!stopping_) {
@@ -69,14 +59,16 @@ void Retirement::run() {
       nap = shortest;
       continue;
     }
-    std::vector<Retired> round = std::move(retired_);
-    retired_.clear();
+    std::vector<Retired> round = std::exchange(retired_, {});
     lock.unlock();
     const std::size_t before = round.size();
-    std::erase_if(round, &Retirement::try_to_end);
+    std::erase_if(round, [](Retired& retired) {
+      const int device = mutated(Mutation::retired_on_another_device) ? 0 : retired.device;
+      return retired.api->SetDevice(device) == hipSuccess && retired.try_to_end();
+    });
     nap = round.size() < before ? shortest : std::min(nap * 2, longest);
     lock.lock();
-    retired_.insert(retired_.end(), round.begin(), round.end());
+    std::move(round.begin(), round.end(), std::back_inserter(retired_));
     if (!retired_.empty()) changed_.wait_for(lock, nap, [this] { return stopping_; });
   }
 }
@@ -92,54 +84,61 @@ void Retirement::stop_at_exit() {
   self.thread_->join();
 }
 
-// --- Streams ----------------------------------------------------------------------------------------------------------
+// --- What ends there -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// An answer that is no leave to go on: not over, or not told, since a capture of some thread forbids the question.
+bool is_put_off(hipError_t result) noexcept {
+  return result == hipErrorNotReady || (result >= hipErrorStreamCaptureUnsupported && result <= hipErrorStreamCaptureWrongThread);
+}
+
+int current_device(const Api& api) noexcept {
+  int device = 0;
+  (void)api.GetDevice(&device);
+  return device;
+}
+
+}  // namespace
 
 Api::Result Api::StreamDestroy(StreamHandle stream) const {
-  if (workarounds_.end_streams_elsewhere) {
+  if (has(Workaround::end_streams_elsewhere)) {
     const gpu::CaptureModeScope<Api> relaxed(*this);
-    if (StreamQuery(stream) == hipErrorNotReady) {
-      Retirement::instance().retire(*this, stream);
+    if (is_put_off(StreamQuery(stream))) {
+      Retirement::instance().retire(*this, current_device(*this), [this, stream] {
+        if (is_put_off(StreamQuery(stream))) return false;
+        gpu::log_failure(*this, Symbols::StreamDestroy(stream), "while a stream was destroyed", "hip");
+        return true;
+      });
       return success;
     }
   }
   return Symbols::StreamDestroy(stream);
 }
 
-// --- Executable graphs ------------------------------------------------------------------------------------------------
-
-void Api::Executables::launched(const Api& api, hipGraphExec_t exec, hipStream_t stream) {
-  const std::lock_guard lock(mutex_);
-  hipEvent_t& event = last_launches_[exec];
-  if (event == nullptr && api.EventCreate(&event, hipEventDisableTiming) != hipSuccess) return;
-  gpu::log_failure(api, api.EventRecord(event, stream), "while a launch was noted", "hip");
-}
-
-hipEvent_t Api::Executables::forget(hipGraphExec_t exec) {
-  const std::lock_guard lock(mutex_);
-  const auto found = last_launches_.find(exec);
-  if (found == last_launches_.end()) return nullptr;
-  const hipEvent_t event = found->second;
-  last_launches_.erase(found);
-  return event;
-}
-
-Api::Result Api::GraphLaunch(GraphExecHandle exec, StreamHandle stream) const {
-  const Result result = Symbols::GraphLaunch(exec, stream);
-  if (result == success && workarounds_.hold_running_executables) executables_->launched(*this, exec, stream);
-  return result;
-}
-
-Api::Result Api::GraphExecDestroy(GraphExecHandle exec) const {
-  if (workarounds_.hold_running_executables) {
-    if (const hipEvent_t last_launch = executables_->forget(exec); last_launch != nullptr) {
-      if (EventQuery(last_launch) == hipErrorNotReady) {
-        Retirement::instance().retire(*this, exec, last_launch);
-        return success;
-      }
-      EventDestroy(last_launch);
-    }
+void Api::end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept {
+  {
+    const Current current(*this, device, std::nothrow);
+    const gpu::CaptureModeScope<Api> relaxed(*this);
+    if (!is_put_off(EventQuery(event))) return end();
   }
-  return Symbols::GraphExecDestroy(exec);
+  Retirement::instance().retire(*this, device.ordinal, [this, event, end = std::move(end)]() mutable {
+    if (is_put_off(EventQuery(event))) return false;
+    end();
+    return true;
+  });
+}
+
+Api::Result Api::destroy_pool(PoolHandle pool) const {
+  const Result result = MemPoolDestroy(pool);
+  if (!is_put_off(result) || !has(Workaround::retry_pool_ends)) return result;
+  Retirement::instance().retire(*this, current_device(*this), [this, pool] {
+    const Result again = MemPoolDestroy(pool);
+    if (is_put_off(again)) return false;
+    gpu::log_failure(*this, again, "while a memory pool was destroyed", "hip");
+    return true;
+  });
+  return success;
 }
 
 }  // namespace weir::hip

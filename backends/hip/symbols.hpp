@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/hip/mutation.hpp"
+
 /// The runtime's functions that this backend calls: its whole surface, as one list.
 ///
 ///   X(field, function, since, need)
@@ -57,6 +59,7 @@
   X(EventDestroy, hipEventDestroy, 500, required)                                                               \
   X(EventRecord, hipEventRecord, 500, required)                                                                 \
   X(EventQuery, hipEventQuery, 500, required)                                                                   \
+  X(EventSynchronize, hipEventSynchronize, 500, required)                                                       \
   X(EventElapsedTime, hipEventElapsedTime, 500, required)                                                       \
   X(IpcGetEventHandle, hipIpcGetEventHandle, 500, optional)                                                     \
   X(IpcOpenEventHandle, hipIpcOpenEventHandle, 500, optional)                                                   \
@@ -111,7 +114,6 @@
   X(GraphHostNodeGetParams, hipGraphHostNodeGetParams, 500, required)                                           \
   X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags, 500, required)                                     \
   X(GraphLaunch, hipGraphLaunch, 500, required)                                                                 \
-  X(GraphExecUpdate, hipGraphExecUpdate, 500, required)                                                         \
   X(GraphExecDestroy, hipGraphExecDestroy, 500, required)
 
 namespace weir::hip {
@@ -176,8 +178,9 @@ struct Symbol {
   void* address = nullptr;
 };
 
-/// A function of the runtime. From 7.0 on a failed call stays the thread's last error until somebody asks for it, and code that
-/// Weir did not write would take it for its own: it is taken away at once, since Weir tells of failures itself.
+/// A function of the runtime. What it returned is the thread's last error, "not ready" included: that of the last call up to 6.4,
+/// and from 7.0 on that of the last call that failed, until somebody asks for it. Code that Weir did not write would take it for
+/// its own: it is taken away at once, since Weir tells of failures itself.
 template <class Pointer>
 class Function;
 
@@ -188,7 +191,8 @@ class Function<Result (*)(Arguments...)> : public Symbol {
     const auto call = reinterpret_cast<Result (*)(Arguments...)>(address);
     if constexpr (std::is_same_v<Result, hipError_t>) {
       const Result result = call(arguments...);
-      if (result != hipSuccess && result != hipErrorNotReady) [[unlikely]] forget_last_error();
+      if (result == hipErrorNotReady && mutated(Mutation::not_ready_left_behind)) return result;
+      if (result != hipSuccess) [[unlikely]] forget_last_error();
       return result;
     } else {
       return call(arguments...);

@@ -87,6 +87,7 @@ class WEIR_API Graph : public RefCounted {
 class WEIR_API GraphExec : public RefCounted {
  public:
   Device& device() const noexcept { return device_; }
+  /// Until the next update: where those are emulated, the executable is another one then.
   void* native_handle() const noexcept { return handle_; }
 
   /// Enqueues one run of the whole graph on `stream`, which must be of the graph's device (`wrong_device` else).
@@ -103,6 +104,7 @@ class WEIR_API GraphExec : public RefCounted {
 
  protected:
   GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+  void set_native_handle(void* handle) noexcept { handle_ = handle; }
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   /// `capture`: the one that `stream` is in, whose graph then gets this as a child node.

@@ -5,7 +5,7 @@ include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
 function(weir_add_fake_hip name release soversion)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
-  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call)
+  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call weir_wait_for)
   add_library(weir_fake_hip_${name} SHARED fake_hip.cpp)
   weir_configure_target(weir_fake_hip_${name})
   target_include_directories(weir_fake_hip_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
@@ -26,7 +26,9 @@ weir_add_fake_hip(10.0 1000 10)
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
 
-weir_add_executable(weir_hip_driver_tests hip_test.cpp "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
+weir_add_executable(weir_hip_driver_tests hip_test.cpp hip_quirks_test.cpp
+  "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
 target_include_directories(weir_hip_driver_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
 target_link_libraries(weir_hip_driver_tests PRIVATE weir_doctest)
@@ -39,6 +41,14 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
 add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
   weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
+
+set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")
+weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp
+  HEADERS "${WEIR_HIP_INCLUDE_DIR}" ${WEIR_TEST_HIP_HEADERS} DEFINITIONS __HIP_PLATFORM_AMD__)
+
+# The names that WEIR_TEST_MUTATION takes in a build with WEIR_HIP_MUTATE (ci/mutations.sh).
+weir_add_executable(weir_hip_mutations mutations.cpp "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp")
+target_include_directories(weir_hip_mutations PRIVATE "${PROJECT_SOURCE_DIR}")
 
 # The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.
 weir_add_executable(weir_hip_runtime_tests hip_runtime_test.cpp

@@ -22,7 +22,8 @@
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
-/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down.
+/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down; and HIP's
+/// `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times.
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
 namespace weir::test {
@@ -59,6 +60,12 @@ class Script {
     }
     const auto found = failures_.find(function);
     return found != failures_.end() && found->second.at.contains(call) ? found->second.code : 0;
+  }
+
+  /// Waits until a function has been called that often, for 30 s. Whether it was.
+  bool wait_for(const std::string& function, int calls) {
+    std::unique_lock lock(mutex_);
+    return called_.wait_for(lock, std::chrono::seconds(30), [&] { return calls_[function] >= calls; });
   }
 
  private:

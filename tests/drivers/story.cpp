@@ -23,7 +23,7 @@
 namespace {
 
 struct World {
-  weir::StreamPtr stream, second;
+  weir::StreamPtr stream, second, third;
   weir::EventPtr event;
   weir::GraphPtr graph;
   weir::GraphExecPtr exec;
@@ -44,12 +44,25 @@ weir::StreamPtr wrap(weir::Ownership ownership) {
   return weir::default_device().wrap_stream(&foreign_stream, ownership, owner);
 }
 
+/// Tells when it goes.
+struct Told {
+  ~Told() { std::fprintf(stderr, "call told \n"); }
+};
+
 /// From here on the stand-in for the driver answers each call with that code.
 void fail_every_call(int code) {
   const char* const file =
       std::getenv(std::getenv("WEIR_BACKEND") == std::string("hip") ? "WEIR_HIP_RUNTIME" : "WEIR_CUDA_DRIVER");
   void* const driver = ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
   reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
+}
+
+/// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
+void wait_for_calls(const std::string& step) {
+  const std::size_t colon = step.rfind(':');
+  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  const auto wait = reinterpret_cast<int (*)(const char*, int)>(::dlsym(driver, "weir_wait_for"));
+  if (wait(step.substr(6, colon - 6).c_str(), std::stoi(step.substr(colon + 1))) == 0) throw std::runtime_error("waited in vain");
 }
 
 const std::map<std::string, std::function<void(World&)>> steps = {
@@ -112,6 +125,74 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
     {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
     {"fill-2d", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3); }},
+    {"fill-2d-shown",
+     [](World& w) {
+       for (int i = 0; i < 12; ++i) w.memory.data()[i] = 0;
+       w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3);
+       std::printf("words:");
+       for (int i = 0; i < 12; ++i) std::printf(" %u", w.memory.data()[i]);
+       std::printf("\n");
+     }},
+    {"wait-values",
+     [](World& w) {
+       w.memory.data()[0] = 5;
+       w.memory.data()[1] = 0;
+       auto* const wide = reinterpret_cast<std::uint64_t*>(w.memory.data());
+       w.stream->wait_value(w.memory.data(), 5U, weir::WaitCondition::eq);
+       w.stream->wait_value(w.memory.data(), 6U, weir::WaitCondition::bit_and);
+       w.stream->wait_value(w.memory.data(), 6U, weir::WaitCondition::bit_nor);
+       w.stream->wait_value(wide, std::uint64_t{5}, weir::WaitCondition::eq);
+       w.stream->wait_value(wide, std::uint64_t{6}, weir::WaitCondition::bit_and);
+     }},
+    {"device-copy", [](World& w) { weir::default_device().copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
+    {"priorities",
+     [](World&) {
+       const weir::PriorityRange range = weir::default_device().priority_range();
+       std::printf("least: %d, greatest: %d\n", range.least, range.greatest);
+     }},
+    {"policy-block",
+     [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::block); }},
+    {"policy-spin", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::spin); }},
+    {"blocking-event", [](World& w) { w.event = weir::default_device().create_event({.blocking_sync = true}); }},
+    {"complete", [](World& w) { std::printf("complete: %d\n", w.event->is_complete() ? 1 : 0); }},
+    {"begin-relaxed", [](World& w) { w.stream->begin_capture(weir::CaptureMode::relaxed); }},
+    {"end-into-graph", [](World& w) { w.graph = w.stream->end_capture(); }},
+    {"topology",
+     [](World& w) {
+       const weir::Topology topology = w.graph->topology();
+       std::printf("edges:");
+       for (const auto& [from, to] : topology.edges) std::printf(" %u-%u", from, to);
+       std::printf("\n");
+     }},
+    {"second-waits", [](World& w) { w.second->wait(*w.stream); }},
+    {"waits-for-second", [](World& w) { w.stream->wait(*w.second); }},
+    {"third", [](World& w) { w.third = weir::default_device().create_stream(); }},
+    {"third-waits", [](World& w) { w.third->wait(*w.second); }},
+    {"second-waits-for-third", [](World& w) { w.second->wait(*w.third); }},
+    {"second-fill", [](World& w) { w.second->fill(w.memory, 1U); }},
+    {"third-fill", [](World& w) { w.third->fill(w.memory, 1U); }},
+    {"drop-second", [](World& w) { w.second.reset(); }},
+    {"blocking-second", [](World& w) { w.second = weir::default_device().create_stream({.blocking = true}); }},
+    {"second-begin", [](World& w) { w.second->begin_capture(weir::CaptureMode::relaxed); }},
+    {"second-begin-global", [](World& w) { w.second->begin_capture(weir::CaptureMode::global); }},
+    {"second-end", [](World& w) { (void)w.second->end_capture(); }},
+    {"drop-pool", [](World& w) { w.pool.reset(); }},
+    {"drop-kernel",
+     [](World& w) {
+       w.kernel.reset();
+       w.module.reset();
+     }},
+    {"kernel-graph",
+     [](World& w) { w.graph = w.stream->capture([&w](weir::Stream& s) { s.launch(w.kernel, {}); }); }},
+    {"fill-graph", [](World& w) { w.graph = w.stream->capture([&w](weir::Stream& s) { s.fill(w.memory, 1U); }); }},
+    {"told-graph",  // its host function owns what tells when it goes
+     [](World& w) {
+       w.graph = w.stream->capture([&w](weir::Stream& s) {
+         s.launch_host_function([&w, told = std::make_unique<Told>()] { ++w.ran; });
+       });
+     }},
+    {"update", [](World& w) { w.exec->update(*w.graph); }},
+    {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
     {"write-batch",
      [](World& w) {
        unsigned* const word = w.memory.data();
@@ -266,13 +347,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
 int main(int argc, char** argv) {
   World world;
   for (int i = 1; i < argc; ++i) {
+    const bool waits = std::string(argv[i]).starts_with("until:");
     const auto step = steps.find(argv[i]);
-    if (step == steps.end()) {
+    if (step == steps.end() && !waits) {
       std::fprintf(stderr, "no step '%s'\n", argv[i]);
       return 99;
     }
     try {
-      step->second(world);
+      if (waits) {
+        wait_for_calls(argv[i]);
+      } else {
+        step->second(world);
+      }
       std::printf("%s: ok\n", argv[i]);
     } catch (const weir::Error& error) {
       std::printf("%s: %s | %s | %s\n", argv[i], std::string(to_string(error.errc())).c_str(), error.native().name.c_str(),

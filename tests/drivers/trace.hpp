@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/subprocess.hpp"
 
 /// What a stand-in for a driver library was called for, from its trace.
 namespace weir::test {
+
+/// The environment with what ci/mutations.sh has the backend do wrong, if that is who runs this.
+inline Environment with_mutation(Environment environment) {
+  if (const char* const mutation = std::getenv("WEIR_TEST_MUTATION")) environment.try_emplace("WEIR_TEST_MUTATION", mutation);
+  return environment;
+}
 
 /// How often a call is in the trace, with the given beginning of its arguments.
 inline int calls(const Outcome& outcome, const std::string& call) { return count("call " + call + " ", outcome.errors); }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Numbers of CUDA's driver that not all headers have which this builds with. tests/drivers/cuda_prototypes.cpp compares them with
+/// those that do.
+namespace weir::cuda {
+
+// Since 12.3.
+constexpr int type_conditional = 13;                  // CU_GRAPH_NODE_TYPE_CONDITIONAL
+constexpr int condition_if = 0, condition_while = 1;  // CU_GRAPH_COND_TYPE_…
+constexpr unsigned assign_default = 1;                // CU_GRAPH_COND_ASSIGN_DEFAULT
+
+// CUresult's.
+constexpr int error_contained = 226, error_tensor_memory_leak = 721, error_external_device = 911,
+              error_invalid_cluster_size = 912, error_stream_detached = 917, error_graph_recapture_failure = 918;
+
+}  // namespace weir::cuda

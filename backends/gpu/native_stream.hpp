@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backends/gpu/errors.hpp"
+
+namespace weir::gpu {
+
+template <class Api>
+class GpuDevice;
+
+/// A stream's handle, for drivers whose events need the stream on which they were last recorded: those events hold on to it,
+/// and it is destroyed when neither they nor the stream need it.
+template <class Api>
+class NativeStream {
+ public:
+  NativeStream(const GpuDevice<Api>& device, typename Api::StreamHandle handle) noexcept : device_(device), handle_(handle) {}
+  ~NativeStream() {
+    if (ends_with_events_.load(std::memory_order_acquire)) {
+      device_.end([this] { return device_.api().StreamDestroy(handle_); }, "while a stream was destroyed");
+    }
+  }
+  NativeStream(const NativeStream&) = delete;
+  NativeStream& operator=(const NativeStream&) = delete;
+
+  void end_with_events() noexcept { ends_with_events_.store(true, std::memory_order_release); }
+
+ private:
+  const GpuDevice<Api>& device_;
+  const typename Api::StreamHandle handle_;
+  std::atomic<bool> ends_with_events_{false};
+};
+
+/// What the last record of an event was made on, for drivers that do not keep it well themselves.
+template <class Api>
+class RecordMemory {
+ public:
+  struct Record {
+    std::shared_ptr<const NativeStream<Api>> stream;  // null for one that Weir does not destroy
+    std::uint64_t capture = 0;                        // or 0
+    std::vector<typename Api::NodeHandle> nodes;      // of that capture: what the event stands for
+  };
+
+  void set(Record&& record) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::swap(record_, record);  // the former one goes outside the lock
+  }
+  Record get() const {
+    const std::lock_guard lock(mutex_);
+    return record_;
+  }
+  std::shared_ptr<const NativeStream<Api>> stream() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return record_.stream;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Record record_;
+};
+
+/// For drivers that do.
+struct NoRecordMemory {};
+
+}  // namespace weir::gpu

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests the tests of the HIP backend: takes out each row of its table of quirks, and each named way of doing things, one at a
+# time, and runs the driver tests, which must fail: mutations.sh [NAME]…
+#
+# The backend is built apart, with WEIR_HIP_MUTATE, in build/ci-mutations. What no test misses is listed as a survivor.
+#
+# Ends with "N mutations, N survivors"; the exit status is 0 if none survived.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=build/ci-mutations
+launcher=()
+if command -v ccache > /dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g1" -DWEIR_LTO=OFF -DWEIR_BUILD_BENCH=OFF \
+  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DWEIR_HIP_MUTATE=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > /dev/null
+cmake --build "$build" --target weir_hip_driver_tests weir_hip_mutations > /dev/null
+
+# Status 0: the tests passed, and have noticed nothing. One that hangs has noticed.
+run_tests() { WEIR_TEST_MUTATION=$1 timeout --signal=KILL 300 "$build/bin/weir_hip_driver_tests" --abort-after=1 > "$build/mutation.log" 2>&1; }
+
+if ! run_tests ""; then
+  cat "$build/mutation.log"
+  printf 'mutations.sh: the tests fail without any mutation\n' >&2
+  exit 2
+fi
+if [ $# -gt 0 ]; then
+  names=("$@")
+else
+  mapfile -t names < <("$build/bin/weir_hip_mutations")
+fi
+survivors=()
+for name in "${names[@]}"; do
+  if run_tests "$name"; then
+    survivors+=("$name")
+    printf 'survives  %s\n' "$name"
+  else
+    # The first test case that failed.
+    printf 'killed    %-32s %s\n' "$name" "$(sed -n 's/^TEST CASE:  *//p' "$build/mutation.log" | head -n 1)"
+  fi
+done
+printf '%d mutations, %d survivors\n' "${#names[@]}" "${#survivors[@]}"
+[ "${#survivors[@]}" = 0 ]
