@@ -129,12 +129,13 @@ class Api : public Symbols {
   /// which is tried when the first device is opened; earlier ones get it always.
   bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
   // What the driver promises, and code that is shared with HIP asks for.
-  /// Whether unloading a module waits for the work that uses it, and an executable that is destroyed stays until its launches
-  /// are over.
+  /// Whether unloading a module waits for the work that uses it, and an executable that is destroyed stays until its
+  /// launches are over.
   static constexpr bool unloading_waits() noexcept { return true; }
   /// Whether launches of one executable on several streams follow one another.
   static constexpr bool orders_launches() noexcept { return true; }
-  /// Whether the driver's update of an executable leaves launches that are under way alone, and keeps what the new graph owns.
+  /// Whether the driver's update of an executable leaves launches that are under way alone, and keeps what the new graph
+  /// owns.
   static constexpr bool updates_executables() noexcept { return true; }
   /// Whether an event may be asked, and waited for, once the stream is destroyed on which it was recorded.
   static constexpr bool events_outlive_streams() noexcept { return true; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Numbers of CUDA's driver that not all headers have which this builds with. tests/drivers/cuda_prototypes.cpp compares them with
-/// those that do.
+/// Numbers of CUDA's driver that not all headers have which this builds with. tests/drivers/cuda_prototypes.cpp compares
+/// them with those that do.
 namespace weir::cuda {
 
 // Since 12.3.

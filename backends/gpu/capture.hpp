@@ -14,9 +14,9 @@ namespace weir::gpu {
 
 /// The modules of the kernels that a graph launches: for as long as the graph or an executable of it is there.
 ///
-/// Not the driver's user objects, which would make each launch of the graph dearer: what they add is that an object outlives an
-/// executable whose launch is under way. Modules do not need it where `Api::unloading_waits()`; elsewhere they go with the
-/// executable, behind its last launch (see GpuGraphExec).
+/// Not the driver's user objects, which would make each launch of the graph dearer: what they add is that an object outlives
+/// an executable whose launch is under way. Modules do not need it where `Api::unloading_waits()`; elsewhere they go with
+/// the executable, behind its last launch (see GpuGraphExec).
 using KeptModules = std::vector<ModulePtr>;
 
 inline const std::shared_ptr<const KeptModules>& no_modules() {

@@ -57,7 +57,8 @@ template <class Api>
 StreamPtr GpuDevice<Api>::create_body_stream() {
   const auto current = make_current();
   StreamHandle handle = nullptr;
-  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if", *this);
+  check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if",
+        *this);
   // Borrowed, so that a function that closes it does not end it.
   std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
@@ -222,10 +223,12 @@ void GpuDevice<Api>::forget_number_of(StreamHandle stream) noexcept {
 template <class Api>
 std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle stream, StreamKind kind) {
   if constexpr (Api::remembers_records()) {
-    if (api_.events_outlive_streams() || kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default) return nullptr;
+    if (api_.events_outlive_streams() || kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default)
+      return nullptr;
     const std::lock_guard lock(mutex_);
     const auto known = native_streams_.find(stream);
-    if (auto shared = known == native_streams_.end() ? nullptr : known->second.lock(); kind == StreamKind::borrowed) return shared;
+    if (auto shared = known == native_streams_.end() ? nullptr : known->second.lock(); kind == StreamKind::borrowed)
+      return shared;
     std::erase_if(native_streams_, [](const auto& entry) { return entry.second.expired(); });
     auto made = std::make_shared<NativeStream<Api>>(*this, stream);
     native_streams_[stream] = made;
@@ -269,8 +272,8 @@ template <class Api>
 typename GpuDevice<Api>::StreamHandle GpuDevice<Api>::copy_stream() {
   const std::lock_guard lock(mutex_);
   if (copy_stream_ == nullptr) {
-    check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, api_.usual_priority()), "Device::copy",
-          *this);
+    check(api_, api_.StreamCreateWithPriority(&copy_stream_, Api::stream_non_blocking, api_.usual_priority()),
+          "Device::copy", *this);
   }
   return copy_stream_;
 }

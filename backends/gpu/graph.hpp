@@ -154,7 +154,8 @@ template <class Api>
 struct Executable {
   using Handle = typename Api::GraphExecHandle;
 
-  Executable(const GpuDevice<Api>& d, Handle h, std::shared_ptr<GraphTemplate<Api>> g, Ptr<GraphErrors> e, bool frees) noexcept
+  Executable(const GpuDevice<Api>& d, Handle h, std::shared_ptr<GraphTemplate<Api>> g, Ptr<GraphErrors> e,
+             bool frees) noexcept
       : device(d), handle(h), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
   ~Executable() {
     const CaptureModeScope<Api> relaxed(device.api());

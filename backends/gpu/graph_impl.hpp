@@ -206,7 +206,8 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   if (executable_->errors) on.launched_graphs().add(executable_->errors);
   if (device_.api().unloading_waits() && device_.api().orders_launches()) {
     const auto result = device_.api().GraphLaunch(executable_->handle, on.native());
-    if (result != Api::success) [[unlikely]] fail(device_.api(), result, "GraphExec::launch", stream.describe());
+    if (result != Api::success) [[unlikely]]
+      fail(device_.api(), result, "GraphExec::launch", stream.describe());
   } else {
     launch_in_order(on);
   }
@@ -217,7 +218,8 @@ template <class Api>
 void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   const Api& api = device_.api();
   const auto check = [&](typename Api::Result result) {
-    if (result != Api::success) [[unlikely]] fail(api, result, "GraphExec::launch", stream.describe());
+    if (result != Api::success) [[unlikely]]
+      fail(api, result, "GraphExec::launch", stream.describe());
   };
   const bool by_thread = stream.kind() == StreamKind::per_thread_default;
   if (last_launch_.over != nullptr && (last_launch_.on != stream.native() || by_thread) && !api.orders_launches()) {
@@ -289,7 +291,8 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
     return "the new graph has " + std::to_string(b.nodes.size()) + " nodes, and this has " + std::to_string(a.nodes.size());
   }
   for (std::size_t i = 0; i < a.nodes.size(); ++i) {
-    if (a.kinds[i] == NodeKind::allocate || a.kinds[i] == NodeKind::free) return "a graph that allocates memory keeps its own";
+    if (a.kinds[i] == NodeKind::allocate || a.kinds[i] == NodeKind::free)
+      return "a graph that allocates memory keeps its own";
     if (a.kinds[i] != b.kinds[i]) {
       return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kinds[i])) + " in the new graph, and a " +
              std::string(to_string(a.kinds[i])) + " in this";
@@ -307,7 +310,8 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
 
 /// For drivers whose own update changes launches that are under way.
 template <class Api>
-std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Api::GraphHandle graph, Ptr<GraphErrors> errors,
+std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Api::GraphHandle graph,
+                                                                     Ptr<GraphErrors> errors,
                                                                      std::shared_ptr<GraphTemplate<Api>> made_of) {
   const Api& api = device_.api();
   std::string difference;

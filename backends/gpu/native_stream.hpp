@@ -20,7 +20,8 @@ class GpuDevice;
 template <class Api>
 class NativeStream {
  public:
-  NativeStream(const GpuDevice<Api>& device, typename Api::StreamHandle handle) noexcept : device_(device), handle_(handle) {}
+  NativeStream(const GpuDevice<Api>& device, typename Api::StreamHandle handle) noexcept
+      : device_(device), handle_(handle) {}
   ~NativeStream() {
     if (ends_with_events_.load(std::memory_order_acquire)) {
       device_.end([this] { return device_.api().StreamDestroy(handle_); }, "while a stream was destroyed");

@@ -205,7 +205,8 @@ void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& node
   std::vector<typename Api::NodeHandle> missing = nodes;
   std::erase_if(missing, [&own](auto node) { return std::find(own.begin(), own.end(), node) != own.end(); });
   constexpr unsigned add = 0;  // with both vendors
-  if (!missing.empty()) check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
+  if (!missing.empty())
+    check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
 }
 
 /// In a capture: this stream depends on `nodes`, and on nothing else.

@@ -76,7 +76,8 @@ Patience Api::patience_of(StreamHandle stream) const {
 Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const {
   const bool sleeps = blocking_sync && !mutated(Mutation::blocking_waits_spin);
   if (has(Workaround::poll_events)) {
-    const Result result = wait_by_asking([&] { return EventQuery(event); }, sleeps ? Patience::sleeping : Patience::automatic);
+    const Result result =
+        wait_by_asking([&] { return EventQuery(event); }, sleeps ? Patience::sleeping : Patience::automatic);
     if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
   }
   return EventSynchronize(event);  // as for streams

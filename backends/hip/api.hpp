@@ -367,7 +367,7 @@ class Api : public Symbols {
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // those that the release needs
-  NullStreams* null_streams_ = nullptr;  // never destroyed, as nothing here is
+  NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
 
 }  // namespace weir::hip

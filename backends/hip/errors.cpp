@@ -57,10 +57,12 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::backend_failure, "a handle is not of a living object, or is another device's"};
     case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case hipErrorStreamCaptureUnsupported:
-      return {Errc::capture_unsupported,
-              "an open capture forbids the call, and the runtime may have invalidated it; HIP refuses stream-ordered memory on any "
-              "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
-              "relaxed: end that capture first, or begin it on a non-blocking stream in relaxed mode"};
+      return {
+          Errc::capture_unsupported,
+          "an open capture forbids the call, and the runtime may have invalidated it; HIP refuses stream-ordered memory on "
+          "any "
+          "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
+          "relaxed: end that capture first, or begin it on a non-blocking stream in relaxed mode"};
     case hipErrorStreamCaptureInvalidated:
       return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
     case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};

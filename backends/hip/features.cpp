@@ -240,8 +240,9 @@ bool Api::captures_host_functions(int ordinal) const {
   return captures;
 }
 
-// That a function is there proves nothing: some runtimes export calls that do nothing, or say that they are not supported. What
-// is cheap to try is tried, once for each device: one fill is captured, and calls are made that work on what there is then.
+// That a function is there proves nothing: some runtimes export calls that do nothing, or say that they are not supported.
+// What is cheap to try is tried, once for each device: one fill is captured, and calls are made that work on what there is
+// then.
 void Api::try_out(FeatureTable& features, int ordinal) const {
   if (mutated(Mutation::capture_not_tried)) return;
   const Current current(*this, DeviceContext{ordinal}, std::nothrow);
@@ -251,14 +252,15 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
   GraphHandle graph = nullptr;
   const auto not_supported = [&](Feature feature, const char* function, Result result) {
     if (result != hipErrorNotSupported || mutated(Mutation::absences_not_believed)) return;
-    features.absent(feature, std::string("this runtime has no more of ") + function + " than its name: it says that the call is not "
-                                                                                 "supported");
+    features.absent(feature, std::string("this runtime has no more of ") + function +
+                                 " than its name: it says that the call is not "
+                                 "supported");
   };
   const auto no_capture = [&](const std::string& reason) {
-    for (const Feature feature :
-         {Feature::graph_capture, Feature::capture_into_graph, Feature::host_functions_in_capture, Feature::memory_operations_in_capture,
-          Feature::graph_update, Feature::graph_upload, Feature::graph_debug_dot, Feature::graph_clone, Feature::graph_child_nodes,
-          Feature::graph_memory_nodes, Feature::external_events, Feature::cross_device_capture}) {
+    for (const Feature feature : {Feature::graph_capture, Feature::capture_into_graph, Feature::host_functions_in_capture,
+                                  Feature::memory_operations_in_capture, Feature::graph_update, Feature::graph_upload,
+                                  Feature::graph_debug_dot, Feature::graph_clone, Feature::graph_child_nodes,
+                                  Feature::graph_memory_nodes, Feature::external_events, Feature::cross_device_capture}) {
       if (feature == Feature::graph_capture) {
         features.absent(feature, reason);
       } else if (features.supports(feature)) {
@@ -266,7 +268,8 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
       }
     }
   };
-  if (Malloc(&memory, 256) == success && StreamCreateWithPriority(&stream, stream_non_blocking, usual_priority()) == success) {
+  if (Malloc(&memory, 256) == success &&
+      StreamCreateWithPriority(&stream, stream_non_blocking, usual_priority()) == success) {
     if (features.supports(Feature::graph_capture)) {
       std::size_t nodes = 0;
       hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
@@ -279,14 +282,17 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
       }
       // Any other failure says nothing of what the runtime can do.
       if (begun == hipErrorNotSupported) {
-        no_capture("this runtime has no more of hipStreamBeginCapture than its name: it says that the call is not supported");
+        no_capture(
+            "this runtime has no more of hipStreamBeginCapture than its name: it says that the call is not supported");
       } else if (begun == success && status != hipStreamCaptureStatusActive) {
         no_capture("this runtime captures nothing: behind hipStreamBeginCapture, the stream does not capture");
       } else if (begun == success && nodes != 1) {
-        no_capture("this runtime captures nothing: a capture with one fill in it ended with " + std::to_string(nodes) + " nodes");
+        no_capture("this runtime captures nothing: a capture with one fill in it ended with " + std::to_string(nodes) +
+                   " nodes");
       } else if (graph != nullptr) {
         GraphHandle copy = nullptr;
-        if (features.supports(Feature::graph_clone)) not_supported(Feature::graph_clone, "hipGraphClone", GraphClone(&copy, graph));
+        if (features.supports(Feature::graph_clone))
+          not_supported(Feature::graph_clone, "hipGraphClone", GraphClone(&copy, graph));
         if (copy != nullptr) (void)GraphDestroy(copy);
         if (features.supports(Feature::graph_debug_dot)) {
           not_supported(Feature::graph_debug_dot, "hipGraphDebugDotPrint", GraphDebugDotPrint(graph, "/dev/null", 0));
@@ -297,8 +303,8 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
       hipIpcMemHandle_t handle;
       not_supported(Feature::interprocess_memory, "hipIpcGetMemHandle", IpcGetMemHandle(&handle, memory));
     }
-    if (void* managed = nullptr; features.supports(Feature::managed_attach) &&
-                                 MallocManaged(&managed, 256, hipMemAttachGlobal) == success) {
+    if (void* managed = nullptr;
+        features.supports(Feature::managed_attach) && MallocManaged(&managed, 256, hipMemAttachGlobal) == success) {
       not_supported(Feature::managed_attach, "hipStreamAttachMemAsync", attach_async(stream, managed, AttachMode::global));
       (void)StreamSynchronize(stream);
       (void)Free(managed);

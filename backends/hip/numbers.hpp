@@ -23,9 +23,9 @@ constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attrib
 // The architecture's name in the two layouts of hipDeviceProp_t.
 constexpr std::size_t architecture_in_r0600 = 1160, architecture_in_r0000 = 396, longest_architecture = 256;
 
-constexpr unsigned no_destructor_sync = 1;                    // hipUserObjectNoDestructorSync
-constexpr unsigned graph_user_object_move = 1;                // hipGraphUserObjectMove
-constexpr unsigned long long auto_free_on_launch = 1;         // hipGraphInstantiateFlagAutoFreeOnLaunch
+constexpr unsigned no_destructor_sync = 1;                      // hipUserObjectNoDestructorSync
+constexpr unsigned graph_user_object_move = 1;                  // hipGraphUserObjectMove
+constexpr unsigned long long auto_free_on_launch = 1;           // hipGraphInstantiateFlagAutoFreeOnLaunch
 constexpr unsigned add_dependencies = 0, set_dependencies = 1;  // hipStreamAddCaptureDependencies, …Set…
 constexpr unsigned event_record_external = 1, event_wait_external = 1;
 
@@ -37,8 +37,8 @@ constexpr int policy_automatic = 1, policy_spin = 2, policy_yield = 3, policy_bl
 constexpr std::uint32_t wait_32 = 1, write_32 = 2, wait_64 = 4, write_64 = 5;
 
 // hipGraphNodeType from 5.5 on. Before, one-dimensional copies had 8, and copies of symbols 10 and 11; 5.2 counted from 1.
-constexpr int node_kernel = 0, node_copy = 1, node_fill = 2, node_host = 3, node_graph = 4, node_empty = 5, node_event_wait = 6,
-              node_event_record = 7, node_allocate = 10, node_free = 11, node_copy_from_symbol = 12, node_copy_to_symbol = 13,
-              node_batch = 14;
+constexpr int node_kernel = 0, node_copy = 1, node_fill = 2, node_host = 3, node_graph = 4, node_empty = 5,
+              node_event_wait = 6, node_event_record = 7, node_allocate = 10, node_free = 11, node_copy_from_symbol = 12,
+              node_copy_to_symbol = 13, node_batch = 14;
 
 }  // namespace weir::hip

@@ -84,13 +84,15 @@ void Retirement::stop_at_exit() {
   self.thread_->join();
 }
 
-// --- What ends there -------------------------------------------------------------------------------------------------------
+// --- What ends there
+// -------------------------------------------------------------------------------------------------------
 
 namespace {
 
 // An answer that is no leave to go on: not over, or not told, since a capture of some thread forbids the question.
 bool is_put_off(hipError_t result) noexcept {
-  return result == hipErrorNotReady || (result >= hipErrorStreamCaptureUnsupported && result <= hipErrorStreamCaptureWrongThread);
+  return result == hipErrorNotReady ||
+         (result >= hipErrorStreamCaptureUnsupported && result <= hipErrorStreamCaptureWrongThread);
 }
 
 int current_device(const Api& api) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiling it is the test: what the CUDA plugin has written by hand, against the headers that it is compiled with. The plugin's
-// other functions have the vendor's own types for their pinned versions (cudaTypedefs.h), so that including the table checks them.
-// WEIR_TEST_CUDA_HEADERS names further folders of headers.
+// Compiling it is the test: what the CUDA plugin has written by hand, against the headers that it is compiled with. The
+// plugin's other functions have the vendor's own types for their pinned versions (cudaTypedefs.h), so that including the
+// table checks them. WEIR_TEST_CUDA_HEADERS names further folders of headers.
 
 #include "backends/cuda/numbers.hpp"
 #include "backends/cuda/symbols.hpp"
@@ -55,7 +55,8 @@ CHECK_FUNCTION(ModuleEnumerateFunctions, cuModuleEnumerateFunctions, 12040);
 CHECK_FUNCTION(CtxRecordEvent, cuCtxRecordEvent, 12050);
 #endif
 
-static_assert(error_external_device == CUDA_ERROR_EXTERNAL_DEVICE && error_invalid_cluster_size == CUDA_ERROR_INVALID_CLUSTER_SIZE);
+static_assert(error_external_device == CUDA_ERROR_EXTERNAL_DEVICE &&
+              error_invalid_cluster_size == CUDA_ERROR_INVALID_CLUSTER_SIZE);
 #if CUDA_VERSION >= 13000
 static_assert(error_contained == CUDA_ERROR_CONTAINED && error_tensor_memory_leak == CUDA_ERROR_TENSOR_MEMORY_LEAK);
 #endif

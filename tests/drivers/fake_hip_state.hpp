@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-/// What the stand-in for libamdhip64 knows of streams, events, captures and graphs: as much as it takes to end the process, with
-/// a line on standard error, where a program does what AMD's runtime answers with a crash or with wrong results.
+/// What the stand-in for libamdhip64 knows of streams, events, captures and graphs: as much as it takes to end the process,
+/// with a line on standard error, where a program does what AMD's runtime answers with a crash or with wrong results.
 namespace fake {
 
 using Word = std::uint64_t;  // what every parameter of these functions fits in
@@ -61,10 +61,10 @@ inline void let_go(Owned* owned) {
 struct Stream {
   int device = 0;
   bool blocking = true;
-  Word submitted = 0;             // counts what was enqueued
-  Word done = 0;                  // of that: what the program knows to be over
+  Word submitted = 0;                  // counts what was enqueued
+  Word done = 0;                       // of that: what the program knows to be over
   std::map<Stream*, Word> waits = {};  // what of other streams comes before what is enqueued from here on
-  int policy = 1;                 // hipSynchronizationPolicyAuto
+  int policy = 1;                      // hipSynchronizationPolicyAuto
 
   Stream* origin = nullptr;  // of the capture that it is in
   Word capture = 0;
@@ -95,7 +95,7 @@ struct Exec {
 struct World {
   std::mutex mutex;
   std::set<Stream*> living;
-  std::set<Stream*> ended;  // never used again, so that nobody has the same address
+  std::set<Stream*> ended;        // never used again, so that nobody has the same address
   std::map<Word, Stream*> other;  // by handle: default streams, and those of other code
   std::set<Exec*> execs;
   Word captures = 0;
@@ -113,7 +113,9 @@ struct World {
     return stream;
   }
   bool was_destroyed(Word handle) const { return ended.contains(reinterpret_cast<Stream*>(handle)); }
-  bool is_running(Exec* exec) const { return exec->last != nullptr && living.contains(exec->last) && exec->number > exec->last->done; }
+  bool is_running(Exec* exec) const {
+    return exec->last != nullptr && living.contains(exec->last) && exec->number > exec->last->done;
+  }
 
   /// A capture that is open and not relaxed, of whatever thread.
   bool any_strict_capture() const {
@@ -144,7 +146,8 @@ struct World {
     event->of_made_stream = living.contains(stream);
     event->number = stream->submitted;
     event->capture = stream->capture;
-    if (stream->origin != nullptr && !(stream->dependencies.empty() && keeps_older_nodes)) event->nodes = stream->dependencies;
+    if (stream->origin != nullptr && !(stream->dependencies.empty() && keeps_older_nodes))
+      event->nodes = stream->dependencies;
   }
   void wait(Stream* stream, Event* event) {
     if (event->stream == nullptr) return;
@@ -181,7 +184,8 @@ struct World {
   }
   /// Follows the links between streams as the runtime does; each is visited once, unless they go round in a circle.
   void follow(Stream* stream, std::vector<Stream*>& path) {
-    if (std::find(path.begin(), path.end(), stream) != path.end()) crash("the end of a capture follows its streams without end");
+    if (std::find(path.begin(), path.end(), stream) != path.end())
+      crash("the end of a capture follows its streams without end");
     path.push_back(stream);
     for (Stream* next : stream->parallel) follow(next, path);
     path.pop_back();

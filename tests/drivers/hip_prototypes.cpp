@@ -81,9 +81,11 @@ static_assert(offsetof(hipDeviceProp_tR0600, gcnArchName) == architecture_in_r06
 // The largest size of a pool stands where 5.2 begins what is reserved.
 constexpr std::size_t place_of_max_size = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
 #if WEIR_HIP_HEADERS >= 603
-static_assert(offsetof(hipMemPoolProps, maxSize) == place_of_max_size && sizeof(hipMemPoolProps::maxSize) == sizeof(std::size_t));
+static_assert(offsetof(hipMemPoolProps, maxSize) == place_of_max_size &&
+              sizeof(hipMemPoolProps::maxSize) == sizeof(std::size_t));
 #else
-static_assert(offsetof(hipMemPoolProps, reserved) == place_of_max_size && sizeof(hipMemPoolProps::reserved) >= sizeof(std::size_t));
+static_assert(offsetof(hipMemPoolProps, reserved) == place_of_max_size &&
+              sizeof(hipMemPoolProps::reserved) >= sizeof(std::size_t));
 #endif
 
 #if WEIR_HIP_HEADERS >= 603
@@ -98,8 +100,8 @@ static_assert(wait_32 == hipStreamMemOpWaitValue32 && write_32 == hipStreamMemOp
 #if WEIR_HIP_HEADERS >= 701
 static_assert(sizeof(AttributeValue) >= sizeof(hipLaunchAttributeValue));
 static_assert(attribute_synchronization_policy == hipLaunchAttributeSynchronizationPolicy);
-static_assert(policy_automatic == hipSyncPolicyAuto && policy_spin == hipSyncPolicySpin && policy_yield == hipSyncPolicyYield &&
-              policy_blocking == hipSyncPolicyBlockingSync);
+static_assert(policy_automatic == hipSyncPolicyAuto && policy_spin == hipSyncPolicySpin &&
+              policy_yield == hipSyncPolicyYield && policy_blocking == hipSyncPolicyBlockingSync);
 #endif
 
 // --- Numbers --------------------------------------------------------------------------------------------------------------
@@ -143,13 +145,15 @@ static_assert(add_dependencies == hipStreamAddCaptureDependencies && set_depende
 static_assert(auto_free_on_launch == hipGraphInstantiateFlagAutoFreeOnLaunch);
 #if WEIR_HIP_HEADERS >= 503
 static_assert(no_destructor_sync == hipUserObjectNoDestructorSync && graph_user_object_move == hipGraphUserObjectMove);
-static_assert(node_kernel == hipGraphNodeTypeKernel && node_copy == hipGraphNodeTypeMemcpy && node_fill == hipGraphNodeTypeMemset &&
-              node_host == hipGraphNodeTypeHost && node_graph == hipGraphNodeTypeGraph && node_empty == hipGraphNodeTypeEmpty &&
+static_assert(node_kernel == hipGraphNodeTypeKernel && node_copy == hipGraphNodeTypeMemcpy &&
+              node_fill == hipGraphNodeTypeMemset && node_host == hipGraphNodeTypeHost &&
+              node_graph == hipGraphNodeTypeGraph && node_empty == hipGraphNodeTypeEmpty &&
               node_event_wait == hipGraphNodeTypeWaitEvent && node_event_record == hipGraphNodeTypeEventRecord);
 #endif
 #if WEIR_HIP_HEADERS >= 505
 static_assert(node_allocate == hipGraphNodeTypeMemAlloc && node_free == hipGraphNodeTypeMemFree &&
-              node_copy_from_symbol == hipGraphNodeTypeMemcpyFromSymbol && node_copy_to_symbol == hipGraphNodeTypeMemcpyToSymbol);
+              node_copy_from_symbol == hipGraphNodeTypeMemcpyFromSymbol &&
+              node_copy_to_symbol == hipGraphNodeTypeMemcpyToSymbol);
 #endif
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "tests/unit/subprocess.hpp"
 
 // The table of quirks against what is expected of it, for each release that a row begins or ends with and one beside it. The
-// features are those that the backend tells with a stand-in which has every function and says that it is that release, so that
-// the table alone decides.
+// features are those that the backend tells with a stand-in which has every function and says that it is that release, so
+// that the table alone decides.
 
 using weir::Feature;
 using weir::Support;
@@ -102,12 +102,18 @@ struct ExpectedWorkaround {
   int since, until;  // 0: no end
 };
 constexpr ExpectedWorkaround workarounds[] = {
-    {Workaround::end_streams_elsewhere, 0, 0},     {Workaround::keep_streams_for_events, 0, 0},
-    {Workaround::retire_executables, 0, 0},        {Workaround::order_launches, 0, 0},
-    {Workaround::join_by_dependencies, 0, 0},      {Workaround::set_fork_dependencies, 0, 604},
-    {Workaround::join_before_end, 0, 0},           {Workaround::end_invalidated_twice, 0, 714},
-    {Workaround::poll_events, 0, 0},               {Workaround::poll_streams, 702, 0},
-    {Workaround::allocate_beside_null_stream, 0, 0}, {Workaround::retry_pool_ends, 0, 0},
+    {Workaround::end_streams_elsewhere, 0, 0},
+    {Workaround::keep_streams_for_events, 0, 0},
+    {Workaround::retire_executables, 0, 0},
+    {Workaround::order_launches, 0, 0},
+    {Workaround::join_by_dependencies, 0, 0},
+    {Workaround::set_fork_dependencies, 0, 604},
+    {Workaround::join_before_end, 0, 0},
+    {Workaround::end_invalidated_twice, 0, 714},
+    {Workaround::poll_events, 0, 0},
+    {Workaround::poll_streams, 702, 0},
+    {Workaround::allocate_beside_null_stream, 0, 0},
+    {Workaround::retry_pool_ends, 0, 0},
     {Workaround::refuse_cooperative_capture, 0, 0},
 };
 
@@ -123,11 +129,13 @@ TEST_CASE("hip quirks: what users may ask for is there then, save in releases th
          {Feature::wait_value_flush, {}},
          {Feature::graph_memory_nodes, {}}},
         "", {{"WEIR_HIP_WAIT_VALUE", "1"}});
-  check({{Feature::graph_memory_nodes, {{714, native}}}, {Feature::wait_value_32, {}}}, "", {{"WEIR_HIP_GRAPH_MEMORY", "1"}});
+  check({{Feature::graph_memory_nodes, {{714, native}}}, {Feature::wait_value_32, {}}}, "",
+        {{"WEIR_HIP_GRAPH_MEMORY", "1"}});
 }
 
 TEST_CASE("hip quirks: host functions in captures are tried in 7.0, whose number does not tell") {
-  check({{Feature::host_functions_in_capture, {{503, native}, {700, absent}, {701, native}}}}, "fail=hipLaunchHostFunc:1:900", {});
+  check({{Feature::host_functions_in_capture, {{503, native}, {700, absent}, {701, native}}}},
+        "fail=hipLaunchHostFunc:1:900", {});
 }
 
 TEST_CASE("hip quirks: every row of the table is among those that are expected here") {

@@ -44,11 +44,11 @@ Outcome tell(const std::string& release, const std::string& script, const std::v
 }  // namespace
 
 // Once: doctest would make the message while it holds its lock, and a failure within it would wait for that lock.
-#define CHECK_SAYS(outcome, text)                     \
-  do {                                                \
-    const Outcome& said = (outcome);                  \
-    INFO(said.output, said.errors);                   \
-    CHECK(said.says(text));                           \
+#define CHECK_SAYS(outcome, text)    \
+  do {                               \
+    const Outcome& said = (outcome); \
+    INFO(said.output, said.errors);  \
+    CHECK(said.says(text));          \
   } while (false)
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
@@ -299,8 +299,9 @@ TEST_CASE("hip calls T11: a stream is brought back from an invalidated capture, 
 }
 
 TEST_CASE("hip calls T11: what is not joined is joined before the end, and told of all the same") {
-  const Outcome o = tell("6.2", "trace=1", {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill",
-                                            "fill", "end-capture", "capture", "second-fill"});
+  const Outcome o = tell("6.2", "trace=1",
+                         {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill", "fill",
+                          "end-capture", "capture", "second-fill"});
   CHECK_SAYS(o, "end-capture: capture_unjoined");
   CHECK_SAYS(o, "capture: ok\nsecond-fill: ok");
   CHECK(in_order(o, {"hipGraphGetNodes", "hipStreamUpdateCaptureDependencies", "hipStreamEndCapture", "hipGraphDestroy"}));
@@ -626,9 +627,9 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
                        "hipGraphDestroy", "hipModuleUnload"}));
     CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
     CHECK(calls(between_marks(o), "hipModuleUnload") == 0);
-    const Outcome functions = tell(release, "busy=2 trace=1",
-                                   {"stream", "told-graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark",
-                                    "until:hipGraphDestroy:1"});
+    const Outcome functions = tell(
+        release, "busy=2 trace=1",
+        {"stream", "told-graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark", "until:hipGraphDestroy:1"});
     CHECK(in_order(functions, {"mark", "mark", "hipGraphExecDestroy", "told"}));
     CHECK(weir::test::count("call told ", functions.errors) == 1);
   }
@@ -637,14 +638,15 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
 TEST_CASE("hip graphs: what was never launched, or is over, ends at once") {
   const Outcome o = tell("6.2", "trace=1", {"stream", "graph", "instantiate", "mark", "drop-graph", "mark"});
   CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 1);
-  const Outcome over = tell("6.2", "trace=1", {"stream", "graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark"});
+  const Outcome over =
+      tell("6.2", "trace=1", {"stream", "graph", "instantiate", "launch-graph", "mark", "drop-graph", "mark"});
   CHECK(calls(between_marks(over), "hipGraphExecDestroy") == 1);
 }
 
 TEST_CASE("hip graphs: what a device other than the first holds ends there") {
   const Outcome o = tell("6.2", "devices=2 busy=2 trace=1",
-                         {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "drop-kernel", "drop-graph",
-                          "until:hipModuleUnload:1"},
+                         {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "drop-kernel",
+                          "drop-graph", "until:hipModuleUnload:1"},
                          {{"WEIR_DEVICE", "1"}});
   INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == 9);
@@ -652,12 +654,14 @@ TEST_CASE("hip graphs: what a device other than the first holds ends there") {
 }
 
 TEST_CASE("hip graphs: launches of one executable on two streams follow one another") {
-  const Outcome o = tell("6.2", "busy=99 trace=1",
-                         {"stream", "second", "graph", "instantiate", "launch-graph", "second-launch-graph", "launch-graph"});
+  const Outcome o =
+      tell("6.2", "busy=99 trace=1",
+           {"stream", "second", "graph", "instantiate", "launch-graph", "second-launch-graph", "launch-graph"});
   INFO(o.errors);
   CHECK(o.count("launch-graph: ok") == 3);
   CHECK(calls(o, "hipStreamWaitEvent") == 2);
-  CHECK(calls(tell("6.2", "trace=1", {"stream", "graph", "instantiate", "launch-graph", "launch-graph"}), "hipStreamWaitEvent") == 0);
+  CHECK(calls(tell("6.2", "trace=1", {"stream", "graph", "instantiate", "launch-graph", "launch-graph"}),
+              "hipStreamWaitEvent") == 0);
 }
 
 TEST_CASE("hip graphs: an update makes a new executable, and leaves the launch that is under way its own") {
@@ -676,7 +680,8 @@ TEST_CASE("hip graphs: an update makes a new executable, and leaves the launch t
 
 TEST_CASE("hip graphs: an update to another shape is refused, and changes nothing") {
   const Outcome o =
-      tell("6.2", "trace=1", {"stream", "allocate", "graph", "instantiate", "fill-graph", "mark", "update", "mark", "launch-graph"});
+      tell("6.2", "trace=1",
+           {"stream", "allocate", "graph", "instantiate", "fill-graph", "mark", "update", "mark", "launch-graph"});
   CHECK_SAYS(o, "update: graph_update_failed");
   CHECK_SAYS(o, "node 0 is a fill in the new graph, and a host_function in this; the executable is unchanged");
   CHECK_SAYS(o, "launch-graph: ok");
@@ -693,8 +698,8 @@ TEST_CASE("hip graphs: host functions go with their graph, on releases that lose
 
 TEST_CASE("hip events: one is asked, and waited for, after its stream's end") {
   const Outcome o = tell("6.2", "trace=1",
-                         {"stream", "event", "second", "second-record", "drop-second", "complete", "event-synchronize", "wait", "mark",
-                          "drop-event", "mark"});
+                         {"stream", "event", "second", "second-record", "drop-second", "complete", "event-synchronize",
+                          "wait", "mark", "drop-event", "mark"});
   INFO(o.output, o.errors);
   CHECK_SAYS(o, "complete: 1\ncomplete: ok\nevent-synchronize: ok\nwait: ok");
   CHECK(calls(between_marks(o), "hipStreamDestroy") == 1);
@@ -706,39 +711,43 @@ TEST_CASE("hip events: one is asked, and waited for, after its stream's end") {
 TEST_CASE("hip captures: nested forks are joined without the links that the end would follow for ever") {
   for (const char* const release : {"5.4", "6.2", "10.0"}) {
     CAPTURE(release);
-    const Outcome o = tell(release, "", {"stream", "second", "third", "allocate", "begin-capture", "fill", "second-waits", "second-fill",
-                                         "third-waits", "third-fill", "second-waits-for-third", "waits-for-second", "fill",
-                                         "end-into-graph", "topology"});
+    const Outcome o =
+        tell(release, "",
+             {"stream", "second", "third", "allocate", "begin-capture", "fill", "second-waits", "second-fill", "third-waits",
+              "third-fill", "second-waits-for-third", "waits-for-second", "fill", "end-into-graph", "topology"});
     CHECK_SAYS(o, "end-into-graph: ok\nedges: 0-1 1-2 0-3 1-3 2-3\n");
   }
 }
 
 TEST_CASE("hip captures: the same by events") {
-  const Outcome o = tell("6.2", "", {"stream", "second", "event", "allocate", "begin-capture", "fill", "record", "second-wait",
-                                     "second-fill", "second-record", "wait", "fill", "end-into-graph", "topology"});
+  const Outcome o = tell("6.2", "",
+                         {"stream", "second", "event", "allocate", "begin-capture", "fill", "record", "second-wait",
+                          "second-fill", "second-record", "wait", "fill", "end-into-graph", "topology"});
   CHECK_SAYS(o, "end-into-graph: ok\nedges: 0-1 0-2 1-2\n");
 }
 
 TEST_CASE("hip captures: a fork before the first node gets nothing of an earlier capture") {
   for (const char* const release : {"5.4", "6.2", "10.0"}) {
     CAPTURE(release);
-    const std::vector<std::string> once = {"begin-capture", "second-waits", "second-fill", "waits-for-second", "end-into-graph"};
-    std::vector<std::string> steps = {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill",
-                                      "waits-for-second", "end-into-graph"};
+    const std::vector<std::string> once = {"begin-capture", "second-waits", "second-fill", "waits-for-second",
+                                           "end-into-graph"};
+    std::vector<std::string> steps = {"stream",       "second",      "allocate",         "begin-capture", "fill",
+                                      "second-waits", "second-fill", "waits-for-second", "end-into-graph"};
     steps.insert(steps.end(), once.begin(), once.end());
     steps.emplace_back("topology");
     CHECK_SAYS(tell(release, "", steps), "end-into-graph: ok\nedges:\n");
-    const Outcome by_event =
-        tell(release, "", {"stream", "second", "event", "allocate", "begin-capture", "fill", "record", "second-wait", "second-fill",
-                           "waits-for-second", "end-into-graph", "begin-capture", "record", "second-wait", "second-fill",
-                           "waits-for-second", "end-into-graph", "topology"});
+    const Outcome by_event = tell(release, "",
+                                  {"stream", "second", "event", "allocate", "begin-capture", "fill", "record", "second-wait",
+                                   "second-fill", "waits-for-second", "end-into-graph", "begin-capture", "record",
+                                   "second-wait", "second-fill", "waits-for-second", "end-into-graph", "topology"});
     CHECK_SAYS(by_event, "end-into-graph: ok\nedges:\n");
   }
 }
 
 TEST_CASE("hip memory: a pool whose end a capture forbids ends once that is over") {
-  const Outcome o = tell("6.2", "trace=1", {"stream", "second", "pool", "second-begin-global", "mark", "drop-pool", "mark",
-                                            "second-end", "until:hipMemPoolDestroy:2"});
+  const Outcome o = tell("6.2", "trace=1",
+                         {"stream", "second", "pool", "second-begin-global", "mark", "drop-pool", "mark", "second-end",
+                          "until:hipMemPoolDestroy:2"});
   INFO(o.output, o.errors);
   CHECK_FALSE(o.complains("weir error"));
   CHECK(calls(between_marks(o), "hipMemPoolDestroy") >= 1);
@@ -746,8 +755,9 @@ TEST_CASE("hip memory: a pool whose end a capture forbids ends once that is over
 }
 
 TEST_CASE("hip memory: beside another blocking stream's capture, allocations say what is in the way, and frees wait") {
-  const Outcome o = tell("7.1", "trace=1", {"stream", "keep-async", "blocking-second", "second-begin", "async", "drop-async",
-                                            "second-end", "query"});
+  const Outcome o =
+      tell("7.1", "trace=1",
+           {"stream", "keep-async", "blocking-second", "second-begin", "async", "drop-async", "second-end", "query"});
   INFO(o.output, o.errors);
   CHECK_SAYS(o, "async: capture_unsupported");
   CHECK_SAYS(o, "while another blocking stream of the device captures");
@@ -768,23 +778,27 @@ TEST_CASE("hip features: functions that only have a name are no features, and a 
     const char* script;
     const char* says;
   };
-  for (const Case& c : {Case{"no_capture=1", "feature graph_capture: absent this runtime has no more of hipStreamBeginCapture"},
-                        {"no_capture=2", "feature graph_capture: absent this runtime captures nothing: behind hipStreamBeginCapture"},
-                        {"no_capture=3", "feature graph_capture: absent this runtime captures nothing: a capture with one fill in it ended "
-                                         "with 0 nodes"}}) {
+  for (const Case& c :
+       {Case{"no_capture=1", "feature graph_capture: absent this runtime has no more of hipStreamBeginCapture"},
+        {"no_capture=2", "feature graph_capture: absent this runtime captures nothing: behind hipStreamBeginCapture"},
+        {"no_capture=3",
+         "feature graph_capture: absent this runtime captures nothing: a capture with one fill in it ended "
+         "with 0 nodes"}}) {
     CAPTURE(c.script);
-    const Outcome o = tell("10.0", std::string(c.script) + " never_ask=1",
-                           {"features", "stream", "native-handle", "allocate", "fill", "event", "record", "second", "second-wait",
-                            "wait-stream", "wrap", "fill", "drop-stream", "wrap", "describe", "begin-capture"});
+    const Outcome o =
+        tell("10.0", std::string(c.script) + " never_ask=1",
+             {"features", "stream", "native-handle", "allocate", "fill", "event", "record", "second", "second-wait",
+              "wait-stream", "wrap", "fill", "drop-stream", "wrap", "describe", "begin-capture"});
     CHECK_SAYS(o, c.says);
     CHECK_SAYS(o, "feature graph_update: absent there is no capture: this runtime");
     CHECK_SAYS(o, "describe: ok\nbegin-capture: unsupported");
     INFO(o.output);
     CHECK(o.count(": ok\n") == 15);
   }
-  for (const auto& [function, feature] :
-       {std::pair{"hipGraphClone", "graph_clone"}, {"hipGraphDebugDotPrint", "graph_debug_dot"},
-        {"hipIpcGetMemHandle", "interprocess_memory"}, {"hipStreamAttachMemAsync", "managed_attach"}}) {
+  for (const auto& [function, feature] : {std::pair{"hipGraphClone", "graph_clone"},
+                                          {"hipGraphDebugDotPrint", "graph_debug_dot"},
+                                          {"hipIpcGetMemHandle", "interprocess_memory"},
+                                          {"hipStreamAttachMemAsync", "managed_attach"}}) {
     CAPTURE(function);
     const Outcome o = tell("10.0", std::string("trial=1 fail=") + function + ":0:801", {"features"});
     CHECK_SAYS(o, std::string("feature ") + feature + ": absent this runtime has no more of " + function + " than its name");

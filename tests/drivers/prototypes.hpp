@@ -7,14 +7,14 @@
 /// Comparing, at compile time, prototypes that were written by hand with those of vendors' headers.
 namespace weir::test {
 
-/// Whether two types are passed alike: pointers, and numbers of one size. Handles and structures that not all headers have stand
-/// as pointers, and enumerations as numbers.
+/// Whether two types are passed alike: pointers, and numbers of one size. Handles and structures that not all headers have
+/// stand as pointers, and enumerations as numbers.
 template <class A, class B>
 inline constexpr bool passed_alike =
     std::is_same_v<A, B> ||
     (std::is_pointer_v<A> && std::is_pointer_v<B> &&
      std::is_function_v<std::remove_pointer_t<A>> == std::is_function_v<std::remove_pointer_t<B>>) ||
-    ((std::is_integral_v<A> || std::is_enum_v<A>) && (std::is_integral_v<B> || std::is_enum_v<B>) && sizeof(A) == sizeof(B));
+    ((std::is_integral_v<A> || std::is_enum_v<A>)&&(std::is_integral_v<B> || std::is_enum_v<B>)&&sizeof(A) == sizeof(B));
 
 template <class A, class B>
 inline constexpr bool called_alike = false;

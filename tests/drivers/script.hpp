@@ -12,18 +12,20 @@
 #include <string>
 #include <vector>
 
-/// What a stand-in for a driver library is told to do, by the environment variable WEIR_TEST_DRIVER: words separated by spaces,
+/// What a stand-in for a driver library is told to do, by the environment variable WEIR_TEST_DRIVER: words separated by
+/// spaces,
 ///
 ///   missing=FUNCTION        the library does not have it
 ///   version=NUMBER          what it says its version is
 ///   devices=NUMBER          how many devices it shows
-///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N: all but
+///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N:
+///   all but
 ///                           one in N
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
-/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down; and HIP's
-/// `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times.
+/// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down; and
+/// HIP's `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times.
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
 namespace weir::test {

@@ -62,7 +62,8 @@ void wait_for_calls(const std::string& step) {
   const std::size_t colon = step.rfind(':');
   void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
   const auto wait = reinterpret_cast<int (*)(const char*, int)>(::dlsym(driver, "weir_wait_for"));
-  if (wait(step.substr(6, colon - 6).c_str(), std::stoi(step.substr(colon + 1))) == 0) throw std::runtime_error("waited in vain");
+  if (wait(step.substr(6, colon - 6).c_str(), std::stoi(step.substr(colon + 1))) == 0)
+    throw std::runtime_error("waited in vain");
 }
 
 const std::map<std::string, std::function<void(World&)>> steps = {
@@ -150,8 +151,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        const weir::PriorityRange range = weir::default_device().priority_range();
        std::printf("least: %d, greatest: %d\n", range.least, range.greatest);
      }},
-    {"policy-block",
-     [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::block); }},
+    {"policy-block", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::block); }},
     {"policy-spin", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::spin); }},
     {"blocking-event", [](World& w) { w.event = weir::default_device().create_event({.blocking_sync = true}); }},
     {"complete", [](World& w) { std::printf("complete: %d\n", w.event->is_complete() ? 1 : 0); }},
@@ -182,14 +182,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.kernel.reset();
        w.module.reset();
      }},
-    {"kernel-graph",
-     [](World& w) { w.graph = w.stream->capture([&w](weir::Stream& s) { s.launch(w.kernel, {}); }); }},
+    {"kernel-graph", [](World& w) { w.graph = w.stream->capture([&w](weir::Stream& s) { s.launch(w.kernel, {}); }); }},
     {"fill-graph", [](World& w) { w.graph = w.stream->capture([&w](weir::Stream& s) { s.fill(w.memory, 1U); }); }},
     {"told-graph",  // its host function owns what tells when it goes
      [](World& w) {
-       w.graph = w.stream->capture([&w](weir::Stream& s) {
-         s.launch_host_function([&w, told = std::make_unique<Told>()] { ++w.ran; });
-       });
+       w.graph = w.stream->capture(
+           [&w](weir::Stream& s) { s.launch_host_function([&w, told = std::make_unique<Told>()] { ++w.ran; }); });
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},

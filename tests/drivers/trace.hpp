@@ -13,7 +13,8 @@ namespace weir::test {
 
 /// The environment with what ci/mutations.sh has the backend do wrong, if that is who runs this.
 inline Environment with_mutation(Environment environment) {
-  if (const char* const mutation = std::getenv("WEIR_TEST_MUTATION")) environment.try_emplace("WEIR_TEST_MUTATION", mutation);
+  if (const char* const mutation = std::getenv("WEIR_TEST_MUTATION"))
+    environment.try_emplace("WEIR_TEST_MUTATION", mutation);
   return environment;
 }
 
