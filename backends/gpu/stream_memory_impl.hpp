@@ -89,9 +89,10 @@ bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& captu
     if (is_in_the_way(usable)) return false;
     check(usable, operation);
   }
-  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node.
+  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node. On
+  // the legacy stream it is ordered against captures, and the driver must be free to refuse it.
   std::optional<CaptureModeScope<Api>> relaxed;
-  if (!capture) relaxed.emplace(api_);
+  if (!capture && !by_legacy_stream && kind() != StreamKind::legacy_default) relaxed.emplace(api_);
   const Result result = api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native());
   if (is_in_the_way(result)) return false;
   if (!Api::is_shut_down(result)) check(result, operation);  // then the memory has gone with the driver
