@@ -50,9 +50,9 @@ constexpr const char* parameters =
 
 TEST_CASE("a source may begin with a byte order mark, and with no more than one") {
   const std::string mark = "\xEF\xBB\xBF", source = "extern \"C\" __global__ void k() {}";
-  CHECK(compose_unit(mark + source, {}) == compose_unit(source, {}));
-  CHECK(compose_unit(mark, {}) == compose_unit("", {}));
-  CHECK(has(compose_unit(mark + mark + source, {}), mark + source));
+  CHECK(compose_unit(mark + source, {}, 32) == compose_unit(source, {}, 32));
+  CHECK(compose_unit(mark, {}, 32) == compose_unit("", {}, 32));
+  CHECK(has(compose_unit(mark + mark + source, {}, 32), mark + source));
 }
 
 TEST_CASE("a kernel gets parameters, a name of its own and a record") {
