@@ -15,6 +15,15 @@ FreeList<HostCalls>& pool() {
   return *list;
 }
 
+/// The driver's thread wrote to the next slot last: fetched for writing now, it is here when it is needed.
+inline void fetch_to_write(const void* place) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));  // where a processor lacks it, it does nothing
+#else
+  __builtin_prefetch(place, 1);
+#endif
+}
+
 void log_current() noexcept {
   try {
     try {
@@ -62,6 +71,11 @@ std::exception_ptr HostErrors::take() noexcept {
 
 // --- Enqueued functions -----------------------------------------------------------------------------------------------
 
+HostCalls::Ring::Ring(HostCalls* owner, std::uint32_t size, Ring* before)
+    : mask(size - 1), slots(new Slot[size]), older(before) {
+  for (std::uint32_t i = 0; i < size; ++i) slots[i].owner = owner;
+}
+
 HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
   HostCalls* calls = pool().take();
   if (calls == nullptr) {
@@ -73,27 +87,44 @@ HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
 }
 
 void* HostCalls::put(HostFunction&& function) {
-  const std::lock_guard lock(mutex_);
-  if (idle_ == nullptr) idle_ = finished_.exchange(nullptr, std::memory_order_acquire);
-  Call* call = idle_;
-  if (call != nullptr) {
-    idle_ = call->next;
-  } else {
-    call = new Call{.owner = this, .function = {}};
+  for (;;) {
+    Ring* const ring = ring_.load(std::memory_order_acquire);
+    if (ring != nullptr) {
+      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since threads
+      // that take places at once pass each other.
+      std::uint32_t start = ring->next.load(std::memory_order_relaxed);
+      for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
+        Slot& slot = ring->slots[place & ring->mask];
+        std::uint32_t idle = slot.busy.load(std::memory_order_relaxed);
+        if (idle != 0 || !slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+          continue;
+        }
+        // Of a thread that was held up meanwhile, the hint would lead back to places that are busy.
+        ring->next.compare_exchange_strong(start, place + 1, std::memory_order_relaxed);
+        slot.function = std::move(function);
+        fetch_to_write(&ring->slots[(place + 1) & ring->mask].busy);
+        return &slot;
+      }
+    }
+    grow(ring);
   }
-  ++put_;
-  call->function = std::move(function);
-  return call;
 }
 
-void HostCalls::take_back(void* call) noexcept {
-  auto* const self = static_cast<Call*>(call);
+void HostCalls::grow(const Ring* full) {
+  const std::lock_guard lock(growth_);
+  Ring* const newest = ring_.load(std::memory_order_relaxed);
+  if (newest != full) return;  // another thread was faster
+  ring_.store(new Ring(this, newest != nullptr ? (newest->mask + 1) * 2 : 16, newest), std::memory_order_release);
+}
+
+void HostCalls::take_back(void* slot) noexcept {
+  auto* const self = static_cast<Slot*>(slot);
   self->function.reset();
-  finish(*self);
+  self->owner->finish(*self);
 }
 
-void HostCalls::run(void* call) noexcept {
-  auto* const self = static_cast<Call*>(call);
+void HostCalls::run(void* slot) noexcept {
+  auto* const self = static_cast<Slot*>(slot);
   const support::HostFunctionScope scope;
   try {
     self->function();
@@ -101,24 +132,30 @@ void HostCalls::run(void* call) noexcept {
     self->owner->errors_->add_current();
   }
   self->function.reset();
-  finish(*self);
+  self->owner->finish(*self);
 }
 
-void HostCalls::finish(Call& call) noexcept {
-  HostCalls& owner = *call.owner;
-  call.next = owner.finished_.load(std::memory_order_relaxed);
-  while (!owner.finished_.compare_exchange_weak(call.next, &call, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-  if (owner.over_.fetch_add(1, std::memory_order_acq_rel) == -1) [[unlikely]] owner.recycle();
+void HostCalls::finish(Slot& slot) noexcept {
+  // In one order with the store of `closed_`: either the thread that closes sees this place idle, or this one sees it closed.
+  slot.busy.store(0, std::memory_order_seq_cst);
+  if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
 }
 
 void HostCalls::close() noexcept {
-  // From the subtraction on, the driver's thread may give this to another stream.
-  const std::int64_t put = std::exchange(put_, 0);
-  if (over_.fetch_sub(put, std::memory_order_acq_rel) == put) recycle();
+  closed_.store(++life_, std::memory_order_seq_cst);
+  give_back_if_idle();
 }
 
-void HostCalls::recycle() noexcept {
+void HostCalls::give_back_if_idle() noexcept {
+  std::uint32_t life = closed_.load(std::memory_order_seq_cst);
+  if (life == 0) return;
+  for (const Ring* ring = ring_.load(std::memory_order_acquire); ring != nullptr; ring = ring->older.get()) {
+    for (std::uint32_t i = 0; i <= ring->mask; ++i) {
+      if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
+    }
+  }
+  // Several threads may find it idle; one gives it back. The life's number tells this end from that of a later life.
+  if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
   errors_.reset();
   pool().give_back(this);
 }

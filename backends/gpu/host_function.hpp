@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 
 #include "backends/gpu/free_list.hpp"
@@ -34,48 +35,50 @@ class HostErrors final : public RefCounted {
 
 /// The host functions that one stream has enqueued and that have not run yet.
 ///
-/// A call that has run is pushed onto a list by the driver's thread; the threads that enqueue take that list as a whole when
-/// they have no idle call left, so that the two sides share few cache lines. Objects of this class and their calls are
-/// pooled and never freed: a function may still run when its stream has gone, and driver threads may outlive main.
+/// They lie in a ring, since a stream runs them in order: the place that is reused next is the one that has been free for
+/// longest, and the thread that enqueues meets the driver's thread on few cache lines and takes no lock. Objects of this class
+/// are pooled and never freed, so that a function may still run when its stream has gone.
 class HostCalls {
  public:
   /// For a stream with these errors.
   static HostCalls* take(const Ptr<HostErrors>& errors);
-  /// The stream lets go: back to the pool, once the last function has run. Nothing may be put any more.
+  /// The stream lets go: back to the pool, once the last function has run.
   void close() noexcept;
 
   /// Keeps a function for one run; what is returned is for `run`. Allocates where more functions wait than ever before.
   void* put(HostFunction&& function);
   /// For a function that could not be enqueued: destroys it.
-  static void take_back(void* call) noexcept;
+  static void take_back(void* slot) noexcept;
   /// What the driver calls.
-  static void run(void* call) noexcept;
+  static void run(void* slot) noexcept;
 
   FreeListHook pool_hook;
 
  private:
   // What a function with few captures needs lies on one cache line.
-  struct alignas(64) Call {
-    HostCalls* owner;
-    Call* next = nullptr;  // while it is idle
+  struct alignas(64) Slot {
+    std::atomic<std::uint32_t> busy{0};
+    HostCalls* owner = nullptr;
     HostFunction function;
+  };
+  struct Ring {
+    Ring(HostCalls* owner, std::uint32_t size, Ring* before);
+    const std::uint32_t mask;
+    std::unique_ptr<Slot[]> slots;
+    const std::unique_ptr<Ring> older;  // where functions may still lie
+    alignas(64) std::atomic<std::uint32_t> next{0};
   };
 
   HostCalls() = default;
-  static void finish(Call& call) noexcept;
-  void recycle() noexcept;
+  void grow(const Ring* full);
+  void finish(Slot& slot) noexcept;
+  void give_back_if_idle() noexcept;
 
-  // Of the threads that enqueue.
-  std::mutex mutex_;
-  Call* idle_ = nullptr;
-  std::int64_t put_ = 0;
-
-  // Of the driver's thread.
-  alignas(64) std::atomic<Call*> finished_{nullptr};
-  // The number of functions that are over; less those that were put, once the stream has closed: it is 0 then after the
-  // last.
-  std::atomic<std::int64_t> over_{0};
+  std::atomic<Ring*> ring_{nullptr};  // the newest, which owns the older ones
+  std::mutex growth_;
   Ptr<HostErrors> errors_;
+  std::uint32_t life_ = 0;
+  std::atomic<std::uint32_t> closed_{0};  // the number of the life that has ended and is to be tidied up, or 0
 };
 
 /// A host function that was captured, for one run at each launch. Owned by the graph. It keeps what it throws: a stream that

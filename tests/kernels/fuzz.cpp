@@ -30,9 +30,10 @@ class Fibers {
     const std::string path = folder + "/fibers";
     std::ofstream(path + ".cpp") << weir::test::fuzz_reference << source;
     const char* const chosen = ::getenv("WEIR_HOST_CXX");
-    const auto outcome = weir::host::run_child({chosen != nullptr ? chosen : "/usr/bin/c++", "-std=c++17", "-O1", "-w",
+    const std::string compiler = chosen != nullptr ? chosen : "/usr/bin/c++";
+    const auto outcome = weir::host::run_child({compiler, "-std=c++17", "-O1", "-w",
                                                 "-fPIC", "-shared", path + ".cpp", "-o", path + ".so"},
-                                               folder);
+                                               folder, {"PATH=/usr/local/bin:/usr/bin:/bin"});
     if (outcome.status != 0) throw std::runtime_error("the reference does not compile:\n" + outcome.output);
     handle_ = ::dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw std::runtime_error(::dlerror());
