@@ -123,12 +123,19 @@ void Allocation::recycle() noexcept {
   AllocationPool::instance().give_back(this);
 }
 
+/// The capture that a free would become a node of. External code can capture a thread's default stream without a handle of
+/// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the legacy
+/// stream, which is in no capture.
+CaptureState Stream::capture_before_free() const {
+  if (is_of_another_thread()) return {};
+  return (flags_.load(std::memory_order_relaxed) & flag_per_thread) != 0 ? do_capture_state() : known_capture();
+}
+
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
 bool Stream::deallocate_async(const Allocation& allocation) noexcept {
   CaptureState capture;
   try {
-    // Another thread's default stream cannot be asked; the free is made on the legacy one, which is in no capture.
-    if (!is_of_another_thread()) capture = known_capture();
+    capture = capture_before_free();
     if (allocation.capture_id_ != 0) {
       // After its capture the memory is the graph's, and goes with it.
       if (capture.id != allocation.capture_id_) return true;
@@ -188,7 +195,7 @@ void Stream::free_deferred(bool last_chance) noexcept {
   if ((flags_.load(std::memory_order_acquire) & flag_deferred) == 0) return;
   bool captures = true;
   try {
-    captures = !is_of_another_thread() && known_capture().status != CaptureStatus::none;
+    captures = capture_before_free().status != CaptureStatus::none;
   } catch (const std::exception&) {
     // The stream cannot be asked: it is as good as in a capture.
   }

@@ -565,6 +565,7 @@ class WEIR_API Stream : public RefCounted {
   void drop_capture(std::uint64_t id) noexcept;
   void begin_closing() noexcept;
   void finish_closing(bool destroy);
+  CaptureState capture_before_free() const;
   bool deallocate_async(const Allocation& allocation) noexcept;
   bool try_to_free(void* memory) noexcept;
   bool defer(Allocation& allocation) noexcept;
