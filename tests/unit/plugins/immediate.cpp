@@ -146,7 +146,9 @@ class ImmediateDevice : public weir::Device {
     return weir::make<ImmediateEvent>(*this, options);
   }
   void* do_allocate(std::size_t bytes, weir::MemoryKind) override {
-    void* const memory = ::operator new(bytes, std::align_val_t(256), std::nothrow);
+    // A sanitizer ends the process where so much is asked for, instead of giving none.
+    constexpr std::size_t most = std::size_t{1} << 36U;
+    void* const memory = bytes <= most ? ::operator new(bytes, std::align_val_t(256), std::nothrow) : nullptr;
     if (memory == nullptr) {
       throw weir::Error(weir::Errc::out_of_memory, "Device::allocate", describe(),
                         std::to_string(bytes) + " bytes were not to be had; allocate less");
