@@ -141,7 +141,7 @@ bool Stream::deallocate_async(const Allocation& allocation) noexcept {
       if (capture.id != allocation.capture_id_) return true;
       const auto began = detail::Captures::instance().find(origin());
       const bool is_fork = began ? began->id != capture.id : detail::Captures::instance().is_open(device_->backend(), capture.id);
-      if (is_fork || is_of_another_thread()) return true;
+      if (is_fork) return true;
       if (do_deallocate_async(allocation.data_, capture)) return true;
       support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;

@@ -180,7 +180,7 @@ void Stream::check_lengths(const char* operation, std::size_t to, std::size_t fr
 
 void* Stream::native_handle() {
   enter("Stream::native_handle");
-  flags_.fetch_or(flag_external, std::memory_order_relaxed);
+  set_shared();
   return handle_;
 }
 

@@ -28,7 +28,6 @@ class GpuEvent final : public Event {
   /// Whether the native event's state is this event's. A pooled event that was not recorded yet in this life has that of its
   /// former one; one that foreign code may have recorded, or another process, is taken at its word.
   bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
-  bool is_known_to_foreign_code() const noexcept { return is_shared(); }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
