@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/immortal.hpp"
 #include "core/stream_call.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -31,8 +32,7 @@ std::string_view to_string(MemoryKind kind) noexcept {
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
-    alignas(AllocationPool) static std::byte place[sizeof(AllocationPool)];
-    static auto* const pool = ::new (place) AllocationPool;
+    static detail::Immortal<AllocationPool> pool;
     return *pool;
   }
 

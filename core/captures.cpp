@@ -2,10 +2,10 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
-#include <new>
 #include <shared_mutex>
 #include <utility>
 
+#include "core/immortal.hpp"
 #include "core/stream_core.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
@@ -50,9 +50,7 @@ bool is_of(const Backend& backend, const OpenCapture& capture) noexcept {
 }  // namespace
 
 Captures& Captures::instance() noexcept {
-  // Of static storage and without a destructor: captures may be asked after when the process ends.
-  alignas(Captures) static unsigned char storage[sizeof(Captures)];
-  static auto* const captures = new (storage) Captures;
+  static Immortal<Captures> captures;
   return *captures;
 }
 

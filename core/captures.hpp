@@ -80,7 +80,6 @@ class Captures {
   };
   using Records = std::vector<std::unique_ptr<Record>>;
 
-  Captures() = default;
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
 
