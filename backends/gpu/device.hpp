@@ -12,6 +12,7 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -80,7 +81,7 @@ class GpuDevice final : public Device {
 
   /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
-    static auto* const lock = new typename Api::CaptureLock;
+    static detail::Immortal<typename Api::CaptureLock> lock;
     return *lock;
   }
   ConditionalKernel<Api>& conditional_kernel();

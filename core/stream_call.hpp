@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/call.hpp"
+#include "core/stream_core.hpp"
+
+namespace weir::detail {
+
+/// A call of one of a stream's functions: the stream is open, and the calling thread may use it. Costs two loads for a
+/// stream that is nothing special.
+class StreamCall : public Call<Stream> {
+ public:
+  /// Throws the errors that are common to all functions of a stream, and makes deferred frees that are possible by now.
+  StreamCall(const Stream& stream, const char* operation) : Call(stream, operation, Unchecked()) {
+    constexpr std::uint32_t looked_at =
+        StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy | StreamCore::flag_deferred;
+    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]]
+      enter_slowly();
+  }
+  /// Likewise for functions that look at the stream only, which are legal in every state of the device.
+  struct Looking {};
+  StreamCall(const Stream& stream, const char* operation, Looking) : Call(stream, operation, Unchecked()) { check_usable(); }
+
+  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load for a stream that external code does
+  /// not know and that captures nothing.
+  CaptureState usable_capture() const {
+    constexpr std::uint32_t asks = StreamCore::flag_external | StreamCore::flag_capturing | StreamCore::flag_per_thread;
+    if ((StreamCore::flags(object_) & asks) == 0) [[likely]]
+      return {};
+    return usable_capture_slowly();
+  }
+  /// Throws `not_capturing` as well.
+  CaptureState active_capture() const;
+  /// For calls that cannot be captured.
+  void refuse_in_capture() const;
+  /// For calls that wait for the stream on the host, or ask whether it is done.
+  void check_host_wait() const;
+  /// Throws `unsupported` for an object of another backend.
+  void check_same_backend(const Device& other) const;
+
+ private:
+  void enter_slowly() const;
+  void check_usable() const;
+  CaptureState usable_capture_slowly() const;
+};
+
+}  // namespace weir::detail
