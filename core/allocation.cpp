@@ -127,8 +127,8 @@ void Allocation::recycle() noexcept {
 /// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the legacy
 /// stream, which is in no capture.
 CaptureState Stream::capture_before_free() const {
-  if (is_of_another_thread()) return {};
-  return (flags_.load(std::memory_order_relaxed) & flag_per_thread) != 0 ? do_capture_state() : known_capture();
+  if ((flags_.load(std::memory_order_relaxed) & flag_per_thread) == 0) [[likely]] return known_capture();
+  return is_of_another_thread() ? CaptureState{} : do_capture_state();
 }
 
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.

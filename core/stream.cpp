@@ -120,19 +120,15 @@ bool Stream::asks_for_captures() const noexcept {
          ((flags & flag_per_thread) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0);
 }
 
-CaptureState Stream::known_capture() const {
-  if (asks_for_captures()) {
-    CaptureState capture = do_capture_state();
-    capture.conditional_body = capture && detail::Captures::instance().is_conditional_body(device_->backend(), capture.id);
-    return capture;
-  }
-  const std::uint64_t id = capture_.load(std::memory_order_acquire);
-  if (id == 0) return {};
-  return {id, CaptureStatus::active, (flags_.load(std::memory_order_relaxed) & flag_body) != 0};
+CaptureState Stream::asked_capture() const {
+  if (!asks_for_captures()) return noted_capture(flags_.load(std::memory_order_acquire));
+  CaptureState capture = do_capture_state();
+  if (capture) capture.conditional_body = detail::Captures::instance().is_conditional_body(device_->backend(), capture.id);
+  return capture;
 }
 
 CaptureState Stream::usable_capture_slowly(const char* operation) const {
-  const CaptureState capture = known_capture();
+  const CaptureState capture = asked_capture();
   if (capture.status == CaptureStatus::invalidated) {
     throw Error(Errc::capture_invalidated, operation, describe(),
                 "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");

@@ -39,9 +39,7 @@ bool Stream::is_in(std::uint64_t capture) const {
 }
 
 void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
-  if (kept_for_.load(std::memory_order_acquire) == capture.id && kept_module_.load(std::memory_order_relaxed) == module.get()) {
-    return;
-  }
+  if (is_last_kept(*module, capture)) return;
   if (!Captures::instance().keep(device_->backend(), capture.id, module)) {
     do_keep_in_graph(module, capture);
     return;

@@ -224,9 +224,8 @@ void Stream::prefetch(const Allocation& managed, std::size_t offset, std::size_t
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
-const Kernel& Stream::checked(const KernelPtr& kernel) const {
-  if (!kernel) throw Error(Errc::invalid_argument, "Stream::launch", describe(), "the kernel is null");
-  return *kernel;
+void Stream::refuse_null_kernel() const {
+  throw Error(Errc::invalid_argument, "Stream::launch", describe(), "the kernel is null");
 }
 
 namespace detail {
@@ -345,7 +344,7 @@ void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, st
   const LaunchFault fault = find_fault(*device_, kernel, config, sizes);
   if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, arguments, sizes);
   const CaptureState capture = usable_capture(operation);
-  if (capture) [[unlikely]] keep_module(kernel.module(), capture);
+  if (capture && !is_last_kept(*kernel.module(), capture)) [[unlikely]] keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);
 }
 

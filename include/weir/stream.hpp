@@ -338,16 +338,16 @@ class WEIR_API Stream : public RefCounted {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
-          void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
-          const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
+          void* addresses[sizeof...(v) + 1] = {&v...};
           launch_checked(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                         std::span<const std::size_t>(sizes, sizeof...(v)));
+                         std::span<const std::size_t>(detail::sizes_of<std::remove_reference_t<decltype(v)>...>, sizeof...(v)));
         },
         values);
   }
   template <KernelArgument... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
-    launch(checked(kernel), config, args...);
+    if (kernel == nullptr) [[unlikely]] refuse_null_kernel();
+    launch(*kernel, config, args...);
   }
   /// The same with the addresses and sizes of the arguments, which are copied before the call returns. Throws
   /// `invalid_argument` for a null address, and where there are not as many sizes as addresses.
@@ -509,7 +509,7 @@ class WEIR_API Stream : public RefCounted {
     __builtin_memcpy(&bits, &value, sizeof(E));
     return bits;
   }
-  const Kernel& checked(const KernelPtr& kernel) const;
+  [[noreturn, gnu::cold]] void refuse_null_kernel() const;
   const Event& checked(const EventPtr& event) const;
   Stream& checked(const StreamPtr& stream) const;
   const Allocation& checked(const AllocationPtr& allocation) const;
@@ -521,16 +521,27 @@ class WEIR_API Stream : public RefCounted {
   void enter_slowly(const char* operation) const;
   void check_usable(const char* operation) const;
   void require(const char* operation, Feature feature) const;
-  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load of `flags_` for a stream that external
-  /// code does not know and that captures nothing.
+  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load for a stream that external code does not
+  /// know and that captures nothing, and another where it captures.
   CaptureState usable_capture(const char* operation) const {
-    constexpr std::uint32_t asks = flag_external | flag_capturing | flag_per_thread;
-    if ((flags_.load(std::memory_order_acquire) & asks) == 0) [[likely]] return {};
+    const std::uint32_t flags = flags_.load(std::memory_order_acquire);
+    if ((flags & (flag_external | flag_per_thread)) == 0) [[likely]] return noted_capture(flags);
     return usable_capture_slowly(operation);
+  }
+  /// The capture that the stream entered by calls of Weir's.
+  CaptureState noted_capture(std::uint32_t flags) const noexcept {
+    if ((flags & flag_capturing) == 0) [[likely]] return {};
+    const std::uint64_t id = capture_.load(std::memory_order_acquire);
+    if (id == 0) return {};  // it has just left
+    return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
   CaptureState usable_capture_slowly(const char* operation) const;
   CaptureState active_capture(const char* operation) const;
-  CaptureState known_capture() const;
+  CaptureState known_capture() const {
+    const std::uint32_t flags = flags_.load(std::memory_order_acquire);
+    return (flags & (flag_external | flag_per_thread)) == 0 ? noted_capture(flags) : asked_capture();
+  }
+  CaptureState asked_capture() const;
   bool asks_for_captures() const noexcept;
   void check_host_wait(const char* operation) const;
   CaptureState usable_memory_capture(const char* operation) const;
@@ -565,6 +576,9 @@ class WEIR_API Stream : public RefCounted {
   void drop_capture(std::uint64_t id) noexcept;
   void begin_closing() noexcept;
   void finish_closing(bool destroy);
+  bool is_last_kept(const Module& module, const CaptureState& capture) const noexcept {
+    return kept_for_.load(std::memory_order_acquire) == capture.id && kept_module_.load(std::memory_order_relaxed) == &module;
+  }
   CaptureState capture_before_free() const;
   bool deallocate_async(const Allocation& allocation) noexcept;
   bool try_to_free(void* memory) noexcept;
