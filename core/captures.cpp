@@ -2,9 +2,10 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
+#include "core/immortal.hpp"
+#include "core/stream_core.hpp"
 #include "core/thread_state.hpp"
 #include "weir/error.hpp"
 #include "weir/graph.hpp"
@@ -37,14 +38,14 @@ std::atomic<std::uint32_t> open_captures{0};
 
 namespace {
 
-bool is_of(const Backend& backend, const OpenCapture& capture) noexcept { return &capture.origin.device->backend() == &backend; }
+bool is_of(const Backend& backend, const OpenCapture& capture) noexcept {
+  return &capture.origin.device->backend() == &backend;
+}
 
 }  // namespace
 
 Captures& Captures::instance() noexcept {
-  // Of static storage and without a destructor: captures may be asked after when the process ends.
-  alignas(Captures) static unsigned char storage[sizeof(Captures)];
-  static auto* const captures = new (storage) Captures;
+  static Immortal<Captures> captures;
   return *captures;
 }
 
@@ -68,7 +69,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
     return !r->capture.ending && r->capture.origin == record->capture.origin;
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
-  stream.enter_capture(record->capture.id, record->capture.outer != 0);
+  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0);
   open_.push_back(std::move(record));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
@@ -93,7 +94,7 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
 
 std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
   for (const Member& member : record.members) {
-    if (member.stream != nullptr) member.stream->leave_capture(record.capture.id);
+    if (member.stream != nullptr) StreamCore::leave_capture(*member.stream, record.capture.id);
   }
   const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &record; });
   std::unique_ptr<Record> removed = std::move(*place);
@@ -202,7 +203,7 @@ void Joining::done() noexcept {
   const std::lock_guard lock(captures.mutex_);
   // Unless it has ended meanwhile.
   if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
-    stream_.enter_capture(id_, record->capture.outer != 0);
+    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0);
   }
 }
 

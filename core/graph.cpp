@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/thread_state.hpp"
+#include "core/stream_call.hpp"
 #include "core/unsupported.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -12,6 +12,9 @@
 #include "weir/stream.hpp"
 
 namespace weir {
+
+using detail::Call;
+using detail::StreamCall;
 
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
@@ -82,64 +85,41 @@ std::vector<std::uint32_t> Topology::leaves() const { return without_edge(*this,
 
 // --- Graph ------------------------------------------------------------------------------------------------------------
 
-namespace {
-
-void enter(const char* operation) {
-  if (detail::barred()) [[unlikely]] detail::throw_barred(operation);
-}
-
-template <class T>
-void require(const char* operation, const T& object, Feature feature) {
-  const Device& device = object.device();
-  if (!device.supports(feature)) {
-    throw Error(Errc::unsupported, operation, object.describe(),
-                "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason);
-  }
-}
-
-void check_stream(const char* operation, const GraphExec& exec, const Stream& stream) {
-  if (&stream.device() != &exec.device()) [[unlikely]] {
-    throw Error(Errc::wrong_device, operation, exec.describe(),
-                "the stream is of " + stream.device().describe() + "; a graph runs on the device it was captured on");
-  }
-}
-
-}  // namespace
-
 std::string Graph::describe() const { return device_.describe() + " graph"; }
 
 std::size_t Graph::node_count() const {
-  enter("Graph::node_count");
+  const Call call(*this, "Graph::node_count");
   return do_node_count();
 }
 
 Topology Graph::topology() const {
-  enter("Graph::topology");
+  const Call call(*this, "Graph::topology");
   return do_topology();
 }
 
 std::string Graph::debug_dot() const {
-  enter("Graph::debug_dot");
-  require("Graph::debug_dot", *this, Feature::graph_debug_dot);
+  const Call call(*this, "Graph::debug_dot");
+  call.require(Feature::graph_debug_dot);
   return do_debug_dot();
 }
 
 GraphPtr Graph::clone() const {
-  enter("Graph::clone");
-  require("Graph::clone", *this, Feature::graph_clone);
-  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory("Graph::clone", describe());
+  const Call call(*this, "Graph::clone");
+  call.require(Feature::graph_clone);
+  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
   return do_clone();
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
-  enter("Graph::instantiate");
+  const Call call(*this, "Graph::instantiate");
   return do_instantiate(options);
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
-  throw Error(Errc::unsupported, operation, object,
-              "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
-              "outside the capture, or capture the work again");
+  throw Error(
+      Errc::unsupported, operation, object,
+      "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
+      "outside the capture, or capture the work again");
 }
 
 std::string Graph::do_debug_dot() const { detail::not_overridden("Graph::debug_dot", describe(), Feature::graph_debug_dot); }
@@ -149,31 +129,37 @@ GraphPtr Graph::do_clone() const { detail::not_overridden("Graph::clone", descri
 
 std::string GraphExec::describe() const { return device_.describe() + " executable graph"; }
 
+namespace {
+
+void check_stream(const GraphExec& exec, const StreamCall& call) {
+  if (&call.device() != &exec.device()) [[unlikely]] {
+    throw Error(Errc::wrong_device, call.operation(), exec.describe(),
+                "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");
+  }
+}
+
+}  // namespace
+
 void GraphExec::launch(Stream& stream) {
-  const char* const operation = "GraphExec::launch";
-  stream.enter(operation);
-  check_stream(operation, *this, stream);
-  const CaptureState capture = stream.usable_capture(operation);
-  if (capture) stream.require(operation, Feature::graph_child_nodes);
+  const StreamCall call(stream, "GraphExec::launch");
+  check_stream(*this, call);
+  const CaptureState capture = call.usable_capture();
+  if (capture) call.require(Feature::graph_child_nodes);
   do_launch(stream, capture);
 }
 
 void GraphExec::upload(Stream& stream) {
-  const char* const operation = "GraphExec::upload";
-  stream.enter(operation);
-  check_stream(operation, *this, stream);
-  stream.require(operation, Feature::graph_upload);
-  stream.refuse_in_capture(operation);
+  const StreamCall call(stream, "GraphExec::upload");
+  check_stream(*this, call);
+  call.require(Feature::graph_upload);
+  call.refuse_in_capture();
   do_upload(stream);
 }
 
 void GraphExec::update(const Graph& graph) {
-  const char* const operation = "GraphExec::update";
-  enter(operation);
-  require(operation, *this, Feature::graph_update);
-  if (&graph.device() != &device_) {
-    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
-  }
+  const Call call(*this, "GraphExec::update");
+  call.require(Feature::graph_update);
+  call.check_device(graph.device(), "the graph");
   do_update(graph);
 }
 

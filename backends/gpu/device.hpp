@@ -11,6 +11,7 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 

@@ -124,7 +124,6 @@ class BusyQueues {
   }
 
  private:
-  BusyQueues() = default;
   mutable std::mutex mutex_;  // held for as long as the list is
   Queue* first_ = nullptr;
 };
