@@ -348,7 +348,7 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std
   if (fault != LaunchFault::none) [[unlikely]]
     refuse_launch(call, fault, kernel, config, arguments, sizes);
   const CaptureState capture = call.usable_capture();
-  if (capture) [[unlikely]]
+  if (capture && !detail::StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[unlikely]]
     keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);
 }
