@@ -201,9 +201,9 @@ class GpuStream final : public Stream {
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
 
-  // The event by which other streams wait for this one; kept alive by the pointer beside it.
+  // The event by which other streams wait for this one. Made with the first such wait.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
-  std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
+  std::optional<const OwnedEvent<Api>> waited_for_owner_;
 
   // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known

@@ -258,13 +258,10 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
 template <class Api>
 typename Api::EventHandle GpuStream<Api>::waited_for() {
   if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
-  auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
   const std::lock_guard lock(mutex_);
-  if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
-    waited_for_owner_ = std::move(made);
-    waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
-  }
-  return waited_for_.load(std::memory_order_relaxed);
+  if (!waited_for_owner_) waited_for_owner_.emplace(api_, device_.events().make_native({}));
+  waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
+  return waited_for_owner_->handle;
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -306,7 +303,7 @@ template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  FreeListHook pool_hook;
+  CallbackCall* next_spent = nullptr;
 
   static FreeList<CallbackCall>& list() {
     static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
@@ -315,10 +312,7 @@ struct CallbackCall {
 
   static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
     CallbackCall* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackCall;
-      list().adopt(call);
-    }
+    if (call == nullptr) call = new CallbackCall;
     call->function = std::move(callback);
     call->stream = Ptr<GpuStream<Api>>(&stream);
     return call;
