@@ -9,7 +9,7 @@ namespace {
 
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 std::uint64_t last_capture = 0;
-std::vector<std::shared_ptr<Capture>> open_captures;
+auto& open_captures = *new std::vector<std::shared_ptr<Capture>>;  // never destroyed, as nothing here is
 
 Graph* graph_of(CUgraph graph) { return reinterpret_cast<Graph*>(graph); }
 Node* node_of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
@@ -246,10 +246,10 @@ CUresult StreamEndCapture(CUstream handle_of_stream, CUgraph* graph) {
   const auto capture = stream->capture;
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->origin != stream.get()) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id())
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   CUresult result = CUDA_SUCCESS;
-  if (capture->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
+    result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;  // and it ends all the same
+  } else if (capture->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   } else if (!is_joined(*capture, *stream)) {
     result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
@@ -355,7 +355,14 @@ CUresult GraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
 CUresult GraphDebugDotPrint(CUgraph graph, const char* path, unsigned) {
   std::FILE* const file = std::fopen(path, "w");
   if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;
-  std::fprintf(file, "digraph g { %zu }\n", graph_of(graph)->nodes.size());
+  std::fprintf(file, "digraph graph_%p {\n", static_cast<void*>(graph));
+  for (const auto& node : graph_of(graph)->nodes) {
+    std::fprintf(file, "  \"%p\";\n", static_cast<void*>(node.get()));
+    for (const Node* before : node->before) {
+      std::fprintf(file, "  \"%p\" -> \"%p\";\n", static_cast<const void*>(before), static_cast<void*>(node.get()));
+    }
+  }
+  std::fprintf(file, "}\n");
   std::fclose(file);
   return CUDA_SUCCESS;
 }

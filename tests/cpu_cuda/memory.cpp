@@ -21,7 +21,7 @@ struct Block {
   int device = 0;
   Pool* pool = nullptr;
 };
-std::map<std::uintptr_t, Block> blocks;
+auto& blocks = *new std::map<std::uintptr_t, Block>;  // never destroyed, as nothing here is: threads may outlive main
 std::uint64_t used = 0;
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }

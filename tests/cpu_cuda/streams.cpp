@@ -245,7 +245,7 @@ CUresult CtxSynchronize() {
   Lock lock(machine());
   const int device = current_device();
   for (const auto& stream : streams_of(device)) {
-    if (stream->capture == nullptr) continue;
+    if (stream->capture == nullptr || stream->capture->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) continue;
     invalidate_capture(*stream);
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
@@ -254,7 +254,7 @@ CUresult CtxSynchronize() {
 }
 
 namespace {
-std::set<std::pair<int, int>> peers;
+auto& peers = *new std::set<std::pair<int, int>>;
 }
 CUresult CtxEnablePeerAccess(CUcontext peer, unsigned) {
   const Lock lock(machine());
