@@ -25,7 +25,9 @@ def top(page):
 
 def rewritten(match):
     words, target = match[1], match[2]
-    if words is None or re.match(r"[a-z]+:", target):
+    if words is None:  # a picture, which Doxygen finds by its name
+        return match[0].replace(match[3], match[3].rsplit("/", 1)[-1]) if match[3] else match[0]
+    if re.match(r"[a-z]+:", target):
         return match[0]
     file, _, anchor = target.partition("#")
     page = (path.parent / file).resolve() if file else path
