@@ -9,14 +9,10 @@ import re
 import sys
 from pathlib import Path
 
-from pages import LINK, headings, pages, root
+from pages import LINK, headings, label, pages, root
 
 path = Path(sys.argv[1]).resolve()
 text = path.read_text()
-
-
-def label(page, anchor):
-    return f"{page.relative_to(root).with_suffix('').as_posix().replace('/', '-').replace('.', '-').lower()}--{anchor}"
 
 
 def top(page):
@@ -36,6 +32,8 @@ def rewritten(match):
     return f"[{words}](#{label(page, anchor or top(page))})"
 
 
+if path == root / "README.md":  # find.html: see search.py
+    text = re.sub(r"^(# .*\n)", r'\1\n\\htmlonly<p><a href="find.html">Find an answer</a></p>\\endhtmlonly\n', text, count=1)
 labels = {number: label(path, anchor) for number, _, _, anchor in headings(text)}
 fence = None
 for number, line in enumerate(text.splitlines(), 1):
