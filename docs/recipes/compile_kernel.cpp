@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I compile a kernel with options, and see the compiler's errors?
+// How do I compile a kernel at run time, and see the compiler's errors?
 //
 // `CompileOptions` means the same to NVRTC, HIPRTC and the host's compiler. `defines` gives constants that are known when
 // the program runs. A source that does not compile throws `compilation_failed`, whose text has the whole log, with the

@@ -9,14 +9,10 @@ import re
 import sys
 from pathlib import Path
 
-from pages import LINK, headings, pages, root
+from pages import LINK, headings, label, pages, root
 
 path = Path(sys.argv[1]).resolve()
 text = path.read_text()
-
-
-def label(page, anchor):
-    return f"{page.relative_to(root).with_suffix('').as_posix().replace('/', '-').replace('.', '-').lower()}--{anchor}"
 
 
 def top(page):
@@ -25,7 +21,9 @@ def top(page):
 
 def rewritten(match):
     words, target = match[1], match[2]
-    if words is None or re.match(r"[a-z]+:", target):
+    if words is None:  # a picture, which Doxygen finds by its name
+        return match[0].replace(match[3], match[3].rsplit("/", 1)[-1]) if match[3] else match[0]
+    if re.match(r"[a-z]+:", target):
         return match[0]
     file, _, anchor = target.partition("#")
     page = (path.parent / file).resolve() if file else path
@@ -34,6 +32,8 @@ def rewritten(match):
     return f"[{words}](#{label(page, anchor or top(page))})"
 
 
+if path == root / "README.md":  # find.html: see search.py
+    text = re.sub(r"^(# .*\n)", r'\1\n\\htmlonly<p><a href="find.html">Find an answer</a></p>\\endhtmlonly\n', text, count=1)
 labels = {number: label(path, anchor) for number, _, _, anchor in headings(text)}
 fence = None
 for number, line in enumerate(text.splitlines(), 1):

@@ -42,6 +42,11 @@ def headings(text):
         yield number, len(mark[1]), mark[2], f"{anchor}-{count}" if count else anchor
 
 
+def label(page, anchor):
+    """What Doxygen's pages call that heading of a page: it has no anchors like GitHub's."""
+    return f"{page.relative_to(root).with_suffix('').as_posix().replace('/', '-').replace('.', '-').lower()}--{anchor}"
+
+
 LINK = re.compile(r"(?<!!)\[((?:[^][]|\[[^]]*\])*)\]\(([^)\s]+)\)|!\[[^]]*\]\(([^)\s]+)\)|<(?:a|img)[^>]*(?:href|src)=\"([^\"]+)\"")
 
 
