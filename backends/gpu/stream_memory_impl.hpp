@@ -61,7 +61,8 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   const Submission submission(*this);
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
-  check(api_.allocate_async(memory, bytes, from, native()), operation);
+  const auto result = api_.allocate_async(memory, bytes, from, native());
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   return memory;
 }
 

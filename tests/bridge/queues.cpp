@@ -153,14 +153,19 @@ HardwareQueue* queue_of_null_stream(int device) {
 }
 
 HardwareQueue* queue_of_this_thread(int device) {
-  struct Mine {
-    std::map<int, HardwareQueue*> queues;
-    ~Mine() {
-      for (const auto& [ordinal, queue] : queues) give_back(queue);
+  using Queues = std::map<int, HardwareQueue*>;
+  // A pointer, since static objects' destructors come behind those of the main thread's own.
+  thread_local Queues* mine = nullptr;
+  struct End {
+    ~End() {
+      for (const auto& [ordinal, queue] : *mine) give_back(queue);
+      delete std::exchange(mine, nullptr);
     }
   };
-  thread_local Mine mine;
-  HardwareQueue*& queue = mine.queues[device];
+  if (mine == nullptr) mine = new Queues;
+  thread_local const End end;
+  (void)end;
+  HardwareQueue*& queue = (*mine)[device];
   if (queue == nullptr) queue = take_queue(device, 0);
   return queue;
 }
