@@ -12,6 +12,9 @@ void give_back(HardwareQueue* queue) noexcept;
 HardwareQueue* queue_of_null_stream(int device);
 HardwareQueue* queue_of_this_thread(int device);
 
+/// Records a CUDA event on a stream, unless it has been destroyed, and so is idle, or captures. Whether it did.
+bool record_if_alive(ihipStream_t* stream, CUevent event) noexcept;
+
 /// Takes a stream that ends out of its capture, and ends the capture if it began there.
 void leave_capture(ihipStream_t& stream) noexcept;
 
