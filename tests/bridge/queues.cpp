@@ -145,6 +145,17 @@ HardwareQueue* take_queue(int device, int priority) {
 
 void give_back(HardwareQueue* queue) noexcept { --queue->streams; }
 
+void leave_queue(const ihipStream_t& stream) noexcept {
+  {
+    const std::lock_guard lock(stream.queue->mutex);
+    if (stream.queue->last == &stream) {  // it is idle, and another stream may get its address
+      stream.queue->last = nullptr;
+      stream.queue->unrecorded = nullptr;
+    }
+  }
+  give_back(stream.queue);
+}
+
 HardwareQueue* queue_of_null_stream(int device) {
   HardwareQueue*& queue = device_queues(device).null_stream;
   static std::mutex mutex;

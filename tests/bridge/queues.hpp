@@ -9,6 +9,8 @@ namespace bridge {
 /// A hardware queue for a new stream: the one of its device and priority with the fewest streams.
 HardwareQueue* take_queue(int device, int priority);
 void give_back(HardwareQueue* queue) noexcept;
+/// The same for a stream that ends.
+void leave_queue(const ihipStream_t& stream) noexcept;
 HardwareQueue* queue_of_null_stream(int device);
 HardwareQueue* queue_of_this_thread(int device);
 

@@ -146,7 +146,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
     }
     if (stream->twin != nullptr) driver.StreamDestroy(stream->twin);
     const CUresult result = driver.StreamDestroy(stream->cuda);
-    give_back(stream->queue);
+    leave_queue(*stream);
     delete stream;
     return from_cuda(result);
   });
