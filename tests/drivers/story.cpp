@@ -57,6 +57,12 @@ void fail_every_call(int code) {
   reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
 }
 
+/// A call of external code's with the stream.
+void call_natively(const char* function, weir::Stream& stream) {
+  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.native_handle());
+}
+
 /// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
 void wait_for_calls(const std::string& step) {
   const std::size_t colon = step.rfind(':');
@@ -329,6 +335,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::printf("sum: %d\n", sum.load());
      }},
     {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE")); }},
+    {"destroy-natively", [](World& w) { call_natively("hipStreamDestroy", *w.stream); }},
+    {"synchronize-natively", [](World& w) { call_natively("hipStreamSynchronize", *w.stream); }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();
