@@ -13,17 +13,16 @@
 
 namespace weir::detail {
 
-/// What the core knows of a stream, and does with it, beyond its public functions: the capture that it is in, its end, and
-/// the frees that wait for a capture.
+/// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
 struct StreamCore {
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: the driver is asked for captures
-  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows: the one with the id `capture_`
-  static constexpr std::uint32_t flag_body = 32;       // and that makes the body of a conditional node
-  static constexpr std::uint32_t flag_deferred = 64;   // frees wait in `deferred_`
+  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: ask the driver for captures
+  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
+  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// External code may know the handle from here on.
+  /// Notes that external code may know the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
   static bool destroys_handle(const Stream& stream) noexcept {
@@ -35,23 +34,23 @@ struct StreamCore {
   static Origin origin(const Stream& stream) noexcept {
     return {.device = stream.device_, .handle = stream.handle_, .thread_stream = stream.thread_};
   }
-  /// Called under the lock of `Captures`.
+  /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// Whether the driver has to be asked for the stream's capture.
   static bool asks_for_captures(const Stream& stream) noexcept;
   static CaptureState known_capture(const Stream& stream);
-  /// Whether the driver has the stream in that capture. Without a question where only Weir's own calls can have ended it.
+  /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                     const std::function<std::uint64_t()>& native_begin);
-  /// Undoes one `begin_capture({.external = true})`. False if there is none for the capture that the stream is in.
+  /// Undoes one `begin_capture({.external = true})`. False if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
-  /// Ends an open capture that the stream began, and drops it.
+  /// Ends an open capture that the stream began, and drops its graph.
   static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
-  // --- Its end ----------------------------------------------------------------------------------------------------
+  // --- Closing ----------------------------------------------------------------------------------------------------
 
   static void begin_closing(Stream& stream) noexcept;
   static void finish_closing(Stream& stream, bool destroy);
