@@ -134,8 +134,8 @@ void Allocation::dispose() noexcept {
 /// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the
 /// legacy stream, which is in no capture.
 CaptureState StreamCore::capture_before_free(const Stream& stream) {
-  if (stream.is_of_another_thread()) return {};
-  return (flags(stream) & flag_per_thread) != 0 ? stream.do_capture_state() : known_capture(stream);
+  if ((flags(stream) & flag_per_thread) == 0) [[likely]] return known_capture(stream);
+  return stream.is_of_another_thread() ? CaptureState{} : stream.do_capture_state();
 }
 
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.

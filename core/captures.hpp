@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/capture.hpp"
 
 /// The captures that were begun through Weir and are open: one record each, from the begin to the end.
@@ -67,6 +69,7 @@ class Captures {
 
  private:
   friend class Joining;
+  friend class support::DeviceWideCall;
   /// A stream that is in a capture. The object may go before the capture ends; the native stream stays in it.
   struct Member {
     Stream* stream;
@@ -82,8 +85,12 @@ class Captures {
 
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
+  bool has_on(const Device& device, bool blocking_only) const noexcept;
 
   mutable std::mutex mutex_;
+  // Calls that would break every capture on a device: no capture begins beside them, and no stream joins one.
+  std::uint32_t device_wide_calls_ = 0;
+  std::condition_variable device_wide_calls_over_;
   Records open_;
   std::unique_ptr<Record> spare_;  // for the next capture, so that it allocates nothing
 };

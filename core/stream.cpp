@@ -102,13 +102,9 @@ void StreamCall::check_usable() const {
   }
 }
 
-CaptureState StreamCall::usable_capture_slowly() const {
-  const CaptureState capture = StreamCore::known_capture(object_);
-  if (capture.status == CaptureStatus::invalidated) {
-    refuse(Errc::capture_invalidated,
-           "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
-  }
-  return capture;
+void StreamCall::refuse_invalidated() const {
+  refuse(Errc::capture_invalidated,
+         "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {

@@ -21,13 +21,12 @@ class StreamCall : public Call<Stream> {
   struct Looking {};
   StreamCall(const Stream& stream, const char* operation, Looking) : Call(stream, operation, Unchecked()) { check_usable(); }
 
-  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load for a stream that external code does
-  /// not know and that captures nothing.
+  /// The capture that the stream is in. Throws `capture_invalidated`.
   CaptureState usable_capture() const {
-    constexpr std::uint32_t asks = StreamCore::flag_external | StreamCore::flag_capturing | StreamCore::flag_per_thread;
-    if ((StreamCore::flags(object_) & asks) == 0) [[likely]]
-      return {};
-    return usable_capture_slowly();
+    const CaptureState capture = StreamCore::known_capture(object_);
+    if (capture.status == CaptureStatus::invalidated) [[unlikely]]
+      refuse_invalidated();
+    return capture;
   }
   /// Throws `not_capturing` as well.
   CaptureState active_capture() const;
@@ -41,7 +40,7 @@ class StreamCall : public Call<Stream> {
  private:
   void enter_slowly() const;
   void check_usable() const;
-  CaptureState usable_capture_slowly() const;
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_invalidated() const;
 };
 
 }  // namespace weir::detail

@@ -36,15 +36,11 @@ bool StreamCore::asks_for_captures(const Stream& stream) noexcept {
          ((flags(stream) & flag_per_thread) != 0 && open_captures.load(std::memory_order_acquire) != 0);
 }
 
-CaptureState StreamCore::known_capture(const Stream& stream) {
-  if (asks_for_captures(stream)) {
-    CaptureState capture = stream.do_capture_state();
-    capture.conditional_body = capture && Captures::instance().is_conditional_body(stream.device_->backend(), capture.id);
-    return capture;
-  }
-  const std::uint64_t id = stream.capture_.load(std::memory_order_acquire);
-  if (id == 0) return {};
-  return {id, CaptureStatus::active, (flags(stream) & flag_body) != 0};
+CaptureState StreamCore::asked_capture(const Stream& stream) {
+  if (!asks_for_captures(stream)) return noted_capture(stream, flags(stream));
+  CaptureState capture = stream.do_capture_state();
+  if (capture) capture.conditional_body = Captures::instance().is_conditional_body(stream.device_->backend(), capture.id);
+  return capture;
 }
 
 bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
@@ -54,10 +50,7 @@ bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
 }
 
 void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
-  if (kept_for_.load(std::memory_order_acquire) == capture.id &&
-      kept_module_.load(std::memory_order_relaxed) == module.get()) {
-    return;
-  }
+  if (StreamCore::has_just_kept(*this, *module, capture)) return;
   if (!Captures::instance().keep(device_->backend(), capture.id, module)) {
     do_keep_in_graph(module, capture);
     return;

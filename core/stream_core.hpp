@@ -39,7 +39,25 @@ struct StreamCore {
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// Whether the driver has to be asked for the stream's capture.
   static bool asks_for_captures(const Stream& stream) noexcept;
-  static CaptureState known_capture(const Stream& stream);
+  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not capture.
+  static CaptureState known_capture(const Stream& stream) {
+    const std::uint32_t noted = flags(stream);
+    return (noted & (flag_external | flag_per_thread)) == 0 ? noted_capture(stream, noted) : asked_capture(stream);
+  }
+  /// The capture that Weir knows the stream to be in. `flags`: the stream's.
+  static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
+    if ((flags & flag_capturing) == 0) [[likely]] return {};
+    const std::uint64_t id = stream.capture_.load(std::memory_order_acquire);
+    if (id == 0) return {};  // it has just left
+    return {id, CaptureStatus::active, (flags & flag_body) != 0};
+  }
+  /// Asks the driver, if that is needed.
+  static CaptureState asked_capture(const Stream& stream);
+  /// Whether the stream kept `module` last, for this capture.
+  static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
+    return stream.kept_for_.load(std::memory_order_acquire) == capture.id &&
+           stream.kept_module_.load(std::memory_order_relaxed) == &module;
+  }
   /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,

@@ -324,7 +324,7 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std
   if (!is_possible(*device_, kernel, config, sizes)) [[unlikely]]
     refuse_launch(call, kernel, config, sizes);
   const CaptureState capture = call.usable_capture();
-  if (capture) [[unlikely]]
+  if (capture && !detail::StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[unlikely]]
     keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);
 }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -81,8 +80,8 @@ class GpuDevice final : public Device {
 
   /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
-    static detail::Immortal<typename Api::CaptureLock> lock;
-    return *lock;
+    static constinit typename Api::CaptureLock lock;
+    return lock;
   }
   ConditionalKernel<Api>& conditional_kernel();
   /// A stream to capture the body of a conditional node on.

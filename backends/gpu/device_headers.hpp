@@ -3,8 +3,11 @@
 
 #include <array>
 
-/// The headers that kernels for all backends may include. NVRTC brings none; HIPRTC has the integers of exact width built in
-/// up to 6.4, the same ones, and not since. They hide the compiler's own, and so have the types and macros that those have.
+#include "backends/gpu/device_groups.hpp"
+#include "kernels/bfloat16.hpp"
+
+/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built in or
+/// brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
 namespace weir::gpu {
 
 // clang-format off
@@ -98,7 +101,108 @@ template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
 #endif
 )";
 
-inline constexpr std::array device_header_names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
-inline constexpr std::array device_header_texts = {stdint_header, stdint_header, stddef_header, stddef_header};
+// What NVRTC and HIPRTC have built in. HIPRTC 5.2 crashes on a header without any text.
+inline constexpr const char* empty_header = "\n";
+
+inline constexpr const char* limits_header = R"(
+#ifndef WEIR_LIMITS
+#define WEIR_LIMITS
+#undef CHAR_BIT
+#define CHAR_BIT 8
+#undef SCHAR_MIN
+#define SCHAR_MIN (-128)
+#undef SCHAR_MAX
+#define SCHAR_MAX 127
+#undef UCHAR_MAX
+#define UCHAR_MAX 255
+#undef CHAR_MIN
+#define CHAR_MIN SCHAR_MIN
+#undef CHAR_MAX
+#define CHAR_MAX SCHAR_MAX
+#undef SHRT_MIN
+#define SHRT_MIN (-32768)
+#undef SHRT_MAX
+#define SHRT_MAX 32767
+#undef USHRT_MAX
+#define USHRT_MAX 65535
+#undef INT_MIN
+#define INT_MIN (-2147483647 - 1)
+#undef INT_MAX
+#define INT_MAX 2147483647
+#undef UINT_MAX
+#define UINT_MAX 4294967295U
+#undef LONG_MIN
+#define LONG_MIN (-9223372036854775807L - 1)
+#undef LONG_MAX
+#define LONG_MAX 9223372036854775807L
+#undef ULONG_MAX
+#define ULONG_MAX 18446744073709551615UL
+#undef LLONG_MIN
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#undef LLONG_MAX
+#define LLONG_MAX 9223372036854775807LL
+#undef ULLONG_MAX
+#define ULLONG_MAX 18446744073709551615ULL
+#endif
+)";
+
+inline constexpr const char* float_header = R"(
+#ifndef WEIR_FLOAT
+#define WEIR_FLOAT
+#undef FLT_RADIX
+#define FLT_RADIX 2
+#undef FLT_MANT_DIG
+#define FLT_MANT_DIG 24
+#undef FLT_DIG
+#define FLT_DIG 6
+#undef FLT_MAX
+#define FLT_MAX 3.402823466e+38F
+#undef FLT_MIN
+#define FLT_MIN 1.175494351e-38F
+#undef FLT_EPSILON
+#define FLT_EPSILON 1.192092896e-07F
+#undef DBL_MANT_DIG
+#define DBL_MANT_DIG 53
+#undef DBL_DIG
+#define DBL_DIG 15
+#undef DBL_MAX
+#define DBL_MAX 1.7976931348623157e+308
+#undef DBL_MIN
+#define DBL_MIN 2.2250738585072014e-308
+#undef DBL_EPSILON
+#define DBL_EPSILON 2.2204460492503131e-16
+#endif
+)";
+
+// A failed assertion ends the kernel with an error.
+inline constexpr const char* assert_header = R"(
+#undef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#elif defined(__CUDACC_RTC__)
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, 1))
+#else
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+)";
+
+// `./` keeps NVRTC from taking this text for the toolkit's file of the same name. HIPRTC has half precision built in.
+inline constexpr const char* half_header = R"(
+#ifdef __CUDACC_RTC__
+#include <./cuda_fp16.h>
+#endif
+)";
+
+inline constexpr std::array device_header_names = {
+    "cstdint", "stdint.h", "cstddef", "stddef.h", "climits", "limits.h", "cfloat", "float.h", "cassert", "assert.h", "cmath", "math.h",
+    "cstdio", "stdio.h", "cuda_runtime.h", "device_launch_parameters.h", "hip/hip_runtime.h", "cuda_fp16.h", "hip/hip_fp16.h",
+    "cuda_bf16.h", "hip/hip_bf16.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "hip/hip_cooperative_groups.h",
+    "weir_hip_warps.h"};
+inline constexpr std::array device_header_texts = {
+    stdint_header, stdint_header, stddef_header, stddef_header, limits_header, limits_header, float_header, float_header, assert_header,
+    assert_header, empty_header, empty_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
+    half_header, kernels::bfloat16_header, kernels::bfloat16_header, groups_header, groups_reduce_header, groups_header, warps_header};
+static_assert(device_header_names.size() == device_header_texts.size());
 
 }  // namespace weir::gpu

@@ -83,7 +83,7 @@ StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
 template <class Api>
 int GpuDevice<Api>::device_of(StreamHandle stream) const {
   const Context& own = context();
-  const std::shared_lock lock(capture_lock());
+  [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
   return api_.device_of(stream, own);
 }
 

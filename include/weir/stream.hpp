@@ -343,10 +343,9 @@ class WEIR_API Stream : public RefCounted {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
-          void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
-          const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
+          void* addresses[sizeof...(v) + 1] = {&v...};
           launch_packed(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                        std::span<const std::size_t>(sizes, sizeof...(v)));
+                        std::span<const std::size_t>(detail::sizes_of<std::remove_reference_t<decltype(v)>...>, sizeof...(v)));
         },
         values);
   }
