@@ -125,7 +125,7 @@ class Extractor {
   void declaration(Statement&& s, Statements& out) {
     for (Declarator& d : s.declarators) {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
-      pull(d.initializer, out);
+      pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
       one.kind = Kind::declaration;
       one.token = s.token;
@@ -136,13 +136,14 @@ class Extractor {
   }
 
   // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
-  void pull(Words& words, Statements& out) {
+  // `list`: they are arguments or elements of a list.
+  void pull(Words& words, Statements& out, bool list = false) {
     for (;;) {
       std::size_t at = words.size();
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
-      check_always_evaluated(words, at);
+      check_always_evaluated(words, at, list);
       const Meeting* const meeting = meeting_at(words, at);
       const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
       std::size_t first = member ? postfix_begin(words, at - 1) : at;
@@ -226,7 +227,7 @@ class Extractor {
   }
 
   // Refuses a meeting that is evaluated under a condition that is part of the expression, or in a lambda.
-  static void check_always_evaluated(const Words& words, std::size_t at) {
+  static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
     const auto refuse = [&](const char* where) {
       throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
     };
@@ -259,7 +260,11 @@ class Extractor {
         refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
       }
     }
-    if (passed_comma) refuse("behind a comma operator; make it a statement of its own");
+    if (passed_comma && !list) refuse("behind a comma operator; make it a statement of its own");
+    for (std::size_t k = 0; list && k < at; ++k) {
+      if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text))
+        refuse("behind a change of a variable in a list; make it a statement of its own");
+    }
   }
 
   Word made_up_name(const char* prefix, std::uint32_t token) {

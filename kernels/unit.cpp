@@ -201,11 +201,11 @@ void Unit::find_cooperation() {
     }
   }
   for (const auto& [first, last] : classes_) {
-    if (const std::size_t at = meets(first, last, true)) {
+    if (const std::size_t at = meets(first, last, false)) {
       throw Refused(
           static_cast<std::uint32_t>(at),
-          fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
-                      "namespace scope alone",
+          fmt::format("'{}' in a member function or an initializer; threads of a block can meet in functions at namespace "
+                      "scope alone",
                       word(at)));
     }
   }
