@@ -64,6 +64,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       } else {
         note_class(declaration, i);
         classes_.emplace_back(i, end);
+        // The body of an operator ends its declaration; behind a class there may be a variable.
+        if (i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"))) declaration = end;
       }
       i = end;
     } else if (is(i, "(") && i > declaration) {

@@ -9,6 +9,9 @@ namespace weir::gpu {
 /// bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is refused.
 inline constexpr const char* kernel_header = R"weir(
 #include <math.h>
+#ifndef NULL
+#define NULL 0
+#endif
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
 #ifndef __CUDACC_RTC__

@@ -98,8 +98,8 @@ TEST_CASE("half: every operation, rounded once") {
     CHECK(given(1) == half(a + b));
     CHECK(given(2) == half(a - b));
     CHECK(given(3) == half(a * b));
-    const auto near = [](double given, double expected) {
-      return std::isinf(half(expected)) ? given == half(expected) || std::fabs(given) == 65504 : std::fabs(given - expected) <= std::fabs(expected) * 2e-3 + 1e-7;
+    const auto near = [](double v, double expected) {
+      return std::isinf(half(expected)) ? v == half(expected) || std::fabs(v) == 65504 : std::fabs(v - expected) <= std::fabs(expected) * 2e-3 + 1e-7;
     };
     if (b != 0) CHECK(near(given(4), a / b));
     CHECK(near(given(5), std::exp(a)));
