@@ -12,6 +12,7 @@
 namespace weir {
 
 using detail::StreamCall;
+using detail::StreamCore;
 
 namespace {
 
@@ -19,7 +20,7 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 
-void check_copy(const StreamCall& call, const void* destination, const void* source, std::size_t bytes) {
+void check_copy(StreamCall call, const void* destination, const void* source, std::size_t bytes) {
   call.check_bytes(bytes);
   if (destination == nullptr || source == nullptr) [[unlikely]] {
     call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
@@ -77,7 +78,7 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
 namespace {
 
 /// False where there is nothing to fill.
-bool check_fill(const StreamCall& call, void* destination, std::size_t pitch, std::size_t element_size, std::size_t width,
+bool check_fill(StreamCall call, void* destination, std::size_t pitch, std::size_t element_size, std::size_t width,
                 std::size_t height) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
     call.refuse(Errc::invalid_argument,
@@ -146,7 +147,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
 }
 
 /// Throws what is wrong with an operation that is not usable.
-[[noreturn, gnu::cold]] void refuse_operation(const StreamCall& call, const MemoryOperation& op) {
+[[noreturn, gnu::cold]] void refuse_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);
   call.check_enumerator("RemoteWrites", op.remote_writes, RemoteWrites::flush);
@@ -159,18 +160,18 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
   call.refuse(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
 }
 
-void check_operation(const StreamCall& call, const MemoryOperation& op) {
+void check_operation(StreamCall call, const MemoryOperation& op) {
   if (!is_usable(call.device(), op)) [[unlikely]]
     refuse_operation(call, op);
 }
 
-CaptureState usable_memory_capture(const StreamCall& call) {
+CaptureState usable_memory_capture(StreamCall call) {
   const CaptureState capture = call.usable_capture();
   if (capture) call.require(Feature::memory_operations_in_capture);
   return capture;
 }
 
-void check_managed(const StreamCall& call, const Allocation& memory) {
+void check_managed(StreamCall call, const Allocation& memory) {
   if (memory.kind() != MemoryKind::managed) {
     call.refuse(Errc::invalid_argument,
                 "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
@@ -272,12 +273,14 @@ inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const 
   if (config.cooperative && !device.supports(Feature::cooperative_launch)) return LaunchFault::not_cooperative;
   if (const auto& expected = kernel.parameter_sizes()) {
     if (expected->size() != sizes.size()) return LaunchFault::argument_count;
-    if (!std::equal(sizes.begin(), sizes.end(), expected->begin())) return LaunchFault::argument_size;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] != (*expected)[i]) return LaunchFault::argument_size;
+    }
   }
   return LaunchFault::none;
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(const StreamCall& call, LaunchFault fault, const Kernel& kernel,
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, LaunchFault fault, const Kernel& kernel,
                                                           const LaunchConfig& config, std::span<void* const> arguments,
                                                           std::span<const std::size_t> sizes) {
   const DeviceProperties& limits = call.device().properties();
@@ -341,14 +344,28 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
   launch_packed(kernel, config, arguments, sizes);
 }
 
+/// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All other
+/// launches go the long way.
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                            std::span<const std::size_t> sizes) {
+  if (StreamCore::is_plain(*this) && find_fault(*device_, kernel, config, sizes) == LaunchFault::none) [[likely]] {
+    const CaptureState capture = StreamCore::noted_capture(*this, StreamCore::flags(*this));
+    if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
+      do_launch(kernel, config, arguments, sizes, capture);
+      return;
+    }
+  }
+  launch_checked(kernel, config, arguments, sizes);
+}
+
+void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                            std::span<const std::size_t> sizes) {
   const StreamCall call(*this, "Stream::launch");
   const LaunchFault fault = find_fault(*device_, kernel, config, sizes);
   if (fault != LaunchFault::none) [[unlikely]]
     refuse_launch(call, fault, kernel, config, arguments, sizes);
   const CaptureState capture = call.usable_capture();
-  if (capture && !detail::StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[unlikely]]
+  if (capture)
     keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);
 }

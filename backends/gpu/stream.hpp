@@ -18,6 +18,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuGraph;
 template <class Api>
+class GpuKernel;
+template <class Api>
 class GraphTemplate;
 
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
@@ -158,10 +160,6 @@ class GpuStream final : public Stream {
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
     if (plain_) [[likely]] return call();
-    return submitted_in_order(call, order);
-  }
-  template <class F>
-  [[gnu::noinline]] Result submitted_in_order(F& call, typename Submission::Order order) const {
     const Submission submission(*this, order);
     return call();
   }
@@ -175,6 +173,11 @@ class GpuStream final : public Stream {
   typename Api::EventHandle waited_for();
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config,
+                                          std::span<void* const> arguments, const CaptureState& capture);
+  template <class Function, class... Rest>
+  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config,
+                     std::span<void* const> arguments, Rest... rest) const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   /// The capture lock is the caller's.
   Result ask(Capture& capture, bool with_dependencies) const;

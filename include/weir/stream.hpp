@@ -485,6 +485,8 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
   void launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                      std::span<const std::size_t> sizes);
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                      std::span<const std::size_t> sizes);
   void memory_operation(const MemoryOperation& operation);
 
   Device* device_;
