@@ -30,6 +30,8 @@ needed=(
 wanted=(
   "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
+  "python3|command python3|the checks of the pages"
+  "doxygen|command doxygen|the reference as HTML"
 )
 
 is_there() {  # KIND NAME

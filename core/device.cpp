@@ -5,7 +5,6 @@
 
 #include "core/call.hpp"
 #include "core/feature_override.hpp"
-#include "core/unsupported.hpp"
 #include "weir/backend.hpp"
 #include "weir/error.hpp"
 
@@ -250,46 +249,6 @@ void Device::synchronize() {
     detail::throw_device_captures(call.operation(), *this);
   }
   do_synchronize();
-}
-
-// --- Optional operations, for backends that do not have them -----------------------------------------------------------
-
-using detail::not_overridden;
-
-StreamPtr Device::do_create_per_thread_stream() {
-  not_overridden("Device::per_thread_stream", label_, Feature::per_thread_default_stream);
-}
-EventPtr Device::do_open_event(const InterprocessHandle&) {
-  not_overridden("Device::open_event", label_, Feature::interprocess_events);
-}
-void* Device::do_register_host(void*, std::size_t) {
-  not_overridden("Device::register_host", label_, Feature::host_registration);
-}
-void Device::do_unregister_host(void*) {}
-MemoryPoolPtr Device::do_create_memory_pool(const MemoryPoolOptions&) {
-  not_overridden("Device::create_memory_pool", label_, Feature::memory_pools);
-}
-MemoryPoolPtr Device::do_default_memory_pool() {
-  not_overridden("Device::default_memory_pool", label_, Feature::memory_pools);
-}
-InterprocessHandle Device::do_interprocess_handle(const Allocation&) const {
-  not_overridden("Device::interprocess_handle", label_, Feature::interprocess_memory);
-}
-void* Device::do_open_memory(const InterprocessHandle&) {
-  not_overridden("Device::open_allocation", label_, Feature::interprocess_memory);
-}
-void Device::do_close_memory(void*) {}
-void Device::do_enable_peer_access(const Device&) {
-  not_overridden("Device::enable_peer_access", label_, Feature::peer_access);
-}
-void Device::do_disable_peer_access(const Device&) {
-  not_overridden("Device::disable_peer_access", label_, Feature::peer_access);
-}
-ModulePtr Device::do_load_module(std::span<const std::byte>) {
-  not_overridden("Device::load_module", label_, Feature::modules);
-}
-ModulePtr Device::do_compile(std::string_view, const CompileOptions&) {
-  not_overridden("Device::compile", label_, Feature::runtime_compilation);
 }
 
 // --- Backend ----------------------------------------------------------------------------------------------------------

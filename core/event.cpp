@@ -2,7 +2,6 @@
 #include "weir/event.hpp"
 
 #include "core/call.hpp"
-#include "core/unsupported.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
@@ -62,10 +61,6 @@ InterprocessHandle Event::interprocess_handle() const {
                 "the event was not made to be shared; make it with EventOptions{.interprocess = true}");
   }
   return do_interprocess_handle();
-}
-
-InterprocessHandle Event::do_interprocess_handle() const {
-  detail::not_overridden("Event::interprocess_handle", describe(), Feature::interprocess_events);
 }
 
 }  // namespace weir

@@ -2,10 +2,9 @@
 #include "weir/graph.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "core/stream_call.hpp"
-#include "core/unsupported.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -43,23 +42,14 @@ std::size_t Topology::count(NodeKind kind) const noexcept {
 
 bool Topology::reaches(std::uint32_t from, std::uint32_t to) const {
   if (from >= nodes.size()) return false;
-  // The edges by the node that they leave: those of node n lie in successors from begin[n] to begin[n + 1].
-  std::vector<std::size_t> begin(nodes.size() + 2, 0);
-  for (const auto& edge : edges) ++begin[edge.first + 2];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<std::uint32_t> successors(edges.size());
-  for (const auto& edge : edges) successors[begin[edge.first + 1]++] = edge.second;
-
-  std::vector<bool> seen(nodes.size(), false);
+  std::vector<std::vector<std::uint32_t>> successors(nodes.size());
+  for (const auto& [node, next] : edges) successors[node].push_back(next);
   std::vector<std::uint32_t> open{from};
   while (!open.empty()) {
     const std::uint32_t node = open.back();
     open.pop_back();
-    for (std::size_t i = begin[node]; i != begin[node + 1]; ++i) {
-      const std::uint32_t next = successors[i];
+    for (const std::uint32_t next : std::exchange(successors[node], {})) {
       if (next == to) return true;
-      if (seen[next]) continue;
-      seen[next] = true;
       open.push_back(next);
     }
   }
@@ -122,8 +112,6 @@ void support::refuse_second_owner_of_memory(const char* operation, const std::st
       "outside the capture, or capture the work again");
 }
 
-std::string Graph::do_debug_dot() const { detail::not_overridden("Graph::debug_dot", describe(), Feature::graph_debug_dot); }
-GraphPtr Graph::do_clone() const { detail::not_overridden("Graph::clone", describe(), Feature::graph_clone); }
 
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
@@ -163,7 +151,5 @@ void GraphExec::update(const Graph& graph) {
   do_update(graph);
 }
 
-void GraphExec::do_upload(Stream&) { detail::not_overridden("GraphExec::upload", describe(), Feature::graph_upload); }
-void GraphExec::do_update(const Graph&) { detail::not_overridden("GraphExec::update", describe(), Feature::graph_update); }
 
 }  // namespace weir

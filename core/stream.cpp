@@ -135,11 +135,14 @@ void StreamCall::check_same_backend(const Device& other) const {
 
 namespace {
 
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {
+  call.refuse(Errc::wrong_device,
+              "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
+}
+
 void check_recordable(StreamCall call, const Event& event) {
-  if (&event.device() != &call.device()) {
-    call.refuse(Errc::wrong_device,
-                "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
-  }
+  if (&event.device() != &call.device()) [[unlikely]]
+    refuse_record(call, event);
 }
 
 /// Whether a wait for what `theirs` captures may go ahead. `theirs`: a capture's id, 0 for none.

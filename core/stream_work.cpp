@@ -237,95 +237,71 @@ void Stream::prefetch(const Allocation& managed, std::size_t offset, std::size_t
 
 namespace {
 
-/// What is wrong with a launch. Looking is kept apart from telling, which takes much code, for the sake of each launch's
-/// time.
-enum class LaunchFault : std::uint8_t {
-  none,
-  wrong_device,
-  block,
-  grid,
-  no_shared_memory,
-  shared_memory,
-  not_cooperative,
-  sizes_count,
-  null_argument,
-  argument_count,
-  argument_size,
-};
-
 bool within(const Dim3& d, const Dim3& max) noexcept {
   return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;  // unsigned: 0 is out of range, too
 }
 
-inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const LaunchConfig& config,
-                              std::span<const std::size_t> sizes) noexcept {
-  if (&kernel.device() != &device) return LaunchFault::wrong_device;
-  const DeviceProperties& limits = device.properties();
-  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
-  if (!within(config.block, limits.max_block) || threads > static_cast<std::uint64_t>(limits.max_threads_per_block)) {
-    return LaunchFault::block;
-  }
-  if (!within(config.grid, limits.max_grid)) return LaunchFault::grid;
-  if (config.shared_memory_bytes != 0) {
-    if (!device.supports(Feature::block_cooperation)) return LaunchFault::no_shared_memory;
-    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) return LaunchFault::shared_memory;
-  }
-  if (config.cooperative && !device.supports(Feature::cooperative_launch)) return LaunchFault::not_cooperative;
-  if (const auto& expected = kernel.parameter_sizes()) {
-    if (expected->size() != sizes.size()) return LaunchFault::argument_count;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] != (*expected)[i]) return LaunchFault::argument_size;
-    }
-  }
-  return LaunchFault::none;
+bool block_fits(const Dim3& block, const DeviceProperties& limits) noexcept {
+  return within(block, limits.max_block) &&
+         std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, LaunchFault fault, const Kernel& kernel,
-                                                          const LaunchConfig& config, std::span<void* const> arguments,
-                                                          std::span<const std::size_t> sizes) {
+/// Without a call to the library, which would cost more than comparing.
+inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+/// Whether a launch is possible. Apart from `refuse_launch`, whose texts take much code, so that each launch is quick.
+inline bool is_possible(const Device& device, const Kernel& kernel, const LaunchConfig& config,
+                        const ArgumentTypes& types) noexcept {
+  const DeviceProperties& limits = device.properties();
+  const auto& expected = kernel.parameter_sizes();
+  return &kernel.device() == &device && block_fits(config.block, limits) && within(config.grid, limits.max_grid) &&
+         (config.shared_memory_bytes == 0 || (device.supports(Feature::block_cooperation) &&
+                                              config.shared_memory_bytes <= limits.shared_memory_per_block_optin)) &&
+         (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
+         (!expected || same(types.sizes, *expected));
+}
+
+/// Throws why a launch is not possible.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel,
+                                                          const LaunchConfig& config, std::span<const std::size_t> sizes) {
+  const auto refuse = [&](Errc code, const std::string& cause) { call.refuse(code, "kernel '" + kernel.name() + "': " + cause); };
   const DeviceProperties& limits = call.device().properties();
-  Errc code = Errc::invalid_argument;
-  std::string cause;
-  switch (fault) {
-    case LaunchFault::none: break;
-    case LaunchFault::wrong_device:
-      code = Errc::wrong_device;
-      cause = "it is loaded on " + kernel.device().describe() + "; load the module on this device";
-      break;
-    case LaunchFault::block:
-      cause = "blocks of " + to_string(config.block) + " threads; the device takes up to " + to_string(limits.max_block) +
-              " and " + std::to_string(limits.max_threads_per_block) + " in all";
-      break;
-    case LaunchFault::grid:
-      cause = "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid);
-      break;
-    case LaunchFault::no_shared_memory: call.require(Feature::block_cooperation); break;
-    case LaunchFault::shared_memory:
-      cause = std::to_string(config.shared_memory_bytes) + " bytes of shared memory; a block has at most " +
-              std::to_string(limits.shared_memory_per_block_optin);
-      break;
-    case LaunchFault::not_cooperative: call.require(Feature::cooperative_launch); break;
-    case LaunchFault::sizes_count:
-      cause = std::to_string(arguments.size()) + " addresses of arguments were given, and " + std::to_string(sizes.size()) +
-              " sizes";
-      break;
-    case LaunchFault::null_argument:
-      cause = "the address of argument " +
-              std::to_string(std::find(arguments.begin(), arguments.end(), nullptr) - arguments.begin()) +
-              " is null; give the address of where the argument lies, also for an argument that is a null pointer";
-      break;
-    case LaunchFault::argument_count:
-      cause = "it takes " + std::to_string(kernel.parameter_sizes()->size()) + " arguments, and " +
-              std::to_string(sizes.size()) + " were given";
-      break;
-    case LaunchFault::argument_size: {
-      const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), kernel.parameter_sizes()->begin());
-      cause = "argument " + std::to_string(given - sizes.begin()) + " takes " + std::to_string(*taken) +
-              " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type";
-      break;
+  if (&kernel.device() != &call.device()) {
+    refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
+  }
+  if (!block_fits(config.block, limits)) {
+    refuse(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
+                                       to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
+                                       " in all");
+  }
+  if (!within(config.grid, limits.max_grid)) {
+    refuse(Errc::invalid_argument,
+           "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+  }
+  if (config.shared_memory_bytes != 0) {
+    call.require(Feature::block_cooperation);
+    if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
+      refuse(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
+                                         " bytes of shared memory; a block has at most " +
+                                         std::to_string(limits.shared_memory_per_block_optin));
     }
   }
-  call.refuse(code, "kernel '" + kernel.name() + "': " + cause);
+  if (config.cooperative) call.require(Feature::cooperative_launch);
+  const std::vector<std::size_t>& expected = *kernel.parameter_sizes();
+  if (sizes.size() != expected.size()) {
+    refuse(Errc::invalid_argument,
+           "it takes " + std::to_string(expected.size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+  }
+  const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected.begin());
+  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(given - sizes.begin()) +
+                                          " takes " + std::to_string(*taken) + " bytes, and one of " + std::to_string(*given) +
+                                          " was given; pass the parameter's own type");
 }
 
 }  // namespace
@@ -337,37 +313,39 @@ void detail::throw_null_kernel(const Stream& stream) {
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
   const StreamCall call(*this, "Stream::launch");
-  if (arguments.size() != sizes.size()) refuse_launch(call, LaunchFault::sizes_count, kernel, config, arguments, sizes);
-  if (std::find(arguments.begin(), arguments.end(), nullptr) != arguments.end()) {
-    refuse_launch(call, LaunchFault::null_argument, kernel, config, arguments, sizes);
+  if (arguments.size() != sizes.size()) {
+    call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
+                                            " addresses of arguments were given, and " + std::to_string(sizes.size()) + " sizes");
   }
-  launch_packed(kernel, config, arguments, sizes);
+  if (const auto null = std::find(arguments.begin(), arguments.end(), nullptr); null != arguments.end()) {
+    call.refuse(Errc::invalid_argument,
+                "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin()) +
+                    " is null; give the address of where the argument lies, also for an argument that is a null pointer");
+  }
+  launch_packed(kernel, config, arguments.data(), {sizes});
 }
 
 /// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All other
 /// launches go the long way.
-void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                           std::span<const std::size_t> sizes) {
-  if (StreamCore::is_plain(*this) && find_fault(*device_, kernel, config, sizes) == LaunchFault::none) [[likely]] {
+void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                           const ArgumentTypes& types) {
+  if (StreamCore::is_plain(*this) && is_possible(*device_, kernel, config, types)) [[likely]] {
     const CaptureState capture = StreamCore::noted_capture(*this, StreamCore::flags(*this));
     if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
-      do_launch(kernel, config, arguments, sizes, capture);
+      do_launch(kernel, config, arguments, types, capture);
       return;
     }
   }
-  launch_checked(kernel, config, arguments, sizes);
+  launch_checked(kernel, config, arguments, types);
 }
 
-void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                            std::span<const std::size_t> sizes) {
+void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                            const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
-  const LaunchFault fault = find_fault(*device_, kernel, config, sizes);
-  if (fault != LaunchFault::none) [[unlikely]]
-    refuse_launch(call, fault, kernel, config, arguments, sizes);
+  if (!is_possible(*device_, kernel, config, types)) refuse_launch(call, kernel, config, types.sizes);
   const CaptureState capture = call.usable_capture();
-  if (capture)
-    keep_module(kernel.module(), capture);
-  do_launch(kernel, config, arguments, sizes, capture);
+  if (capture) keep_module(kernel.module(), capture);
+  do_launch(kernel, config, arguments, types, capture);
 }
 
 }  // namespace weir

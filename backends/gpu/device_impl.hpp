@@ -174,25 +174,6 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
 }
 
 template <class Api>
-std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandle stream, bool shared) {
-  const auto make_one = [&] { return std::make_shared<const CachedEvent<Api>>(api_, events_->make_native({})); };
-  if (!shared) return make_one();
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<const CachedEvent<Api>>& slot = cached_events_[stream];
-  auto event = slot.lock();
-  if (!event) {
-    event = make_one();
-    slot = event;
-    // Handles come and go; entries of streams that are gone are dropped when their number has doubled.
-    if (cached_events_.size() >= sweep_cached_events_at_) {
-      std::erase_if(cached_events_, [](const auto& entry) { return entry.second.expired(); });
-      sweep_cached_events_at_ = std::max<std::size_t>(64, cached_events_.size() * 2);
-    }
-  }
-  return event;
-}
-
-template <class Api>
 std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
   // Far from any number that a driver could give.
   static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};

@@ -174,7 +174,7 @@ struct Executable {
 /// The last launch of an executable, for drivers that need to be told what depends on it.
 template <class Api>
 struct LastLaunch {
-  std::shared_ptr<const CachedEvent<Api>> over;  // recorded behind it; null before the first
+  std::shared_ptr<const OwnedEvent<Api>> over;  // recorded behind it; null before the first
   typename Api::StreamHandle on = nullptr;
   bool of_this_thread = false;  // on a per-thread default stream, whose handle names another stream in each thread
   std::shared_ptr<const NativeStream<Api>> stream;

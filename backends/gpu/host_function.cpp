@@ -82,10 +82,7 @@ HostCalls::Ring::Ring(HostCalls* owner, std::uint32_t size, Ring* before)
 
 HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
   HostCalls* calls = pool().take();
-  if (calls == nullptr) {
-    calls = new HostCalls;
-    pool().adopt(calls);
-  }
+  if (calls == nullptr) calls = new HostCalls;
   calls->errors_ = errors;
   return calls;
 }

@@ -138,8 +138,8 @@ class GpuStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -173,11 +173,11 @@ class GpuStream final : public Stream {
   typename Api::EventHandle waited_for();
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
-  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config,
-                                          std::span<void* const> arguments, const CaptureState& capture);
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                          const CaptureState& capture);
   template <class Function, class... Rest>
-  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config,
-                     std::span<void* const> arguments, Rest... rest) const;
+  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                     Rest... rest) const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   /// The capture lock is the caller's.
   Result ask(Capture& capture, bool with_dependencies) const;
@@ -204,9 +204,9 @@ class GpuStream final : public Stream {
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
 
-  // The event by which other streams wait for this one; kept alive by the pointer beside it.
+  // The event by which other streams wait for this one. Made with the first such wait.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
-  std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
+  std::optional<const OwnedEvent<Api>> waited_for_owner_;
 
   // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known

@@ -258,13 +258,10 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
 template <class Api>
 typename Api::EventHandle GpuStream<Api>::waited_for() {
   if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
-  auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
   const std::lock_guard lock(mutex_);
-  if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
-    waited_for_owner_ = std::move(made);
-    waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
-  }
-  return waited_for_.load(std::memory_order_relaxed);
+  if (!waited_for_owner_) waited_for_owner_.emplace(api_, device_.events().make_native({}));
+  waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
+  return waited_for_owner_->handle;
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -306,7 +303,7 @@ template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  FreeListHook pool_hook;
+  CallbackCall* next_spent = nullptr;
 
   static FreeList<CallbackCall>& list() {
     static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
@@ -315,10 +312,7 @@ struct CallbackCall {
 
   static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
     CallbackCall* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackCall;
-      list().adopt(call);
-    }
+    if (call == nullptr) call = new CallbackCall;
     call->function = std::move(callback);
     call->stream = Ptr<GpuStream<Api>>(&stream);
     return call;
@@ -357,8 +351,8 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                               std::span<const std::size_t>, const CaptureState& capture) {
+void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes&,
+                               const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (!plain_ || config.cooperative || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);
@@ -371,7 +365,7 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
 /// Of what a launch may need, anything.
 template <class Api>
 void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config,
-                                      std::span<void* const> arguments, const CaptureState& capture) {
+                                      void* const* arguments, const CaptureState& capture) {
   kernel.allow_shared_memory(config.shared_memory_bytes);
   if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
     throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
@@ -388,11 +382,11 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const Launch
 template <class Api>
 template <class Function, class... Rest>
 typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, const GpuKernel<Api>& kernel,
-                                                            const LaunchConfig& config, std::span<void* const> arguments,
+                                                            const LaunchConfig& config, void* const* arguments,
                                                             Rest... rest) const {
   // The driver reads the array of addresses and does not change it.
   return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y, config.block.z,
-                  config.shared_memory_bytes, native(), const_cast<void**>(arguments.data()), rest...);
+                  config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }
 
 template <class Api>

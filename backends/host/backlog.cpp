@@ -6,8 +6,8 @@
 
 #include "backends/host/capture.hpp"
 #include "backends/host/program.hpp"
-#include "backends/host/spin_lock.hpp"
 #include "core/immortal.hpp"
+#include "core/spin_lock.hpp"
 
 namespace weir::host {
 

@@ -170,6 +170,19 @@ inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)..
 
 }  // namespace detail
 
+/// What is known of a launch's arguments but their values.
+struct ArgumentTypes {
+  std::span<const std::size_t> sizes;  ///< in bytes
+};
+
+namespace detail {
+
+/// Made once for each kind of call, so that a launch hands on its address alone.
+template <class... Values>
+inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}};
+
+}  // namespace detail
+
 /// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
 /// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
 template <class T>

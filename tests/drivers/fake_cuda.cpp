@@ -9,6 +9,7 @@
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
+//   attributes=N     every attribute of the device but its compute capability and clock is N
 //   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
 //   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds. Failures,
 //                    traces and `strict` are not looked at
@@ -169,9 +170,9 @@ int attribute(CUdevice_attribute which) {
   switch (which) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
-    case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES:
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
-    default: return 1024;
+    case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
+    default: return Script::instance().number("attributes", 1024);
   }
 }
 
