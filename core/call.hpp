@@ -36,9 +36,7 @@ class Call {
     }
   }
 
-  [[noreturn, gnu::cold]] void refuse(Errc code, std::string_view cause) const {
-    refuse(object_, operation_, code, cause);
-  }
+  [[noreturn, gnu::cold]] void refuse(Errc code, std::string_view cause) const { refuse(object_, operation_, code, cause); }
   /// Throws `unsupported`, with the reason, for a feature that the device lacks.
   void require(Feature feature) const {
     if (!device().supports(feature)) [[unlikely]]

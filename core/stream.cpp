@@ -104,7 +104,7 @@ void StreamCall::check_usable() const {
 
 void StreamCall::refuse_invalidated(StreamCall call) {
   call.refuse(Errc::capture_invalidated,
-         "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
+              "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {

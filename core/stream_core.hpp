@@ -24,8 +24,8 @@ struct StreamCore {
   static constexpr std::uint32_t flag_deferred = 64;   // frees wait in `deferred_`
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply, and
-  /// nobody has to be asked for its capture.
+  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
+  /// and nobody has to be asked for its capture.
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special = flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred;
     return (flags(stream) & special) == 0 && !barred();

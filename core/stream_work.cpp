@@ -268,8 +268,8 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
 }
 
 /// Throws why a launch is not possible.
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel,
-                                                          const LaunchConfig& config, std::span<const std::size_t> sizes) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
+                                                          std::span<const std::size_t> sizes) {
   const auto refuse = [&](Errc code, const std::string& cause) { call.refuse(code, "kernel '" + kernel.name() + "': " + cause); };
   const DeviceProperties& limits = call.device().properties();
   if (&kernel.device() != &call.device()) {
@@ -325,8 +325,8 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
   launch_packed(kernel, config, arguments.data(), {sizes});
 }
 
-/// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All other
-/// launches go the long way.
+/// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All
+/// other launches go the long way.
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const ArgumentTypes& types) {
   if (StreamCore::is_plain(*this) && is_possible(*device_, kernel, config, types)) [[likely]] {

@@ -159,7 +159,8 @@ class GpuStream final : public Stream {
   /// Makes one call to the driver as a submission: `call()`. Apart from what few streams need, so that the others pay nothing.
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
-    if (plain_) [[likely]] return call();
+    if (plain_) [[likely]]
+      return call();
     const Submission submission(*this, order);
     return call();
   }
@@ -184,7 +185,11 @@ class GpuStream final : public Stream {
   template <class F>
   std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
-  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
+  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
+    if (capture.conditional_body) [[unlikely]]
+      throw_in_conditional_body(operation, what);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
   void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);

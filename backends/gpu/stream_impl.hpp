@@ -351,8 +351,8 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes&,
-                               const CaptureState& capture) {
+void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                               const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (!plain_ || config.cooperative || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
     launch_otherwise(launched, config, arguments, capture);
@@ -364,13 +364,14 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
 
 /// Of what a launch may need, anything.
 template <class Api>
-void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config,
-                                      void* const* arguments, const CaptureState& capture) {
+void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                      const CaptureState& capture) {
   kernel.allow_shared_memory(config.shared_memory_bytes);
   if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
-    throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-                "the capture goes on");
+    throw Error(
+        Errc::capture_unsupported, "Stream::launch", describe(),
+        "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+        "the capture goes on");
   }
   const Submission submission(*this);
   const auto result = config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
@@ -385,8 +386,8 @@ typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, c
                                                             const LaunchConfig& config, void* const* arguments,
                                                             Rest... rest) const {
   // The driver reads the array of addresses and does not change it.
-  return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y, config.block.z,
-                  config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
+  return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                  config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }
 
 template <class Api>
