@@ -72,7 +72,9 @@ bool GpuStream<Api>::is_freed(Result result) const {
 
 template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
-  if (kind() == StreamKind::legacy_default || is_of_another_thread()) return free_on_legacy_stream(memory);
+  if (kind() == StreamKind::legacy_default || (kind() == StreamKind::per_thread_default && is_of_another_thread())) {
+    return free_on_legacy_stream(memory);
+  }
   const auto free = [&] { return api_.free_async(memory, native()); };
   if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
   // Whatever other stream captures, in whatever mode: the free is none of its business.

@@ -86,7 +86,7 @@ namespace weir::detail {
   X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
   X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
   X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
-  X(Module) X(Kernel) X(KernelProperties) X(CompileOptions) X(Dim3) X(LaunchConfig)
+  X(Module) X(Kernel) X(KernelProperties) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \

@@ -171,6 +171,19 @@ inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)..
 
 }  // namespace detail
 
+/// What is known of a launch's arguments but their values.
+struct ArgumentTypes {
+  std::span<const std::size_t> sizes;  ///< in bytes
+};
+
+namespace detail {
+
+/// Made once for each kind of call, so that a launch hands on its address alone.
+template <class... Values>
+inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}};
+
+}  // namespace detail
+
 /// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
 /// `AllocationPtr`. Arrays, strings and containers cannot, since they are in host memory: copy them to a `Buffer`.
 template <class T>

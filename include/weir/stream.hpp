@@ -344,8 +344,7 @@ class WEIR_API Stream : public RefCounted {
     std::apply(
         [&](auto&... v) {
           void* addresses[sizeof...(v) + 1] = {&v...};
-          launch_packed(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                        std::span<const std::size_t>(detail::sizes_of<std::remove_reference_t<decltype(v)>...>, sizeof...(v)));
+          launch_packed(kernel, config, addresses, detail::argument_types<std::remove_reference_t<decltype(v)>...>);
         },
         values);
   }
@@ -468,8 +467,9 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
   virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
-  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                         std::span<const std::size_t> sizes, const CaptureState& capture);
+  /// `arguments`: the address of each.
+  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                         const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
@@ -483,8 +483,8 @@ class WEIR_API Stream : public RefCounted {
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
-  void launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                     std::span<const std::size_t> sizes);
+  void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void memory_operation(const MemoryOperation& operation);
 
   Device* device_;
