@@ -6,7 +6,7 @@
 #
 # Compiles each file for all those architectures and puts one bundle per file into TARGET, where `weir_kernels(NAME)` in C++ names the
 # bundle of NAME.cu. docs/ahead-of-time.md describes every word. Compiled by NVRTC, HIPRTC and the project's own C++ compiler, or by
-# those that the variables WEIR_NVCC and WEIR_HIPCC name; no language CUDA or HIP of CMake's takes part, and no GPU is needed.
+# those that the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC name; no language CUDA or HIP of CMake's takes part, and no GPU is needed.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
@@ -164,10 +164,10 @@ function(weir_add_kernels target)
       string(REGEX REPLACE "[^A-Za-z0-9_.+-]" "-" file "${name}.${image}.image")
       set(file "${output}/${file}")
       set(compiler "")
-      if(image MATCHES "^cuda " AND WEIR_NVCC)
-        set(compiler "--compiler=${WEIR_NVCC}")
-      elseif(image MATCHES "^hip " AND WEIR_HIPCC)
-        set(compiler "--compiler=${WEIR_HIPCC}")
+      if(image MATCHES "^cuda " AND WEIR_KERNEL_NVCC)
+        set(compiler "--compiler=${WEIR_KERNEL_NVCC}")
+      elseif(image MATCHES "^hip " AND WEIR_KERNEL_HIPCC)
+        set(compiler "--compiler=${WEIR_KERNEL_HIPCC}")
       elseif(image MATCHES "^host ")
         set(compiler "--compiler=${CMAKE_CXX_COMPILER}")
       endif()

@@ -24,7 +24,7 @@ struct Options {
 };
 
 constexpr float softening = 0.05F, dt = 0.001F;
-constexpr std::uint32_t block = 256;
+constexpr std::uint32_t block = 256;  // TILE in CMakeLists.txt
 
 // A ball of bodies at rest.
 std::vector<Float4> make_bodies(int n) {
@@ -78,8 +78,7 @@ int simulate(const Options& options) {
   const auto energies = device.allocate<double>(2);
 
   const weir::LaunchConfig grid = weir::grid_for(begin.size(), block);
-  weir::LaunchConfig tiled = grid, summing = grid;
-  tiled.shared_memory_bytes = block * sizeof(Float4);
+  weir::LaunchConfig summing = grid;
   summing.shared_memory_bytes = block * sizeof(double);
   const auto measure_into = [&](std::size_t i) {
     stream->launch(measure, summing, n, bodies, velocities, softening, energies.subspan(i, 1));
@@ -92,7 +91,7 @@ int simulate(const Options& options) {
   stream->synchronize();
   const auto started = std::chrono::steady_clock::now();
   for (int step = 0; step < options.steps; ++step) {
-    stream->launch(accelerate, tiled, n, bodies, velocities, softening, dt);
+    stream->launch(accelerate, grid, n, bodies, velocities, softening, dt);
     stream->launch(move, grid, n, bodies, velocities, dt);
   }
   stream->synchronize();

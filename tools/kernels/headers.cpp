@@ -139,6 +139,7 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
     }
     const auto place = place_of(line.substr(before.size()));
     if (!place) {
+      if (line.starts_with("./")) line.remove_prefix(2);  // GCC's "./gravity.cuh: In function …", which is no place
       all.append(line).append("\n");
       continue;
     }
@@ -150,7 +151,7 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
         if (const std::size_t found = name.find(folder, own); found != name.npos) name.remove_prefix(found + folder.size());
       }
     }
-    const auto header = std::find_if(headers.begin(), headers.end(), [&](const Header& h) { return h.name == name; });
+    const auto header = std::find_if(headers.begin(), headers.end(), [&](const Header& h) { return h.name == name || h.path == name; });
     std::size_t at = 0;
     if (place->parentheses && i + 2 < lines.size()) {
       const std::string_view text = header != headers.end() ? std::string_view(header->text) : std::string_view(source_text);

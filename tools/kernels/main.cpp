@@ -207,7 +207,9 @@ int run(int argc, char** argv) {
     if (end < detail.size()) {
       std::fputs(usual_form(std::string_view(detail).substr(end + 1), arguments.request.source, headers).c_str(), stderr);
     }
-    std::fprintf(stderr, "%s: error: %s\n", arguments.request.source.c_str(), detail.substr(0, end).c_str());
+    std::string summary = detail.substr(0, end);
+    if (summary.ends_with(':')) summary.pop_back();
+    std::fprintf(stderr, "%s: error: %s\n", arguments.request.source.c_str(), summary.c_str());
     return 1;
   }
   write_depfile(arguments, headers);
