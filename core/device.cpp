@@ -268,7 +268,8 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   };
   std::vector<Candidate> candidates;
   std::string images;
-  for (const KernelBundle::Image& image : bundle.images()) {
+  const std::vector<KernelBundle::Image> all = bundle.images();
+  for (const KernelBundle::Image& image : all) {
     images += fmt::format("{}{} {}", images.empty() ? "" : ", ", image.backend, image.architecture);
     if (image.backend != backend || !supports(Feature::modules)) continue;
     if (const int rank = do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
