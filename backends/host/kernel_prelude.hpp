@@ -327,10 +327,10 @@ extern "C" {
 // The section that the records' addresses are put in; absent where the source has no kernel.
 extern const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern const module_record weir_host_module_2 __attribute__((visibility("default")));
+extern const module_record weir_host_module_3 __attribute__((visibility("default")));
 extern const char weir_host_cpu_features[] __attribute__((visibility("default")));
-const module_record weir_host_module_2 = {
-    2, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
+const module_record weir_host_module_3 = {
+    3, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
 const char weir_host_cpu_features[] = ""
 #define WEIR_CPU_FEATURE(name) " " name
 #ifdef __SSE3__

@@ -167,6 +167,9 @@ inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return 
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 
+template <class... Values>
+inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
+
 }  // namespace detail
 
 /// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither

@@ -126,3 +126,24 @@ runs "$folder/added/consumer" "$folder/added"
 quietly "installing the project" cmake --install "$folder/added" --prefix "$folder/project"
 grep -q 'weir::weir' "$folder"/project/lib/cmake/wrapper/wrapperTargets.cmake || fail "the project's export does not name weir::weir"
 if find "$folder/project" -name '*weir*' | grep . >/dev/null; then fail "the project installs files of Weir"; fi
+
+# The page that a newcomer follows: its program, with its CMakeLists.txt.
+started=$folder/started
+mkdir "$started"
+# block LANGUAGE: the first block of code in that language.
+block() { awk -v begin="^\`\`\`$1\$" '!inside && $0 ~ begin { inside = 1; next } inside && /^```$/ { exit } inside' "$2"; }
+block cmake "$source/docs/getting-started.md" >"$started/CMakeLists.txt"
+block cpp "$source/docs/getting-started.md" >"$started/main.cpp"
+quietly "configuring docs/getting-started.md" cmake "${common[@]}" -S "$started" -B "$started/build" \
+  -DCMAKE_PREFIX_PATH="$folder/moved"
+quietly "building docs/getting-started.md" cmake --build "$started/build"
+quietly "the program of docs/getting-started.md" env WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" "$started/build/my_program"
+
+# A third party's backend, and the suite that is installed.
+template=$source/examples/backend_template
+quietly "configuring the template of a backend" cmake "${common[@]}" -S "$template" -B "$folder/template" \
+  -DCMAKE_PREFIX_PATH="$folder/moved"
+quietly "building the template of a backend" cmake --build "$folder/template"
+if [ -x "$folder/moved/bin/weir-conformance" ]; then
+  quietly "the suite on the template of a backend" ctest --test-dir "$folder/template" --no-tests=error --output-on-failure
+fi
