@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/built_in.hpp"
 #include "core/environment.hpp"
 #include "core/error_text.hpp"
 #include "core/feature_override.hpp"
@@ -104,6 +105,12 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
       {"hip", "WEIR_BACKEND_HIP", "the headers of HIP 5.2 or later (Debian: libamdhip64-dev)"},
       {"host", "WEIR_BACKEND_HOST", "oneTBB (Debian: libtbb-dev)"},
   };
+  if (!detail::can_load_plugins()) {
+    throw Error(is_known(name) ? Errc::plugin_not_found : Errc::backend_unknown, "", "",
+                fmt::format("it is not built into this Weir, a static library, which loads no plugins; build Weir with the "
+                            "backend '{}', or as a shared library",
+                            name));
+  }
   for (const Recipe& recipe : recipes) {
     if (recipe.name != name) continue;
     throw Error(Errc::plugin_not_found, "", "",
@@ -152,11 +159,16 @@ void start(const detail::Plugin& plugin, Entry& e) {
 
 void load(Entry& e, std::span<const std::string> folders) {
   BackendInfo& info = e.info;
-  std::string path;
-  if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
-  if (path.empty()) throw_without_plugin(info.name);
-  const detail::Plugin plugin = detail::open_plugin(info.name, path, info.attempts);
-  info.plugin_path = path;
+  detail::Plugin plugin{version(), detail::built_in_backend(info.name)};
+  if (plugin.create == nullptr) {
+    std::string path;
+    if (detail::is_backend_name(info.name) && detail::can_load_plugins()) {
+      path = detail::find_plugin(info.name, folders, info.attempts);
+    }
+    if (path.empty()) throw_without_plugin(info.name);
+    plugin = detail::open_plugin(info.name, path, info.attempts);
+    info.plugin_path = path;
+  }
   info.plugin_version = plugin.version;
   start(plugin, e);
   info.backend = e.made;

@@ -37,7 +37,7 @@ struct BackendInfo {
   std::string name;
   BackendState state = BackendState::plugin_not_found;
   std::string reason;                  ///< empty where usable; else cause and remedy
-  std::string plugin_path;             ///< the plugin that was loaded, or empty
+  std::string plugin_path;             ///< the plugin that was loaded; empty also where the backend is built in
   std::string plugin_version;
   std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
   /// What a device could do, as far as the driver's release decides, where a driver without a device can tell; else null.

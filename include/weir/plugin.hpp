@@ -77,7 +77,14 @@ WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 
 /// Defines a plugin's note and its one exported function. `name`: of the backend, as in the file's name; `version`: the
 /// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
+///
+/// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND as the factory's name there.
+#ifdef WEIR_CREATE_BACKEND
+#define WEIR_PLUGIN(name, version, create) \
+  extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
+#else
 #define WEIR_PLUGIN(name, version, create)                                                                  \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
       weir::detail::make_plugin_note(name, version);                                                        \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
+#endif

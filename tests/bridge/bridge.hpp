@@ -8,15 +8,12 @@
 #include "backends/gpu/capture_lock.hpp"
 #include "driver.hpp"
 #include "newer.hpp"
+#include "release.hpp"
 
 /// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and the
 /// behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so that
 /// it cannot pass unseen.
 namespace bridge {
-
-/// The HIP release that this library presents: 502 for 5.2. It decides what is exported, and how that behaves.
-extern const int release;
-inline bool before(int other) noexcept { return release < other; }
 
 /// Ends the process: the call is one that AMD's library of this release would crash in.
 [[noreturn]] void undefined(const char* function, const char* why) noexcept;
