@@ -145,7 +145,7 @@ void check_recordable(StreamCall call, const Event& event) {
     refuse_record(call, event);
 }
 
-/// Whether a wait for what `theirs` captures may go ahead. `theirs`: a capture's id, 0 for none.
+/// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
 void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) {
@@ -230,7 +230,7 @@ std::string Stream::describe() const {
     if (status == CaptureStatus::active) text += " (capturing)";
     if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
   } catch (const std::exception&) {
-    // A description is part of every error message; it must not replace the error by one of its own.
+    // Descriptions are part of error messages. Their own failure must not replace the error.
   }
   return text;
 }
@@ -258,7 +258,7 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 void StreamCore::begin_closing(Stream& stream) noexcept {
   stream.flags_.fetch_or(flag_closed, std::memory_order_release);
   if (open_captures.load(std::memory_order_acquire) != 0) {
-    // The owner of a handle ends what was begun on it by any object; a borrower what it began itself.
+    // The owner of a handle ends any capture on it; a borrower only one that it began itself.
     const auto capture = Captures::instance().find(origin(stream));
     if (capture && (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);
@@ -269,7 +269,7 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
 
 void StreamCore::finish_closing(Stream& stream, bool destroy) {
   stream.closing_postponed_ = false;
-  // What a wrapped stream needs is let go of only when the driver has let go of the stream, whether or not that failed.
+  // `keep_alive` is released after the driver has released the stream, even if that failed.
   const std::shared_ptr<const void> keep_alive = std::move(stream.keep_alive_);
   stream.do_close(destroy);
 }
@@ -278,7 +278,7 @@ void Stream::close() {
   if (is_closed()) return;
   check_closable(*this, "Stream::close");
   StreamCore::begin_closing(*this);
-  // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
+  // Memory that is still to be freed on this stream needs the handle: its release closes the stream then.
   if (dependents() != 0) {
     closing_postponed_ = true;
     return;
@@ -345,7 +345,7 @@ void Stream::record_external(Event& event) {
   call.require(Feature::external_events);
   check_recordable(call, event);
   do_record_external(event, call.active_capture());
-  // The launches of the graph record it, so the host may ask for it like for any other.
+  // Launches of the graph record it, so the host may use it like any other event.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
 
@@ -358,7 +358,7 @@ void Stream::wait(const Event& event) {
     if (mine && state == Event::recorded) [[unlikely]]
       check_join(call, kind_, mine, 0, false);
     do_wait(event, mine);
-    // An event that external code knows may have been recorded in a capture of its own.
+    // External code that knows the event may have recorded it in a capture, which this stream has joined then.
     if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);
     return;

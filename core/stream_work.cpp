@@ -121,7 +121,7 @@ void Stream::fill_2d(void* destination, std::size_t pitch, std::uint32_t value, 
 
 namespace {
 
-/// Asks `has` for the features that an operation needs, one by one, while it says yes.
+/// Whether `has` is true for all features that an operation needs.
 template <class Has>
 bool has_all_needed(const MemoryOperation& op, Has&& has) {
   switch (op.kind) {
@@ -137,7 +137,7 @@ bool has_all_needed(const MemoryOperation& op, Has&& has) {
          (op.remote_writes != RemoteWrites::flush || has(Feature::wait_value_flush));
 }
 
-/// Whether nothing is wrong with an operation. A batch asks this of each of its operations.
+/// Whether an operation is valid and supported. Called for each operation of a batch.
 inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept {
   return op.kind <= MemoryOperation::Kind::flush_remote_writes && op.condition <= WaitCondition::bit_nor &&
          op.remote_writes <= RemoteWrites::flush &&
@@ -146,7 +146,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
           (op.address != nullptr && aligned(op.address, op.is_64() ? 8 : 4)));
 }
 
-/// Throws what is wrong with an operation that is not usable.
+/// Throws why an operation is not usable.
 [[noreturn, gnu::cold]] void refuse_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);
@@ -255,7 +255,7 @@ inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b)
   return true;
 }
 
-/// Whether a launch is possible. Apart from `refuse_launch`, whose texts take much code, so that each launch is quick.
+/// Whether a launch is possible. Separate from `refuse_launch`, whose texts need much code, so that launches are fast.
 inline bool is_possible(const Device& device, const Kernel& kernel, const LaunchConfig& config,
                         const ArgumentTypes& types) noexcept {
   const DeviceProperties& limits = device.properties();
@@ -295,13 +295,13 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
   if (config.cooperative) call.require(Feature::cooperative_launch);
   const std::vector<std::size_t>& expected = *kernel.parameter_sizes();
   if (sizes.size() != expected.size()) {
-    refuse(Errc::invalid_argument,
-           "it takes " + std::to_string(expected.size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected.size()) + " arguments, and " +
+                                       std::to_string(sizes.size()) + " were given");
   }
   const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected.begin());
   call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(given - sizes.begin()) +
-                                          " takes " + std::to_string(*taken) + " bytes, and one of " + std::to_string(*given) +
-                                          " was given; pass the parameter's own type");
+                                          " takes " + std::to_string(*taken) + " bytes, and one of " +
+                                          std::to_string(*given) + " was given; pass the parameter's own type");
 }
 
 }  // namespace
@@ -315,7 +315,8 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
   const StreamCall call(*this, "Stream::launch");
   if (arguments.size() != sizes.size()) {
     call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
-                                            " addresses of arguments were given, and " + std::to_string(sizes.size()) + " sizes");
+                                            " addresses of arguments were given, and " + std::to_string(sizes.size()) +
+                                            " sizes");
   }
   if (const auto null = std::find(arguments.begin(), arguments.end(), nullptr); null != arguments.end()) {
     call.refuse(Errc::invalid_argument,
@@ -342,7 +343,8 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
 void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                             const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
-  if (!is_possible(*device_, kernel, config, types)) refuse_launch(call, kernel, config, types.sizes);
+  if (!is_possible(*device_, kernel, config, types)) [[unlikely]]
+    refuse_launch(call, kernel, config, types.sizes);
   const CaptureState capture = call.usable_capture();
   if (capture) keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, types, capture);

@@ -74,6 +74,9 @@ void Device::do_enable_peer_access(const Device&) { not_overridden(*this, F::pee
 void Device::do_disable_peer_access(const Device&) { not_overridden(*this, F::peer_access); }
 ModulePtr Device::do_load_module(std::span<const std::byte>) { not_overridden(*this, F::modules); }
 ModulePtr Device::do_compile(std::string_view, const CompileOptions&) { not_overridden(*this, F::runtime_compilation); }
+int Device::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return architecture == properties_.architecture ? 1 : 0;
+}
 InterprocessHandle Event::do_interprocess_handle() const { not_overridden(*this, F::interprocess_events); }
 std::string Graph::do_debug_dot() const { not_overridden(*this, F::graph_debug_dot); }
 GraphPtr Graph::do_clone() const { not_overridden(*this, F::graph_clone); }

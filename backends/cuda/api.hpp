@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/images.hpp"
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
@@ -165,6 +166,7 @@ class Api : public Symbols {
   /// What a code means that a launch returned, or the loading of a kernel.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
+  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
   static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -338,6 +340,9 @@ class Api : public Symbols {
   }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
   std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
+  }
 
  private:
   Api() = default;
@@ -354,5 +359,8 @@ class Api : public Symbols {
   int device_count_ = 0;
   std::string library_path_;
 };
+
+/// Compiles ahead of time, with NVRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::cuda

@@ -287,7 +287,8 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const char* const operation = "Device::create_memory_pool";
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
-  check(api_, api_.create_pool(context(), options.max_size, handle), operation, *this);
+  const auto result = api_.create_pool(context(), options.max_size, handle);
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   Ptr<GpuMemoryPool<Api>> pool;
   try {
     pool = make<GpuMemoryPool<Api>>(*this, handle, true);
@@ -432,6 +433,11 @@ template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
   const std::vector<std::byte> image = api_.compile(*this, source, options);
   return do_load_module(image);
+}
+
+template <class Api>
+int GpuDevice<Api>::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return Api::rank_image(architecture, properties());
 }
 
 template <class Api>

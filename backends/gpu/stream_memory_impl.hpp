@@ -54,7 +54,8 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   refuse_in_conditional_body(capture, operation, "allocations");
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
-  submit(operation, [&] { return api_.allocate_async(memory, bytes, from, native()); });
+  const auto result = submitted([&] { return api_.allocate_async(memory, bytes, from, native()); });
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   return memory;
 }
 

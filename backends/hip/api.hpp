@@ -14,6 +14,7 @@
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/images.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
@@ -139,6 +140,8 @@ class Api : public Symbols {
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
+  /// Whether the executable that an update replaces stays until its own last launch is over.
+  static bool keeps_what_is_replaced() noexcept { return !mutated(Mutation::replaced_at_once); }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
@@ -160,6 +163,8 @@ class Api : public Symbols {
   /// What a code means that a launch returned, or the loading of a kernel: no work has run there that could have failed.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
+  /// What a code means that an allocation on a stream, or the making of a pool, returned: empty where it is the code's own meaning.
+  std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -338,7 +343,10 @@ class Api : public Symbols {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
   std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+    return compiler_->compile(device.properties().architecture, source, options, "Device::compile", device.describe());
+  }
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return hip::rank_image(architecture, properties.architecture);
   }
 
  private:
@@ -370,5 +378,8 @@ class Api : public Symbols {
   std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
+
+/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

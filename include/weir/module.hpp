@@ -29,15 +29,15 @@ constexpr std::uint32_t extent(T number) noexcept {
   return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : UINT32_MAX;
 }
 
-/// Made of nothing but `{}`: in `{4, 2, 256}` the third number would be threads to one reader and shared memory to another.
+/// Not constructible from a number, so that `{4, 2, 256}` does not compile: is 256 the threads or the shared memory?
 struct ByNameFromHere {
   constexpr explicit ByNameFromHere() noexcept = default;
 };
 
 }  // namespace detail
 
-/// An extent in up to three directions. Made from one, two or three numbers, as CUDA's `dim3` is. A number that is negative or
-/// too large becomes the largest that there is, which every device refuses.
+/// An extent in up to three dimensions, made from one, two or three numbers like CUDA's `dim3`. A number that is negative or
+/// too large becomes the largest value, which every device refuses.
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
@@ -56,8 +56,8 @@ struct Dim3 {
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as between CUDA's chevrons, and `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads. What is not grid or block is given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
+/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as in CUDA's chevrons; `{{4, 2}, 256}` is 4 x 2 blocks of
+/// 256 threads. Further fields are given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
 struct LaunchConfig {
   Dim3 grid{};                          ///< blocks
   Dim3 block{};                         ///< threads in a block
@@ -70,18 +70,20 @@ struct LaunchConfig {
 /// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 
-/// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
+/// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is.
 struct CompileOptions {
-  std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
+  std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
   std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
   std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
-  bool fast_math = false;                                       ///< trade exactness of floating point for speed
+  bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
+  /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// A kernel's limits and needs, as far as the backend knows them.
+/// A kernel's limits and resources, as far as the backend knows them.
 struct KernelProperties {
   std::uint32_t max_threads_per_block = 0;
   std::uint32_t registers_per_thread = 0;
@@ -89,14 +91,14 @@ struct KernelProperties {
   std::size_t local_memory_bytes = 0;
 };
 
-/// Device code that is loaded on one device; unloaded with the last owner, which kernels are.
+/// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.
 class WEIR_API Module : public RefCounted {
  public:
   Device& device() const noexcept { return device_; }
   void* native_handle() const noexcept { return handle_; }
 
-  /// The kernel of that (unmangled, `extern "C"`) name. Throws `kernel_not_found`, listing the names there are where the
-  /// backend knows them. Cheap enough to call once; keep the result for hot loops.
+  /// The kernel of that name, which is unmangled (`extern "C"`). Throws `kernel_not_found`; the error lists the module's
+  /// kernels if the backend knows them. Not cheap: keep the result.
   KernelPtr kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
@@ -112,17 +114,18 @@ class WEIR_API Module : public RefCounted {
   void* handle_;
 };
 
-/// A function that a stream launches on a grid of threads. Keeps its module alive. Safe to launch from many threads.
+/// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.
 class WEIR_API Kernel : public RefCounted {
  public:
   Device& device() const noexcept { return module_->device(); }
   const ModulePtr& module() const noexcept { return module_; }
   const std::string& name() const noexcept { return name_; }
   void* native_handle() const noexcept { return handle_; }
-  /// The size of each parameter in bytes, or nothing where the driver cannot tell. Launches are checked against it.
+  /// The size of each parameter in bytes, which launches are checked against; nothing if the driver cannot tell.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
   KernelProperties properties() const { return do_properties(); }
-  /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
+  /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
+  /// multiprocessor runs at a time.
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
     return do_max_active_blocks(block_threads, shared_memory_bytes);
   }
@@ -142,7 +145,7 @@ class WEIR_API Kernel : public RefCounted {
 
 namespace detail {
 
-/// What a kernel receives for an argument: a value as it is, of buffers and spans the address of their first element.
+/// What a kernel receives for an argument: a value itself; for buffers and spans the address of the first element.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
 constexpr T kernel_argument(const T& value) noexcept {
@@ -161,7 +164,7 @@ T* kernel_argument(const std::span<T, N>& span) noexcept {
   return span.data();
 }
 inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
-// A text lies in the host's memory.
+// The characters are in host memory.
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 
@@ -183,8 +186,8 @@ inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Va
 
 }  // namespace detail
 
-/// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
-/// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
+/// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
+/// `AllocationPtr`. Arrays, strings and containers cannot, since they are in host memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 

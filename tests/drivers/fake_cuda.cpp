@@ -6,6 +6,7 @@
 //
 //   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
 //   strict=1         calls on streams and events need a current context
+//   capability=90    of the devices: ten times the major compute capability and the minor one
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
@@ -168,9 +169,9 @@ CUresult capture_info(const Call& c, Word count) {
 
 int attribute(CUdevice_attribute which) {
   switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return Script::instance().number("capability", 90) / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return Script::instance().number("capability", 90) % 10;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
     default: return Script::instance().number("attributes", 1024);
   }
@@ -272,7 +273,10 @@ constexpr Function functions[] = {
        reinterpret_cast<CUstreamCallback>(c.b)(reinterpret_cast<CUstream>(c.a), CUDA_SUCCESS, memory(c.c));
        return CUDA_SUCCESS;
      }},
-    {"cuModuleLoadDataEx", [](const Call& c) { return make(out<CUmodule>(c.a)); }},
+    {"cuModuleLoadDataEx", [](const Call& c) {
+       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call image \"%.80s\"\n", out<char>(c.b));
+       return make(out<CUmodule>(c.a));
+     }},
     {"cuModuleGetFunction", [](const Call& c) { return make(out<CUfunction>(c.a)); }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
     {"cuModuleGetFunctionCount", [](const Call& c) { *out<unsigned>(c.a) = 0; return CUDA_SUCCESS; }},
