@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -244,6 +245,7 @@ enum class LaunchFault : std::uint8_t {
   null_argument,
   argument_count,
   argument_size,
+  argument_kind,
 };
 
 }  // namespace detail
@@ -257,7 +259,7 @@ bool within(const Dim3& d, const Dim3& max) noexcept {
 }
 
 inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const LaunchConfig& config,
-                              std::span<const std::size_t> sizes) noexcept {
+                              std::span<const std::size_t> sizes, const detail::NumberKinds& kinds) noexcept {
   if (&kernel.device() != &device) return LaunchFault::wrong_device;
   const DeviceProperties& limits = device.properties();
   const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
@@ -274,13 +276,15 @@ inline LaunchFault find_fault(const Device& device, const Kernel& kernel, const 
     if (expected->size() != sizes.size()) return LaunchFault::argument_count;
     if (!std::equal(sizes.begin(), sizes.end(), expected->begin())) return LaunchFault::argument_size;
   }
+  if (kernel.parameter_kinds().contradictions(kinds) != 0) return LaunchFault::argument_kind;
   return LaunchFault::none;
 }
 
 }  // namespace
 
 void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
-                           std::span<void* const> arguments, std::span<const std::size_t> sizes) const {
+                           std::span<void* const> arguments, std::span<const std::size_t> sizes,
+                           const detail::NumberKinds& kinds) const {
   const char* const operation = "Stream::launch";
   const DeviceProperties& limits = device_->properties();
   Errc code = Errc::invalid_argument;
@@ -323,6 +327,13 @@ void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const Launch
               " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type";
       break;
     }
+    case LaunchFault::argument_kind: {
+      const int i = std::countr_zero(kernel.parameter_kinds().contradictions(kinds));
+      const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
+      cause = "argument " + std::to_string(i) + " is " + (floating ? "a floating-point number" : "no floating-point number") +
+              " to the kernel, and " + (floating ? "another value" : "one") + " was given; pass the parameter's own type";
+      break;
+    }
   }
   throw Error(code, operation, describe(), "kernel '" + kernel.name() + "': " + cause);
 }
@@ -330,20 +341,20 @@ void Stream::refuse_launch(LaunchFault fault, const Kernel& kernel, const Launch
 void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                         std::span<const std::size_t> sizes) {
   enter("Stream::launch");
-  if (arguments.size() != sizes.size()) refuse_launch(LaunchFault::sizes_count, kernel, config, arguments, sizes);
+  if (arguments.size() != sizes.size()) refuse_launch(LaunchFault::sizes_count, kernel, config, arguments, sizes, {});
   if (std::find(arguments.begin(), arguments.end(), nullptr) != arguments.end()) {
-    refuse_launch(LaunchFault::null_argument, kernel, config, arguments, sizes);
+    refuse_launch(LaunchFault::null_argument, kernel, config, arguments, sizes, {});
   }
-  launch_checked(kernel, config, arguments, sizes);
+  launch_checked(kernel, config, arguments, sizes, {});
 }
 
 /// Launches with arguments that are all there.
 void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                            std::span<const std::size_t> sizes) {
+                            std::span<const std::size_t> sizes, const detail::NumberKinds& kinds) {
   const char* const operation = "Stream::launch";
   enter(operation);
-  const LaunchFault fault = find_fault(*device_, kernel, config, sizes);
-  if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, arguments, sizes);
+  const LaunchFault fault = find_fault(*device_, kernel, config, sizes, kinds);
+  if (fault != LaunchFault::none) [[unlikely]] refuse_launch(fault, kernel, config, arguments, sizes, kinds);
   const CaptureState capture = usable_capture(operation);
   if (capture) [[unlikely]] keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, sizes, capture);

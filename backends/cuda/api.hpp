@@ -14,6 +14,7 @@
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/image_kernel.hpp"
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
 #include "weir/device.hpp"
@@ -330,6 +331,8 @@ class Api : public Symbols {
   std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
   /// Empty where the driver cannot tell.
   std::vector<std::string> kernel_names(ModuleHandle module) const;
+  /// Images are the driver's to read.
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
   Result set_max_shared_memory(FunctionHandle function, std::uint32_t bytes) const {
     return FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   }

@@ -444,7 +444,7 @@ ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
                 detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
                 native_error(api_, result));
   }
-  return make<GpuModule<Api>>(*this, module);
+  return make<GpuModule<Api>>(*this, module, api_.image_kernels(image, *this));
 }
 
 template <class Api>

@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/image_kernel.hpp"
 #include "weir/module.hpp"
 
 namespace weir::gpu {
@@ -21,8 +26,9 @@ class GpuKernel final : public Kernel {
 
   /// The device is current. Properties are read here, since later any device may be current, and host functions may ask;
   /// where the driver does not tell them, that matters to nobody but who asks.
-  GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle)
-      : Kernel(std::move(module), std::move(name), handle, device.api().parameter_sizes(handle)), device_(device) {
+  GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
+            std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
+      : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
                    .registers_per_thread = attribute(Api::function_registers),
                    .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
@@ -88,7 +94,9 @@ class GpuModule final : public Module {
  public:
   using Handle = typename Api::ModuleHandle;
 
-  GpuModule(GpuDevice<Api>& device, Handle handle) : Module(device, handle), device_(device) {}
+  /// `kernels`: what the image says of them, or nothing.
+  GpuModule(GpuDevice<Api>& device, Handle handle, std::vector<ImageKernel> kernels)
+      : Module(device, handle), device_(device), kernels_(std::move(kernels)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
@@ -108,7 +116,9 @@ class GpuModule final : public Module {
     // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
-    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function);
+    std::optional<std::vector<std::size_t>> sizes = device_.api().parameter_sizes(function);
+    if (const ImageKernel* const described = find(name); described != nullptr && !sizes) sizes = described->parameter_sizes;
+    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function, std::move(sizes), detail::NumberKinds{});
   }
 
   Span<std::byte> do_global(std::string_view name) override {
@@ -132,7 +142,7 @@ class GpuModule final : public Module {
   }
   [[noreturn]] void throw_missing(const char* operation, const char* what, std::string_view name) const {
     std::string detail = std::string("the module has no ") + what + " '" + std::string(name) + "'";
-    if (const auto names = device_.api().kernel_names(native()); what == std::string_view("kernel") && !names.empty()) {
+    if (const auto names = kernel_names(); what == std::string_view("kernel") && !names.empty()) {
       detail += "; its kernels are ";
       for (std::size_t i = 0; i < names.size(); ++i) detail += (i == 0 ? "" : ", ") + names[i];
     }
@@ -140,7 +150,18 @@ class GpuModule final : public Module {
                 detail + "; declare it extern \"C\", so that its name is not mangled");
   }
 
+  const ImageKernel* find(std::string_view name) const {
+    const auto found = std::find_if(kernels_.begin(), kernels_.end(), [&](const ImageKernel& k) { return k.name == name; });
+    return found == kernels_.end() ? nullptr : &*found;
+  }
+  std::vector<std::string> kernel_names() const {
+    std::vector<std::string> names = device_.api().kernel_names(native());
+    if (names.empty()) std::transform(kernels_.begin(), kernels_.end(), std::back_inserter(names), [](const auto& k) { return k.name; });
+    return names;
+  }
+
   GpuDevice<Api>& device_;
+  std::vector<ImageKernel> kernels_;
 };
 
 }  // namespace weir::gpu

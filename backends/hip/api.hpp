@@ -13,6 +13,7 @@
 
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
@@ -330,8 +331,12 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
+  /// The runtime does not tell: the image does.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
+    return kernels_of(image, device.properties().architecture);
+  }
   /// There is nothing to allow; hipFuncSetAttribute takes the address of a host function, not a module's function.
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {

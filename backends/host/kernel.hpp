@@ -17,9 +17,8 @@ namespace weir::host {
 
 class HostKernel final : public Kernel {
  public:
-  /// `max_threads_per_block`: the kernel's own limit (`__launch_bounds__`), or 0.
-  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes,
-             std::uint32_t max_threads_per_block = 0);
+  /// `record` must live as long as the module.
+  HostKernel(ModulePtr module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
   /// The device's limit, or the kernel's own if that is lower. A launch of more is an error, as on a GPU.

@@ -49,6 +49,8 @@ struct KernelRecord {
   const std::size_t* parameter_sizes;
   std::uint32_t parameter_count;
   std::uint32_t max_threads_per_block;  ///< what `__launch_bounds__` says, or 0
+  std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
+  std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
 };
 
 struct ModuleRecord {
@@ -58,9 +60,9 @@ struct ModuleRecord {
   const KernelRecord* const* last;  ///< one past the last
 };
 
-inline constexpr std::uint32_t module_revision = 2;
+inline constexpr std::uint32_t module_revision = 3;
 /// The symbol of the module's record, with the revision in it, so that it can be checked before anything is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_2";
+inline constexpr const char* module_symbol = "weir_host_module_3";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string: the processor features that the code uses, in the words of /proc/cpuinfo, with spaces between.
 inline constexpr const char* features_symbol = "weir_host_cpu_features";

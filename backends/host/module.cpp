@@ -172,9 +172,7 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
   std::vector<std::string_view> names;
   for (const KernelRecord* const record : kernels()) {
     if (record->name == name) {
-      return make<HostKernel>(ModulePtr(this), std::string(name), record->run,
-                              std::vector<std::size_t>(record->parameter_sizes, record->parameter_sizes + record->parameter_count),
-                              record->max_threads_per_block);
+      return make<HostKernel>(ModulePtr(this), std::string(name), *record);
     }
     names.emplace_back(record->name);
   }

@@ -8,16 +8,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
-#include "weir/memory.hpp"
+#include "weir/kernel_argument.hpp"
 #include "weir/ptr.hpp"
+#include "weir/span.hpp"
 
 /// Modules and kernels: device code, loaded from an image or compiled at run time.
 namespace weir {
+
+template <class Signature>
+class TypedKernel;
 
 namespace detail {
 
@@ -98,6 +103,10 @@ class WEIR_API Module : public RefCounted {
   /// The kernel of that (unmangled, `extern "C"`) name. Throws `kernel_not_found`, listing the names there are where the
   /// backend knows them. Cheap enough to call once; keep the result for hot loops.
   KernelPtr kernel(std::string_view name);
+  /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
+  /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
+  template <class Signature>
+  TypedKernel<Signature> kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
 
@@ -121,6 +130,8 @@ class WEIR_API Kernel : public RefCounted {
   void* native_handle() const noexcept { return handle_; }
   /// The size of each parameter in bytes, or nothing where the driver cannot tell. Launches are checked against it.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
+  /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
+  const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
   KernelProperties properties() const { return do_properties(); }
   /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
@@ -128,8 +139,13 @@ class WEIR_API Kernel : public RefCounted {
   }
 
  protected:
-  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes)
-      : module_(std::move(module)), name_(std::move(name)), handle_(handle), parameter_sizes_(std::move(parameter_sizes)) {}
+  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
+         const detail::NumberKinds& parameter_kinds)
+      : module_(std::move(module)),
+        name_(std::move(name)),
+        handle_(handle),
+        parameter_sizes_(std::move(parameter_sizes)),
+        parameter_kinds_(parameter_kinds) {}
   virtual KernelProperties do_properties() const = 0;
   virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
 
@@ -138,38 +154,50 @@ class WEIR_API Kernel : public RefCounted {
   std::string name_;
   void* handle_;
   std::optional<std::vector<std::size_t>> parameter_sizes_;
+  detail::NumberKinds parameter_kinds_;
 };
 
 namespace detail {
-
-/// What a kernel receives for an argument: a value as it is, of buffers and spans the address of their first element.
-template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
-constexpr T kernel_argument(const T& value) noexcept {
-  return value;
-}
-template <class T>
-T* kernel_argument(const Buffer<T>& buffer) noexcept {
-  return buffer.data();
-}
-template <class T>
-T* kernel_argument(const Span<T>& span) noexcept {
-  return span.data();
-}
-template <class T, std::size_t N>
-T* kernel_argument(const std::span<T, N>& span) noexcept {
-  return span.data();
-}
-inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
-// A text lies in the host's memory.
-template <class C, class Traits>
-void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
-
+/// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these sizes and kinds.
+WEIR_API void check_parameters(const Kernel& kernel, std::span<const std::size_t> sizes, const NumberKinds& kinds);
 }  // namespace detail
 
-/// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
-/// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
-template <class T>
-concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
+/// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or does
+/// not compile (`KernelParameter`). A value, as cheap as the `KernelPtr` in it; null until one is assigned.
+template <class Signature>
+class TypedKernel {
+  static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
+};
+
+template <class... P>
+class TypedKernel<void(P...)> {
+  static_assert((!std::is_reference_v<P> && ...), "a kernel takes its parameters by value or by pointer, not by reference");
+  static_assert((std::is_trivially_copyable_v<P> && ...), "a kernel's parameters are passed as bytes: they must be trivially copyable");
+
+ public:
+  TypedKernel() noexcept = default;
+  /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and where a
+  /// floating-point number stands for another number; both as far as the backend knows them (docs/kernels-launch.md).
+  explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
+    if (kernel_) detail::check_parameters(*kernel_, sizes(), detail::number_kinds<P...>());
+  }
+
+  const KernelPtr& kernel() const noexcept { return kernel_; }
+  const Kernel& operator*() const noexcept { return *kernel_; }
+  const Kernel* operator->() const noexcept { return kernel_.get(); }
+  explicit operator bool() const noexcept { return kernel_ != nullptr; }
+
+  /// The size of each parameter in bytes.
+  static constexpr std::span<const std::size_t> sizes() noexcept { return {sizes_, sizeof...(P)}; }
+
+ private:
+  static constexpr std::size_t sizes_[] = {sizeof(P)..., 0};
+  KernelPtr kernel_;
+};
+
+template <class Signature>
+TypedKernel<Signature> Module::kernel(std::string_view name) {
+  return TypedKernel<Signature>(kernel(name));
+}
 
 }  // namespace weir

@@ -331,7 +331,8 @@ class WEIR_API Stream : public RefCounted {
 
   /// Runs `kernel` on a grid: `launch(kernel, {4, 256}, n, x)` on 4 blocks of 256 threads. Arguments are passed by value:
   /// trivially copyable values as they are, `Buffer`s, `Span`s and `std::span`s as the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
-  /// number or the sizes of the arguments are not the kernel's (checked where the driver can tell).
+  /// number or the sizes of the arguments are not the kernel's, or a floating-point number stands for another number or the
+  /// other way round (checked as far as the backend knows the kernel's parameters).
   /// Features `cooperative_launch`, `block_cooperation` where the configuration asks for them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
@@ -341,13 +342,22 @@ class WEIR_API Stream : public RefCounted {
           void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
           const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
           launch_checked(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                         std::span<const std::size_t>(sizes, sizeof...(v)));
+                         std::span<const std::size_t>(sizes, sizeof...(v)),
+                         detail::number_kinds<std::remove_reference_t<decltype(v)>...>());
         },
         values);
   }
   template <KernelArgument... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
     launch(checked(kernel), config, args...);
+  }
+  /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
+  /// `KernelParameter` for what converts.
+  template <class... P>
+  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
+    void* const addresses[sizeof...(P) + 1] = {args.address()..., nullptr};
+    launch_checked(checked(kernel.kernel()), config, std::span<void* const>(addresses, sizeof...(P)), kernel.sizes(),
+                   detail::number_kinds<P...>());
   }
   /// The same with the addresses and sizes of the arguments, which are copied before the call returns. Throws
   /// `invalid_argument` for a null address, and where there are not as many sizes as addresses.
@@ -542,10 +552,11 @@ class WEIR_API Stream : public RefCounted {
   void check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const;
   void check_closable(const char* operation) const;
   [[noreturn, gnu::cold]] void refuse_launch(detail::LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
-                                             std::span<void* const> arguments, std::span<const std::size_t> sizes) const;
+                                             std::span<void* const> arguments, std::span<const std::size_t> sizes,
+                                             const detail::NumberKinds& kinds) const;
   [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                      std::span<const std::size_t> sizes);
+                      std::span<const std::size_t> sizes, const detail::NumberKinds& kinds);
   void memory_operation(const MemoryOperation& operation);
   void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
                        std::size_t element_size, std::size_t width, std::size_t height);

@@ -27,6 +27,6 @@ WEIR_API const char* version() noexcept;
 WEIR_API const char* abi() noexcept;
 
 /// Counts changes of what plugins and programs agree on with the library. A plugin or program of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 6;
+inline constexpr std::uint32_t interface_revision = 7;
 
 }  // namespace weir

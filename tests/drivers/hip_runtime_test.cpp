@@ -3,13 +3,16 @@
 #include <hip/hip_runtime_api.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/device_node.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -194,6 +197,97 @@ extern "C" __global__ void k(int* p, std::byte* q) {
   for (const int standard : {17, 20}) {
     CHECK(compiler().compile("gfx90a", source, {.cxx_standard = standard}, "test").size() > 64);
   }
+}
+
+// --- Code objects -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+constexpr const char* described = R"(
+struct Pair { double d; short s; };
+extern "C" __global__ void first(bool a, unsigned short b, int c, Pair d, const float* e, long long f) { ((float*)e)[c] = a + b + d.d + f; }
+extern "C" __global__ void second() {}
+__global__ void third(char3 a, int* p) { *p = a.x + gridDim.x; }
+)";
+
+Sizes sizes_of(const std::vector<std::byte>& image, const std::string& architecture, std::string_view kernel) {
+  for (const weir::gpu::ImageKernel& k : weir::hip::kernels_of(image, architecture)) {
+    if (k.name == kernel) return k.parameter_sizes;
+  }
+  FAIL("no kernel ", std::string(kernel));
+  return {};
+}
+
+void append(std::vector<std::byte>& to, std::uint64_t number) {
+  for (int i = 0; i < 8; ++i, number >>= 8U) to.push_back(static_cast<std::byte>(number & 0xFFU));
+}
+void append(std::vector<std::byte>& to, std::string_view text) {
+  for (const char c : text) to.push_back(static_cast<std::byte>(c));
+}
+
+}  // namespace
+
+TEST_CASE("code objects: the sizes of a kernel's parameters are read, and not what the compiler adds for itself") {
+  for (const char* const architecture : {"gfx906", "gfx90a:sramecc+:xnack-", "gfx1030"}) {
+    CAPTURE(architecture);
+    const auto image = compiler().compile(architecture, described, {}, "test");
+    CHECK(weir::hip::kernels_of(image, architecture).size() == 3);
+    CHECK(sizes_of(image, architecture, "first") == Sizes{1, 2, 4, 16, 8, 8});
+    CHECK(sizes_of(image, architecture, "second") == Sizes{});
+    CHECK(sizes_of(image, architecture, "_Z5third15HIP_vector_typeIcLj3EEPi") == Sizes{3, 8});
+  }
+}
+
+TEST_CASE("code objects: of a bundle, the device's own is read") {
+  const auto one = compiler().compile("gfx90a", described, {}, "test");
+  const auto other = compiler().compile("gfx1030", "extern \"C\" __global__ void other(int*) {}", {}, "test");
+  std::vector<std::byte> bundle;
+  append(bundle, "__CLANG_OFFLOAD_BUNDLE__");
+  append(bundle, std::uint64_t{3});
+  std::uint64_t offset = 4096;
+  for (const auto& [target, size] : {std::pair<std::string, std::size_t>{"host-x86_64-unknown-linux--", 0},
+                                     {"hipv4-amdgcn-amd-amdhsa--gfx1030", other.size()},
+                                     {"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", one.size()}}) {
+    append(bundle, offset);
+    append(bundle, std::uint64_t{size});
+    append(bundle, std::uint64_t{target.size()});
+    append(bundle, target);
+    offset += size;
+  }
+  bundle.resize(4096);
+  bundle.insert(bundle.end(), other.begin(), other.end());
+  bundle.insert(bundle.end(), one.begin(), one.end());
+  CHECK(sizes_of(bundle, "gfx90a:sramecc+:xnack-", "first").size() == 6);
+  CHECK(sizes_of(bundle, "gfx1030", "other") == Sizes{8});
+  CHECK(weir::hip::kernels_of(bundle, "gfx906").empty());
+}
+
+TEST_CASE("code objects: one that does not hold together, or is none, tells nothing and does no harm") {
+  const auto image = compiler().compile("gfx90a", described, {}, "test");
+  CHECK(weir::hip::kernels_of({}, "gfx90a").empty());
+  CHECK(weir::hip::kernels_of(std::vector<std::byte>(64), "gfx90a").empty());
+  for (std::size_t size = 0; size < image.size(); ++size) {
+    const std::vector<std::byte> cut(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+    for (const weir::gpu::ImageKernel& k : weir::hip::kernels_of(cut, "gfx90a")) REQUIRE(k.parameter_sizes.size() <= 6);
+  }
+  std::uint32_t random = 1;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::byte> changed = image;
+    for (int i = 0; i < 3; ++i) {
+      random = random * 1664525U + 1013904223U;
+      changed[(random >> 8U) % 3500] = static_cast<std::byte>(random >> 24U);  // headers and notes lie there
+    }
+    REQUIRE(weir::hip::kernels_of(changed, "gfx90a").size() < 1000);
+  }
+  // A document of nothing but arrays within arrays.
+  std::vector<std::byte> deep = image;
+  const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
+  const std::size_t document = text.find("AMDGPU") + 8;
+  REQUIRE(document < image.size());
+  std::fill(deep.begin() + static_cast<std::ptrdiff_t>(document), deep.begin() + static_cast<std::ptrdiff_t>(document) + 1024, std::byte{0x91});
+  CHECK(weir::hip::kernels_of(deep, "gfx90a").empty());
 }
 
 int main(int argc, char** argv) {
