@@ -34,6 +34,10 @@ if(TARGET weir_command)
   install(TARGETS weir_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
+file(RELATIVE_PATH weir_library_from_bin "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+set_target_properties(weir_kernel_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${weir_library_from_bin}")
+install(TARGETS weir_kernel_tool EXPORT weirTargets RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT development)
+
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
   INSTALL_DESTINATION "${weir_package_dir}"
@@ -44,7 +48,7 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(weir_compatibility SameMinorVersion)
 endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake" COMPATIBILITY ${weir_compatibility})
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" @ONLY)

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/compile_options.hpp"
 #include "core/environment.hpp"
 #include "core/error_text.hpp"
 #include "core/feature_override.hpp"
@@ -373,6 +374,31 @@ Device& Registry::default_device() {
 Device& Registry::device(std::string_view name) {
   const detail::DeviceName wanted = detail::parse_device_name(name, known);
   return open(wanted.backend).device(wanted.ordinal);
+}
+
+std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
+                                               const CompileOptions& options, std::string* log) {
+  const char* const operation = "Registry::compile_image";
+  enter(operation);
+  const std::string object = fmt::format("backend {}", backend);
+  detail::check_options(options, operation, object);
+  std::vector<LoadAttempt> attempts;
+  std::string path;
+  if (detail::is_backend_name(backend)) path = detail::find_plugin(backend, implementation_->folders, attempts);
+  detail::Plugin plugin{};
+  try {
+    if (path.empty()) throw_without_plugin(backend);
+    plugin = detail::open_plugin(backend, path, attempts);
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail() + tried(attempts, error.detail()));
+  }
+  if (plugin.compile_image == nullptr) {
+    throw Error(Errc::unsupported, operation, object, fmt::format("the plugin {} cannot compile ahead of time", path));
+  }
+  ImageCompilation compilation{architecture, source, options, {}, {}};
+  plugin.compile_image(compilation);
+  if (log != nullptr) *log = std::move(compilation.log);
+  return std::move(compilation.image);
 }
 
 std::string_view to_string(BackendState state) noexcept {

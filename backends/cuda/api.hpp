@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/images.hpp"
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
@@ -341,6 +342,9 @@ class Api : public Symbols {
   }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
   std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
+  }
 
  private:
   Api() = default;
@@ -357,5 +361,8 @@ class Api : public Symbols {
   int device_count_ = 0;
   std::string library_path_;
 };
+
+/// Compiles ahead of time, with NVRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::cuda

@@ -454,6 +454,11 @@ ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptio
 }
 
 template <class Api>
+int GpuDevice<Api>::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return Api::rank_image(architecture, properties());
+}
+
+template <class Api>
 void GpuDevice<Api>::do_synchronize() {
   const char* const operation = "Device::synchronize";
   const auto current = make_current();

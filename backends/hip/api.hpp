@@ -15,6 +15,7 @@
 #include "backends/gpu/errors.hpp"
 #include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/images.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
@@ -343,7 +344,10 @@ class Api : public Symbols {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
   std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+    return compiler_->compile(device.properties().architecture, source, options, "Device::compile", device.describe());
+  }
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return hip::rank_image(architecture, properties.architecture);
   }
 
  private:
@@ -374,5 +378,8 @@ class Api : public Symbols {
   std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
+
+/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

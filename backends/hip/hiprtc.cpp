@@ -7,7 +7,7 @@
 #include <cctype>
 #include <optional>
 
-#include "backends/gpu/device_headers.hpp"
+#include "backends/gpu/header_list.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
@@ -152,11 +152,10 @@ std::string Compiler::refusal(std::string_view architecture) const {
 }
 
 std::vector<std::byte> Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                         std::string_view object) const {
-  const char* const operation = "Device::compile";
+                                         const char* operation, std::string_view object, std::string& log) const {
   if (!usable_) throw Error(Errc::compiler_not_found, operation, object, description_);
   if (const std::string reason = refusal(architecture); !reason.empty()) {
-    throw Error(Errc::invalid_argument, operation, object, reason);
+    throw Error(is_well_formed(architecture) ? Errc::compiler_not_found : Errc::invalid_argument, operation, object, reason);
   }
   for (const std::string& option : options.extra) {
     if (names_a_target(option)) {
@@ -178,11 +177,9 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
     throw Error(Errc::compilation_failed, operation, object,
                 std::string(call) + " of " + description_ + ": " + hiprtc.hiprtcGetErrorString(result));
   };
-  // hiprtcCreateProgram takes them as pointers to what it might write before 7.0.
-  auto names = gpu::device_header_names;
-  auto texts = gpu::device_header_texts;
-  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
-                                   static_cast<int>(names.size()), texts.data(), names.data()),
+  gpu::HeaderList headers(options);  // pointers to what hiprtcCreateProgram might write before 7.0
+  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
+                                   headers.texts.data(), headers.names.data()),
         "hiprtcCreateProgram");
 
   const std::vector<std::string> list = option_list(options, architecture);
@@ -190,7 +187,6 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
   for (const std::string& option : list) pointers.push_back(option.c_str());
   const hiprtcResult result = hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
-  std::string log;
   if (hiprtc.hiprtcGetProgramLogSize(program.handle, &size) == HIPRTC_SUCCESS && size > 1) {
     log.resize(size);
     hiprtc.hiprtcGetProgramLog(program.handle, log.data());
@@ -201,7 +197,6 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
                 "'" + options.name + "' does not compile for " + architecture + " with " + description_ + " (" +
                     hiprtc.hiprtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
   }
-  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
 
   // The code itself, which loads; what hiprtcGetBitcode gives does not.
   check(hiprtc.hiprtcGetCodeSize(program.handle, &size), "hiprtcGetCodeSize");

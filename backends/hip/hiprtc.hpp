@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/gpu/library.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/module.hpp"
 #include "weir/registry.hpp"
 
@@ -25,10 +26,18 @@ class Compiler {
   /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. To be asked first: HIPRTC ends
   /// the process where it is given a name that it does not know.
   std::string refusal(std::string_view architecture) const;
-  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, and `invalid_argument` for an
-  /// architecture that is refused, also where it stands among the options.
+  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
+  /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.
   std::vector<std::byte> compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                 std::string_view object) const;
+                                 const char* operation, std::string_view object) const {
+    std::string log;
+    std::vector<std::byte> image = compile(architecture, source, options, operation, object, log);
+    if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+    return image;
+  }
+  /// The same, with the warnings in `log`.
+  std::vector<std::byte> compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                                 const char* operation, std::string_view object, std::string& log) const;
 
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;

@@ -4,6 +4,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/module.hpp"
@@ -36,8 +37,9 @@ std::vector<std::string> compiler_environment(const std::string& compiler);
 /// The variables of this process, apart from PATH and TMPDIR, that `compiler_environment` hands on.
 std::span<const char* const> search_variables() noexcept;
 
-/// The options that go with every step. Throws std::invalid_argument for options that the host's compiler cannot honour.
-std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileOptions& options);
+/// The options that go with every step, for the processors that `-march=` calls so: "x86-64-v3", or "native" for this one. Throws
+/// std::invalid_argument for an architecture that is no such word, and for options that the host's compiler cannot honour.
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture, const CompileOptions& options);
 /// The same for a source that is preprocessed already: without files to be included before it.
 std::vector<std::string> flags_after_preprocessing(const std::vector<std::string>& flags);
 

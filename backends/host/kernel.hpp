@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "backends/host/kernel_abi.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
+
+namespace weir {
+struct ImageCompilation;
+}
 
 /// A kernel compiled for the CPU, as the stream engine runs it.
 namespace weir::host {
@@ -35,6 +40,13 @@ class HostKernel final : public Kernel {
 
 /// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
+/// The same ahead of time: for the processors that the compiler's option `-march=` calls so, and for warps of
+/// `image_warp_size` threads. No cache, no loading.
+void compile_image(ImageCompilation& request);
+inline constexpr int image_warp_size = 32;
+/// `Device::do_rank_image` on the host: 0 for code that this processor or this device cannot run, else the more of the
+/// processor's features are used the better.
+int rank_image(const Device& device, std::span<const std::byte> image);
 /// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 /// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.

@@ -162,6 +162,21 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
   }
 }
 
+int rank_image(const Device& device, std::span<const std::byte> bytes) {
+  // The threads of a block, and of a warp, are compiled in.
+  if (device.properties().warp_size != image_warp_size || !device.supports(Feature::block_cooperation)) return 0;
+  try {
+    const ElfImage image(bytes);
+    check_image(image);
+    const auto* const features = image.find(features_symbol);
+    if (features == nullptr) return 1;
+    const std::string_view words = image.string(*features);
+    return 1 + static_cast<int>(std::count(words.begin(), words.end(), ' '));
+  } catch (const BadImage&) {
+    return 0;
+  }
+}
+
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::optional<TemporaryFolder> file)
     : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}

@@ -169,6 +169,11 @@ class WEIR_API Device {
   /// `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
   /// Feature `runtime_compilation`.
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
+  /// Loads what fits this device best of kernels that were compiled ahead of time: an image for its very architecture, then
+  /// one that other architectures share, then PTX; if none loads, the source that the bundle carries is compiled. Throws
+  /// `invalid_image`, saying which images there are and what this device is, if nothing fits; and as `compile` does. Feature
+  /// `modules` for images, `runtime_compilation` for the source. The bundle may go when this returns.
+  ModulePtr load(const KernelBundle& bundle);
 
   /// Blocks until all work of the device is done. Throws `capture_unsupported` where an open capture forbids it. Where the
   /// driver has no event for the work of a whole device (HIP, and CUDA before 12.5), a capture that begins on the device, or
@@ -212,6 +217,9 @@ class WEIR_API Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
+  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded, and the more the better.
+  /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
+  virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
 
  private:

@@ -18,6 +18,7 @@ class Graph;
 class GraphExec;
 class HostRegistration;
 class Kernel;
+class KernelBundle;
 class MemoryPool;
 class Module;
 class Registry;

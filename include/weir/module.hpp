@@ -84,6 +84,8 @@ struct CompileOptions {
   bool fast_math = false;                                       ///< trade exactness of floating point for speed
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
+  /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 /// A kernel's limits and needs, as far as the backend knows them.
