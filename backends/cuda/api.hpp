@@ -15,7 +15,8 @@
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
-#include "backends/gpu/image_kernel.hpp"
+#include "backends/gpu/module_contents.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
 #include "weir/device.hpp"
@@ -107,6 +108,10 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = CU_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = true;
+  static constexpr FunctionAttribute function_ptx_version = CU_FUNC_ATTRIBUTE_PTX_VERSION;
+  static constexpr FunctionAttribute function_binary_version = CU_FUNC_ATTRIBUTE_BINARY_VERSION;
   static constexpr PoolAttribute pool_used = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
   static constexpr PoolAttribute pool_reserved = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
   static constexpr PoolAttribute pool_release_threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
@@ -340,8 +345,11 @@ class Api : public Symbols {
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return OccupancyMaxPotentialBlockSize(&blocks, &threads, function, nullptr, shared_memory_bytes, 0);
+  }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const;
   static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
     return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/gpu/image_kernel.hpp"
+#include "backends/gpu/module_contents.hpp"
 
 namespace weir::hip {
 

@@ -32,6 +32,7 @@ class HostKernel final : public Kernel {
  protected:
   KernelProperties do_properties() const override;
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override;
+  std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override;
 
  private:
   RunBlocks run_;

@@ -86,14 +86,19 @@ struct CompileOptions {
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
   /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
   std::vector<std::pair<std::string, std::string>> headers = {};
+  /// Instances of `__global__` templates that are to be made, and to be had by these names: "blur<float, 3>".
+  std::vector<std::string> kernels = {};
 };
 
-/// A kernel's limits and needs, as far as the backend knows them.
+/// A kernel's limits and needs. 0 where a backend has no such number; docs/kernels-launch.md tells which has which.
 struct KernelProperties {
-  std::uint32_t max_threads_per_block = 0;
+  std::uint32_t max_threads_per_block = 0;     ///< of this kernel, on its device
   std::uint32_t registers_per_thread = 0;
-  std::size_t static_shared_memory_bytes = 0;
-  std::size_t local_memory_bytes = 0;
+  std::size_t static_shared_memory_bytes = 0;  ///< of each block
+  std::size_t local_memory_bytes = 0;          ///< of each thread: what does not fit into registers
+  std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
+  std::uint32_t ptx_version = 0;               ///< 90 for PTX of compute_90. CUDA
+  std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
 };
 
 /// Device code that is loaded on one device; unloaded with the last owner, which kernels are.
@@ -102,8 +107,10 @@ class WEIR_API Module : public RefCounted {
   Device& device() const noexcept { return device_; }
   void* native_handle() const noexcept { return handle_; }
 
-  /// The kernel of that (unmangled, `extern "C"`) name. Throws `kernel_not_found`, listing the names there are where the
-  /// backend knows them. Cheap enough to call once; keep the result for hot loops.
+  /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
+  /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
+  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`, listing the names
+  /// there are where the backend knows them. Cheap enough to call once; keep the result for hot loops.
   KernelPtr kernel(std::string_view name);
   /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
   /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
@@ -136,9 +143,13 @@ class WEIR_API Kernel : public RefCounted {
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
   KernelProperties properties() const { return do_properties(); }
   /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
+  /// Times the device's `multiprocessor_count`, that is the largest grid of a cooperative launch. 0 if none fits.
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
     return do_max_active_blocks(block_threads, shared_memory_bytes);
   }
+  /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory in
+  /// each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
+  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const { return do_suggested_block_size(shared_memory_bytes); }
 
  protected:
   Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
@@ -150,6 +161,7 @@ class WEIR_API Kernel : public RefCounted {
         parameter_kinds_(parameter_kinds) {}
   virtual KernelProperties do_properties() const = 0;
   virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
+  virtual std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const = 0;
 
  private:
   ModulePtr module_;

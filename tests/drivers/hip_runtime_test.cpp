@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <hip/hip_runtime_api.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/gpu/kernel_names.hpp"
 #include "backends/hip/code_object.hpp"
 #include "backends/hip/device_node.hpp"
 #include "backends/hip/hiprtc.hpp"
@@ -48,6 +51,15 @@ const Compiler& compiler() {
   return opened;
 }
 
+weir::gpu::Program compile(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+  std::string log;
+  return compiler().compile(architecture, source, options, "test", "test", log);
+}
+
+std::vector<std::byte> image_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+  return compile(architecture, source, options).image;
+}
+
 // The text of the kernels that stand in a source file as a raw string.
 std::string kernels_in(const std::string& file) {
   std::ifstream in(std::string(WEIR_TEST_SOURCES) + "/" + file);
@@ -69,7 +81,7 @@ unsigned target_of(const std::vector<std::byte>& image) {
 
 std::string error_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options, weir::Errc code) {
   try {
-    compiler().compile(architecture, source, options, "test");
+    compile(architecture, source, options);
   } catch (const weir::Error& error) {
     CHECK(error.errc() == code);
     return error.what();
@@ -131,7 +143,7 @@ TEST_CASE("hiprtc T12: Weir's kernels compile for gfx906, gfx90a and gfx1030 wit
     for (const auto& target : targets) {
       CAPTURE(kernel.first);
       CAPTURE(target.first);
-      CHECK(target_of(compiler().compile(target.first, source, kernel.second, "test")) == target.second);
+      CHECK(target_of(image_of(target.first, source, kernel.second)) == target.second);
     }
   }
 }
@@ -140,7 +152,7 @@ TEST_CASE("hiprtc T12: features of an architecture, as devices tell theirs, are 
   for (const char* const architecture : {"gfx90a:sramecc+:xnack-", "gfx90a:xnack+", "gfx906:sramecc+:xnack-"}) {
     CAPTURE(architecture);
     CHECK(compiler().refusal(architecture).empty());
-    CHECK(compiler().compile(architecture, trivial, {}, "test").size() > 64);
+    CHECK(image_of(architecture, trivial).size() > 64);
   }
 }
 
@@ -173,7 +185,7 @@ TEST_CASE("hiprtc: fixed-width integers are there by their headers, and mean the
 static_assert(sizeof(std::int8_t) == 1 && sizeof(std::uint16_t) == 2 && sizeof(std::int32_t) == 4 && sizeof(std::uint64_t) == 8 &&
               sizeof(std::uintptr_t) == sizeof(void*) && sizeof(std::size_t) == 8);
 extern "C" __global__ void k(std::uint64_t n, uint32_t* p) { if (threadIdx.x < n) p[threadIdx.x] = 1; })";
-  CHECK(compiler().compile("gfx90a", source, {}, "test").size() > 64);
+  CHECK(image_of("gfx90a", source).size() > 64);
 }
 
 TEST_CASE("hiprtc: <cstddef> and <cstdint> have what the compiler's own have") {
@@ -195,8 +207,51 @@ extern "C" __global__ void k(int* p, std::byte* q) {
   p[threadIdx.x] = std::to_integer<int>(q[threadIdx.x]);
 })";
   for (const int standard : {17, 20}) {
-    CHECK(compiler().compile("gfx90a", source, {.cxx_standard = standard}, "test").size() > 64);
+    CHECK(image_of("gfx90a", source, {.cxx_standard = standard}).size() > 64);
   }
+}
+
+TEST_CASE("hiprtc: instances of templates are made by their names, and what the linker calls them is told") {
+  const std::string source = R"(
+template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
+namespace image { __global__ void flip(float* p) { *p = 1; } }
+)";
+  const weir::gpu::Program program = compile("gfx90a", source, {.kernels = {"blur<float, 3>", "image::flip"}});
+  CHECK(program.names == std::vector<std::pair<std::string, std::string>>{{"blur<float, 3>", "_Z4blurIfLi3EEvPKT_PS0_S0_"},
+                                                                           {"image::flip", "_ZN5image4flipEPf"}});
+  const auto kernels = weir::hip::kernels_of(program.image, "gfx90a");
+  REQUIRE(kernels.size() == 2);
+  CHECK(weir::gpu::name_of("_Z4blurIfLi3EEvPKT_PS0_S0_") == "blur<float,3>");
+  CHECK(error_of("gfx90a", source, {.kernels = {"nothing<float>"}}, weir::Errc::compilation_failed).find("nothing") != std::string::npos);
+}
+
+TEST_CASE("hiprtc: what was compiled comes from the cache; not where a header may be the system's") {
+  std::string folder = "/tmp/weir-hip-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  ::setenv("WEIR_CACHE_DIR", folder.c_str(), 1);
+  const auto entries = [&] {
+    std::error_code error;
+    return std::distance(std::filesystem::directory_iterator(folder + "/hip", error), std::filesystem::directory_iterator());
+  };
+  const auto cached = [&](const std::string& source, const weir::CompileOptions& options) {
+    return compiler().compile_cached("gfx90a", source, options, "test", "test");
+  };
+  std::ofstream(folder + "/own.h") << "#define VALUE 3\n";
+  const std::string source = "#include <cstdint>\n#include \"own.h\"\ntemplate <class T> __global__ void k(T* p) { *p = VALUE; }";
+  const weir::CompileOptions options{.include_directories = {folder}, .kernels = {"k<int>"}};
+  const auto first = cached(source, options);
+  CHECK(entries() == 1);
+  const auto second = cached(source, options);
+  CHECK(entries() == 1);
+  CHECK(first.image == second.image);
+  CHECK(second.names == first.names);
+  CHECK(second.names.at(0).second == "_Z1kIiEvPT_");
+  cached("#include <stdio.h>\n" + source, options);
+  CHECK(entries() == 1);
+  std::ofstream(folder + "/own.h") << "#define VALUE 4\n";
+  CHECK(cached(source, options).image != first.image);
+  CHECK(entries() == 2);
+  std::filesystem::remove_all(folder);
 }
 
 // --- Code objects -----------------------------------------------------------------------------------------------------
@@ -232,7 +287,7 @@ void append(std::vector<std::byte>& to, std::string_view text) {
 TEST_CASE("code objects: the sizes of a kernel's parameters are read, and not what the compiler adds for itself") {
   for (const char* const architecture : {"gfx906", "gfx90a:sramecc+:xnack-", "gfx1030"}) {
     CAPTURE(architecture);
-    const auto image = compiler().compile(architecture, described, {}, "test");
+    const auto image = image_of(architecture, described);
     CHECK(weir::hip::kernels_of(image, architecture).size() == 3);
     CHECK(sizes_of(image, architecture, "first") == Sizes{1, 2, 4, 16, 8, 8});
     CHECK(sizes_of(image, architecture, "second") == Sizes{});
@@ -241,8 +296,8 @@ TEST_CASE("code objects: the sizes of a kernel's parameters are read, and not wh
 }
 
 TEST_CASE("code objects: of a bundle, the device's own is read") {
-  const auto one = compiler().compile("gfx90a", described, {}, "test");
-  const auto other = compiler().compile("gfx1030", "extern \"C\" __global__ void other(int*) {}", {}, "test");
+  const auto one = image_of("gfx90a", described);
+  const auto other = image_of("gfx1030", "extern \"C\" __global__ void other(int*) {}");
   std::vector<std::byte> bundle;
   append(bundle, "__CLANG_OFFLOAD_BUNDLE__");
   append(bundle, std::uint64_t{3});
@@ -265,7 +320,7 @@ TEST_CASE("code objects: of a bundle, the device's own is read") {
 }
 
 TEST_CASE("code objects: one that does not hold together, or is none, tells nothing and does no harm") {
-  const auto image = compiler().compile("gfx90a", described, {}, "test");
+  const auto image = image_of("gfx90a", described);
   CHECK(weir::hip::kernels_of({}, "gfx90a").empty());
   CHECK(weir::hip::kernels_of(std::vector<std::byte>(64), "gfx90a").empty());
   for (std::size_t size = 0; size < image.size(); ++size) {
