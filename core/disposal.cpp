@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/disposal.hpp"
 
-#include <new>
 #include <thread>
 
+#include "core/immortal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
@@ -52,9 +52,7 @@ void RefCounted::last_release() const noexcept {
 }
 
 DisposalQueue& DisposalQueue::instance() noexcept {
-  // Never destroyed, and in static storage: host functions may end when no memory is to be had.
-  alignas(DisposalQueue) static unsigned char storage[sizeof(DisposalQueue)];
-  static auto* const queue = new (storage) DisposalQueue;
+  static detail::Immortal<DisposalQueue> queue;
   return *queue;
 }
 

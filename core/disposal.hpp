@@ -17,7 +17,6 @@ class DisposalQueue {
   void add(RefCounted* object) noexcept;
 
  private:
-  DisposalQueue() = default;
   void run() noexcept;
 
   std::mutex mutex_;

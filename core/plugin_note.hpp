@@ -24,7 +24,5 @@ class NoPluginNote : public std::runtime_error {
 /// The note of the file at `path`. Throws NoPluginNote. Reads a few kilobytes, whatever the file's size, and trusts no number
 /// in it.
 PluginNote read_plugin_note(const std::string& path);
-/// The same of a file that is open for reading.
-PluginNote read_plugin_note(int file);
 
 }  // namespace weir::detail

@@ -28,6 +28,8 @@ namespace weir {
 
 std::atomic<bool> detail::process_forked{false};
 
+using detail::enter;
+
 namespace {
 
 using support::LogLevel;
@@ -48,10 +50,6 @@ void after_fork_in_child() {
 // When the library is loaded, so that no fork can fall between opening the registry and watching for forks. It can fail for
 // want of memory only, in which case a program that does not fork is not to be kept from running.
 [[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
-
-void enter(const char* operation) {
-  if (detail::barred()) detail::throw_barred(operation);
-}
 
 // --- Outcomes ---------------------------------------------------------------------------------------------------------
 

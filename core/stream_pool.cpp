@@ -92,25 +92,18 @@ class StreamPoolState final : public RefCounted {
 StreamLease::StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept
     : pool_(std::move(pool)), slot_(slot), stream_(std::move(stream)) {}
 
-StreamLease::StreamLease(StreamLease&& other) noexcept
-    : pool_(std::move(other.pool_)), slot_(other.slot_), stream_(std::move(other.stream_)) {}
+StreamLease::StreamLease(StreamLease&&) noexcept = default;
 
 StreamLease& StreamLease::operator=(StreamLease&& other) noexcept {
-  if (this != &other) {
-    give_back();
-    pool_ = std::move(other.pool_);
-    slot_ = other.slot_;
-    stream_ = std::move(other.stream_);
-  }
+  StreamLease taken = std::move(other);
+  pool_.swap(taken.pool_);
+  std::swap(slot_, taken.slot_);
+  stream_.swap(taken.stream_);
   return *this;
 }
 
-StreamLease::~StreamLease() { give_back(); }
-
-void StreamLease::give_back() noexcept {
+StreamLease::~StreamLease() {
   if (pool_) pool_->give_back(slot_);
-  pool_.reset();
-  stream_.reset();
 }
 
 // --- Pool -------------------------------------------------------------------------------------------------------------

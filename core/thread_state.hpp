@@ -28,5 +28,10 @@ inline std::uint64_t this_thread() noexcept {
 inline bool barred() noexcept { return thread_state.in_host_function || forked(); }
 /// Throws the error that `barred` stands for.
 [[noreturn]] void throw_barred(const char* operation);
+/// The first line of every public function that could reach a driver.
+inline void enter(const char* operation) {
+  if (barred()) [[unlikely]]
+    throw_barred(operation);
+}
 
 }  // namespace weir::detail

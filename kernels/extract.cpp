@@ -31,9 +31,14 @@ class Extractor {
     return std::any_of(statements.begin(), statements.end(), [](const Statement& s) { return s.cooperates; });
   }
 
+  const Meeting* meeting_at(const Words& words, std::size_t i) const {
+    if (!words[i].is_identifier()) return nullptr;
+    return unit_.meeting(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
+                         i + 1 < words.size() ? words[i + 1].text : "");
+  }
   bool is_meeting_place(const Words& words, std::size_t i) const {
+    if (meeting_at(words, i) != nullptr) return true;
     if (!words[i].is_identifier() || (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))) return false;
-    if (find_meeting(words[i].text) != nullptr) return true;
     return unit_.find_cooperating(words[i].text) != nullptr && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
   }
   bool has_meeting(const Words& words) const {
@@ -138,9 +143,10 @@ class Extractor {
       if (at == 0) return;
       --at;
       check_always_evaluated(words, at);
-      const Meeting* const meeting = find_meeting(words[at].text);
-      std::size_t first = at;
-      while (first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
+      const Meeting* const meeting = meeting_at(words, at);
+      const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
+      std::size_t first = member ? postfix_begin(words, at - 1) : at;
+      while (!member && first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
       std::size_t open = at + 1;
       Words template_arguments;
       if (is_at(words, open, "<")) {
@@ -160,6 +166,17 @@ class Extractor {
       Statement s;
       s.token = words[at].token;
       s.cooperates = true;
+      if (member) {
+        Words group = slice(words, first, at - 1);
+        pull(group, out);
+        if (words[at - 1].is("->")) {
+          Words followed = made_up("*(", s.token);
+          append(followed, group);
+          append(followed, made_up(")", s.token));
+          group = std::move(followed);
+        }
+        arguments.insert(arguments.begin(), std::move(group));
+      }
       for (std::size_t i = first; i <= at; ++i) s.function += words[i].text;
       s.template_arguments = std::move(template_arguments);
       const bool whole = first == 0 && close + 1 == words.size();
@@ -178,6 +195,33 @@ class Extractor {
       words.erase(words.begin() + static_cast<std::ptrdiff_t>(first),
                   words.begin() + static_cast<std::ptrdiff_t>(close + 1));
       words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), replacement.begin(), replacement.end());
+    }
+  }
+
+  // Where the expression begins whose member stands behind `end`.
+  static std::size_t postfix_begin(const Words& words, std::size_t end) {
+    std::size_t i = end;
+    for (;;) {
+      while (i > 0 && (words[i - 1].is(")") || words[i - 1].is("]"))) {
+        int depth = 0;
+        do {
+          --i;
+          if (words[i].is(")") || words[i].is("]")) ++depth;
+          if (words[i].is("(") || words[i].is("[")) --depth;
+        } while (i > 0 && depth > 0);
+      }
+      if (i > 0 && words[i - 1].is(">")) {
+        int depth = 0;
+        do {
+          --i;
+          if (words[i].is(">")) ++depth;
+          if (words[i].is("<")) --depth;
+        } while (i > 0 && depth > 0);
+      }
+      if (i > 0 && words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) --i;
+      if (i > 0 && words[i - 1].is("::")) --i;
+      else if (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->"))) --i;
+      else return i;
     }
   }
 
@@ -244,7 +288,7 @@ class Extractor {
   bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
     const int count = static_cast<int>(arguments.size());
     if (count < meeting.least_arguments || count > meeting.most_arguments) {
-      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", meeting.name,
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", is_of_group(meeting) ? meeting.name.substr(7) : meeting.name,
                                          meeting.least_arguments == meeting.most_arguments
                                              ? fmt::format("{}", meeting.least_arguments)
                                              : fmt::format("{} to {}", meeting.least_arguments, meeting.most_arguments),

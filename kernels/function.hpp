@@ -40,6 +40,7 @@ struct Variable {
   bool at_list_level = false;                 ///< where the whole block runs in step
   bool escapes = false;                       ///< its address may be kept
   bool assigned = false;                      ///< after its declaration, in any way
+  bool is_group = false;                      ///< a group of threads that follows from the thread's index
   bool block_wide = false;                    ///< a result that is the same for all threads
 };
 

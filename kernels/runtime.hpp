@@ -45,6 +45,7 @@ struct launch_services {
   void* (*take)(size_t bytes);
   void (*give_back)(void* memory);
   void (*fail)(void* launch, const kernel_fault& fault);
+  bool (*sync_grid)(void* launch, const char* place);
 };
 struct block_range {
   uint32_t grid[3];

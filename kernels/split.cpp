@@ -19,7 +19,7 @@ bool cooperates_at_all(const TokenizedSource& source) {
   return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
     if (token.kind != Token::Kind::identifier) return false;
     const std::string_view word = source.spelling(token);
-    return word == "__shared__" || find_meeting(word) != nullptr;
+    return word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
   });
 }
 

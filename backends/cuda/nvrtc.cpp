@@ -6,6 +6,7 @@
 
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/images.hpp"
+#include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/header_list.hpp"
 #include "backends/gpu/library.hpp"
 #include "backends/gpu/program.hpp"
@@ -42,6 +43,7 @@ struct Nvrtc {
 #undef WEIR_NVRTC_MEMBER
   int version = 0;                  // 13000: as the driver's
   std::vector<int> architectures;   // 75, 80, …, ascending
+  std::vector<std::string> header_folders;
   std::string description;          // the version and the file, or why there is none
   std::string path;
   bool usable = false;
@@ -94,6 +96,7 @@ void open(Nvrtc& nvrtc, int driver_version) {
     nvrtc.nvrtcGetSupportedArchs(nvrtc.architectures.data());
     std::sort(nvrtc.architectures.begin(), nvrtc.architectures.end());
   }
+  nvrtc.header_folders = toolkit_header_folders(library->path());
   nvrtc.description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + " (" + library->path() + ")";
   nvrtc.path = library->path();
   nvrtc.usable = !nvrtc.architectures.empty();
@@ -112,10 +115,11 @@ int architecture_number(const DeviceProperties& properties) {
   return properties.compute_capability_major * 10 + properties.compute_capability_minor;
 }
 
-std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
+std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard)};
   for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("--include-path=" + folder);
+  for (const std::string& folder : nvrtc.header_folders) list.push_back("--include-path=" + folder);
   if (options.fast_math) list.emplace_back("--use_fast_math");
   if (options.debug) {
     list.emplace_back("--device-debug");
@@ -153,7 +157,7 @@ gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::str
     check(nvrtc.nvrtcAddNameExpression(program.handle, kernel.c_str()), "nvrtcAddNameExpression");
   }
 
-  const std::vector<std::string> list = option_list(options, target);
+  const std::vector<std::string> list = option_list(nvrtc, options, target);
   std::vector<const char*> pointers;
   for (const std::string& option : list) pointers.push_back(option.c_str());
   const nvrtcResult result = nvrtc.nvrtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());

@@ -17,12 +17,9 @@ namespace weir::gpu {
 /// Not the driver's user objects, which would make each launch of the graph dearer: what they add is that an object outlives
 /// an executable whose launch is under way. Modules do not need it where `Api::unloading_waits()`; elsewhere they go with
 /// the executable, behind its last launch (see GpuGraphExec).
-using KeptModules = std::vector<ModulePtr>;
-
-inline const std::shared_ptr<const KeptModules>& no_modules() {
-  static const auto* const none = new std::shared_ptr<const KeptModules>(std::make_shared<const KeptModules>());
-  return *none;
-}
+///
+/// Null where there are none.
+using KeptModules = std::shared_ptr<const std::vector<ModulePtr>>;
 
 /// Lets the calling thread make calls that a driver may have to synchronize for although a capture is open. For calls of
 /// which it is known that they do no such thing to the stream that captures: the driver then neither refuses them nor breaks

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
 /// What keeps questions after captures apart from their begins and ends, where a driver does not.
@@ -19,28 +18,30 @@ namespace weir::gpu {
 class CaptureLock {
  public:
   void lock() noexcept {
-    alone_.lock();
-    is_held_alone_.store(true, std::memory_order_seq_cst);
+    while (is_held_alone_.exchange(true, std::memory_order_seq_cst)) std::this_thread::yield();
     for (Sharers& sharers : sharers_) {
       while (sharers.count.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     }
   }
-  void unlock() noexcept {
-    is_held_alone_.store(false, std::memory_order_release);
-    alone_.unlock();
-  }
+  void unlock() noexcept { is_held_alone_.store(false, std::memory_order_release); }
 
-  void lock_shared() noexcept {
-    std::atomic<std::uint32_t>& count = own_count();
-    for (;;) {
+  /// Shares the lock for its life.
+  class Question {
+   public:
+    explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
       // Either this sees who wants it alone, or is seen.
-      count.fetch_add(1, std::memory_order_seq_cst);
-      if (!is_held_alone_.load(std::memory_order_seq_cst)) [[likely]] return;
-      count.fetch_sub(1, std::memory_order_release);
-      while (is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+      while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst)) [[unlikely]] {
+        count_.fetch_sub(1, std::memory_order_release);
+        while (lock.is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+      }
     }
-  }
-  void unlock_shared() noexcept { own_count().fetch_sub(1, std::memory_order_release); }
+    ~Question() { count_.fetch_sub(1, std::memory_order_release); }
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& count_;
+  };
 
  private:
   struct alignas(64) Sharers {
@@ -53,9 +54,8 @@ class CaptureLock {
     return sharers_[(thread >> 12U ^ thread >> 20U) % sharers_.size()].count;
   }
 
-  std::array<Sharers, 16> sharers_;
+  std::array<Sharers, 8> sharers_;
   alignas(64) std::atomic<bool> is_held_alone_{false};
-  std::mutex alone_;
 };
 
 /// For drivers that need none. An end may run destructors of the program's there, which no lock of Weir's should be held
@@ -63,8 +63,9 @@ class CaptureLock {
 struct NoCaptureLock {
   void lock() noexcept {}
   void unlock() noexcept {}
-  void lock_shared() noexcept {}
-  void unlock_shared() noexcept {}
+  struct Question {
+    explicit Question(NoCaptureLock&) noexcept {}
+  };
 };
 
 }  // namespace weir::gpu

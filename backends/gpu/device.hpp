@@ -6,13 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/module_contents.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -31,13 +31,13 @@ class NativeStream;
 template <class Api>
 class ConditionalKernel;
 
-/// A native event that one stream's wrappers share for `wait(Stream&)`.
+/// A native event that is destroyed with this object.
 template <class Api>
-struct CachedEvent {
-  CachedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
-  ~CachedEvent() { log_failure(api, api.EventDestroy(handle), "while a stream's cached event was destroyed", "weir"); }
-  CachedEvent(const CachedEvent&) = delete;
-  CachedEvent& operator=(const CachedEvent&) = delete;
+struct OwnedEvent {
+  OwnedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
+  ~OwnedEvent() { log_failure(api, api.EventDestroy(handle), "while an event was destroyed", "weir"); }
+  OwnedEvent(const OwnedEvent&) = delete;
+  OwnedEvent& operator=(const OwnedEvent&) = delete;
 
   const Api& api;
   const typename Api::EventHandle handle;
@@ -81,8 +81,8 @@ class GpuDevice final : public Device {
 
   /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
-    static auto* const lock = new typename Api::CaptureLock;
-    return *lock;
+    static constinit typename Api::CaptureLock lock;
+    return lock;
   }
   ConditionalKernel<Api>& conditional_kernel();
   /// A stream to capture the body of a conditional node on.
@@ -91,10 +91,6 @@ class GpuDevice final : public Device {
   /// Keeps a borrowed stream that nobody uses, for the next time that its handle is wrapped. False where another is kept for
   /// that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
-
-  /// The event by which other streams wait for `stream`; the same for all wrappers of one native stream, unless `shared` is
-  /// false, since the handle of a per-thread default stream names another stream in each thread.
-  std::shared_ptr<const CachedEvent<Api>> cached_event(StreamHandle stream, bool shared);
 
   /// A number for a stream that the driver gives none: the same for all wrappers that there are of one native stream. Drivers
   /// give handles anew: once the wrappers have gone, or Weir destroys the stream, the handle gets another number.
@@ -158,8 +154,6 @@ class GpuDevice final : public Device {
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
   std::mutex wrappers_mutex_;
   std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // null: in use
-  std::map<StreamHandle, std::weak_ptr<const CachedEvent<Api>>> cached_events_;
-  std::size_t sweep_cached_events_at_ = 64;
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
   std::unordered_map<StreamHandle, std::weak_ptr<NativeStream<Api>>> native_streams_;

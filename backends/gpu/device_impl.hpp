@@ -84,7 +84,7 @@ StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
 template <class Api>
 int GpuDevice<Api>::device_of(StreamHandle stream) const {
   const Context& own = context();
-  const std::shared_lock lock(capture_lock());
+  [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
   return api_.device_of(stream, own);
 }
 
@@ -172,25 +172,6 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
   typename Api::EventHandle native = nullptr;
   check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
   return make<GpuEvent<Api>>(*this, EventOptions{.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
-}
-
-template <class Api>
-std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandle stream, bool shared) {
-  const auto make_one = [&] { return std::make_shared<const CachedEvent<Api>>(api_, events_->make_native({})); };
-  if (!shared) return make_one();
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<const CachedEvent<Api>>& slot = cached_events_[stream];
-  auto event = slot.lock();
-  if (!event) {
-    event = make_one();
-    slot = event;
-    // Handles come and go; entries of streams that are gone are dropped when their number has doubled.
-    if (cached_events_.size() >= sweep_cached_events_at_) {
-      std::erase_if(cached_events_, [](const auto& entry) { return entry.second.expired(); });
-      sweep_cached_events_at_ = std::max<std::size_t>(64, cached_events_.size() * 2);
-    }
-  }
-  return event;
 }
 
 template <class Api>

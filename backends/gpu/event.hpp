@@ -55,7 +55,7 @@ class GpuEvent final : public Event {
   Memory& memory() noexcept { return memory_; }
   const Memory& memory() const noexcept { return memory_; }
 
-  FreeListHook pool_hook;
+  GpuEvent* next_spent = nullptr;
 
  protected:
   Disposal disposal() const noexcept override {
@@ -158,7 +158,6 @@ class EventPool {
     GpuEvent<Api>* event = list.take();
     if (event == nullptr) {
       event = new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
-      list.adopt(event);
     } else if (event->native() == nullptr) [[unlikely]] {
       try {
         event->renew(make_native(options));

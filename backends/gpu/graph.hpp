@@ -24,7 +24,7 @@ class GraphTemplate {
  public:
   using Handle = typename Api::GraphHandle;
 
-  GraphTemplate(const Api& api, GraphPtr graph, Handle handle, std::shared_ptr<const KeptModules> modules)
+  GraphTemplate(const Api& api, GraphPtr graph, Handle handle, KeptModules modules)
       : api_(api), graph_(std::move(graph)), handle_(handle), modules_(std::move(modules)) {}
   ~GraphTemplate() {
     if (copied_) log_failure(api_, api_.GraphDestroy(handle_), "while a graph was destroyed", "weir");
@@ -38,7 +38,7 @@ class GraphTemplate {
     const std::lock_guard lock(mutex_);
     function(handle_);
   }
-  const KeptModules& modules() const noexcept { return *modules_; }
+  const KeptModules& modules() const noexcept { return modules_; }
 
   /// The graph is about to change: from here on this is a copy.
   typename Api::Result become_copy() {
@@ -57,7 +57,7 @@ class GraphTemplate {
   mutable std::mutex mutex_;
   GraphPtr graph_;  // keeps `handle_` until this is a copy
   Handle handle_;
-  const std::shared_ptr<const KeptModules> modules_;
+  const KeptModules modules_;
   bool copied_ = false;
 };
 
@@ -68,8 +68,7 @@ class GpuGraph final : public Graph {
   using Handle = typename Api::GraphHandle;
   using NodeHandle = typename Api::NodeHandle;
 
-  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership,
-           std::shared_ptr<const KeptModules> modules = no_modules())
+  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
       : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
@@ -80,15 +79,15 @@ class GpuGraph final : public Graph {
     check_there("Graph");
     function(native());
   }
-  std::shared_ptr<const KeptModules> modules() const {
+  KeptModules modules() const {
     const std::lock_guard lock(mutex_);
     return modules_;
   }
   /// A capture that continued it added kernels of these modules.
-  void keep(const KeptModules& modules) {
+  void keep(std::vector<ModulePtr>&& modules) {
     const std::lock_guard lock(mutex_);
-    auto all = std::make_shared<KeptModules>(*modules_);
-    all->insert(all->end(), modules.begin(), modules.end());
+    auto all = std::make_shared<std::vector<ModulePtr>>(std::move(modules));
+    if (modules_) all->insert(all->end(), modules_->begin(), modules_->end());
     modules_ = std::move(all);
   }
   /// The driver has destroyed it.
@@ -143,7 +142,7 @@ class GpuGraph final : public Graph {
   GraphOwnership ownership_;
   mutable std::mutex mutex_;  // guards what follows, and the native graph
   bool lost_ = false;
-  std::shared_ptr<const KeptModules> modules_;
+  KeptModules modules_;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
@@ -175,7 +174,7 @@ struct Executable {
 /// The last launch of an executable, for drivers that need to be told what depends on it.
 template <class Api>
 struct LastLaunch {
-  std::shared_ptr<const CachedEvent<Api>> over;  // recorded behind it; null before the first
+  std::shared_ptr<const OwnedEvent<Api>> over;  // recorded behind it; null before the first
   typename Api::StreamHandle on = nullptr;
   bool of_this_thread = false;  // on a per-thread default stream, whose handle names another stream in each thread
   std::shared_ptr<const NativeStream<Api>> stream;

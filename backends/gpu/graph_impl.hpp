@@ -226,9 +226,9 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
     check(api.StreamWaitEvent(stream.native(), last_launch_.over->handle, 0));
   }
   // An executable that was updated ends behind its own last launch, so that its event is not recorded anew.
-  std::shared_ptr<const CachedEvent<Api>> over = last_launch_.over;
+  std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const CachedEvent<Api>>(api, device_.events().make_native({}));
+    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
   }
   check(api.GraphLaunch(executable_->handle, stream.native()));
   const auto result = api.EventRecord(over->handle, stream.native());

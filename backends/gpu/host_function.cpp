@@ -15,13 +15,17 @@ FreeList<HostCalls>& pool() {
   return *list;
 }
 
-/// The driver's thread wrote to the next slot last: fetched for writing now, it is here when it is needed.
-inline void fetch_to_write(const void* place) noexcept {
+/// The driver's thread used the next slot last: fetched for writing now, it is here when it is needed.
+template <class T>
+void fetch_to_write(const T& object) noexcept {
+  for (std::size_t line = 0; line < sizeof(T); line += 64) {
+    const char* const place = reinterpret_cast<const char*>(&object) + line;
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));  // where a processor lacks it, it does nothing
+    asm volatile("prefetchw %0" : : "m"(*place));  // where a processor lacks it, it does nothing
 #else
-  __builtin_prefetch(place, 1);
+    __builtin_prefetch(place, 1);
 #endif
+  }
 }
 
 void log_current() noexcept {
@@ -78,10 +82,7 @@ HostCalls::Ring::Ring(HostCalls* owner, std::uint32_t size, Ring* before)
 
 HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
   HostCalls* calls = pool().take();
-  if (calls == nullptr) {
-    calls = new HostCalls;
-    pool().adopt(calls);
-  }
+  if (calls == nullptr) calls = new HostCalls;
   calls->errors_ = errors;
   return calls;
 }
@@ -92,17 +93,16 @@ void* HostCalls::put(HostFunction&& function) {
     if (ring != nullptr) {
       // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since threads
       // that take places at once pass each other.
-      std::uint32_t start = ring->next.load(std::memory_order_relaxed);
+      const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
       for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
         std::uint32_t idle = slot.busy.load(std::memory_order_relaxed);
         if (idle != 0 || !slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
           continue;
         }
-        // Of a thread that was held up meanwhile, the hint would lead back to places that are busy.
-        ring->next.compare_exchange_strong(start, place + 1, std::memory_order_relaxed);
+        ring->next.store(place + 1, std::memory_order_relaxed);
         slot.function = std::move(function);
-        fetch_to_write(&ring->slots[(place + 1) & ring->mask].busy);
+        fetch_to_write(ring->slots[(place + 1) & ring->mask]);
         return &slot;
       }
     }

@@ -52,7 +52,7 @@ class HostCalls {
   /// What the driver calls.
   static void run(void* slot) noexcept;
 
-  FreeListHook pool_hook;
+  HostCalls* next_spent = nullptr;
 
  private:
   // What a function with few captures needs lies on one cache line.

@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "backends/gpu/device.hpp"
@@ -82,7 +81,8 @@ class GpuStream final : public Stream {
   /// Adds a graph as one node of the capture. What its kernels need is kept already.
   void add_child(typename Api::GraphHandle graph);
   void keep_modules(const KeptModules& modules, const CaptureState& capture) {
-    for (const ModulePtr& module : modules) keep_module(module, capture);
+    if (modules == nullptr) return;
+    for (const ModulePtr& module : *modules) keep_module(module, capture);
   }
 
  protected:
@@ -149,7 +149,26 @@ class GpuStream final : public Stream {
   using Result = typename Api::Result;
 
   void check(Result result, const char* operation) const {
-    if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
+    if (result != Api::success) [[unlikely]] failed(result, operation);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void failed(Result result, const char* operation) const {
+    fail(api_, result, operation, describe());
+  }
+  /// Makes one call to the driver as a submission: `call()`. Apart from what few streams need, so that the others pay nothing.
+  template <class F>
+  [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
+    if (plain_) [[likely]] return call();
+    return submitted_in_order(call, order);
+  }
+  template <class F>
+  [[gnu::noinline]] Result submitted_in_order(F& call, typename Submission::Order order) const {
+    const Submission submission(*this, order);
+    return call();
+  }
+  /// Likewise, and throws unless the call succeeds.
+  template <class F>
+  [[gnu::always_inline]] void submit(const char* operation, F&& call) const {
+    check(submitted(call), operation);
   }
   bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
@@ -166,7 +185,8 @@ class GpuStream final : public Stream {
   void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
   void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
-  static bool is_in_the_way(Result result) noexcept;
+  bool is_freed(Result result) const;
+  bool free_on_legacy_stream(void* memory) const;
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
@@ -181,9 +201,9 @@ class GpuStream final : public Stream {
   // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
   mutable std::recursive_mutex order_;
 
-  // The event by which other streams wait for this one; kept alive by the pointer beside it.
+  // The event by which other streams wait for this one. Made with the first such wait.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
-  std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
+  std::optional<const OwnedEvent<Api>> waited_for_owner_;
 
   // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known

@@ -35,7 +35,7 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
   const Submission submission(*this);
   Result result{};
   {
-    const std::shared_lock lock(Device_::capture_lock());
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     result = ask(capture, with_dependencies);
   }
   // Without the stream's state in the error: describing it would ask again, and fail again.
@@ -47,18 +47,15 @@ template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
-  {
-    // The cheaper question first: nearly always the stream captures nothing.
-    const Submission submission(*this, Submission::Order::none);
-    bool captures = false;
-    Result result{};
-    {
-      const std::shared_lock lock(Device_::capture_lock());
-      result = api_.is_capturing(native(), captures);
-    }
-    if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
-    if (!captures) [[likely]] return {};
-  }
+  // The cheaper question first: nearly always the stream captures nothing.
+  bool captures = false;
+  const auto ask_whether = [&] {
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+    return api_.is_capturing(native(), captures);
+  };
+  const Result result = submitted(ask_whether, Submission::Order::none);
+  if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
+  if (!captures) [[likely]] return {};
   const Capture capture = this->capture();
   return {capture.status == CaptureStatus::active ? capture.id : 0, capture.status};
 }
@@ -138,10 +135,11 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
     check(result, operation);
   }
   if (resumed == nullptr) {
-    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own,
-                               kept.modules.empty() ? no_modules() : std::make_shared<const KeptModules>(std::move(kept.modules)));
+    KeptModules modules;
+    if (!kept.modules.empty()) modules = std::make_shared<const std::vector<ModulePtr>>(std::move(kept.modules));
+    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own, std::move(modules));
   }
-  resumed->keep(kept.modules);
+  resumed->keep(std::move(kept.modules));
   return std::move(kept.resumed);
 }
 
@@ -180,7 +178,7 @@ template <class Api>
 void GpuStream<Api>::do_add_child_graph(const Graph& graph, const CaptureState& capture) {
   const Submission submission(*this);
   const auto& child = static_cast<const GpuGraph<Api>&>(graph);
-  keep_modules(*child.modules(), capture);
+  keep_modules(child.modules(), capture);
   child.with_handle([&](auto handle) { add_child(handle); });
 }
 

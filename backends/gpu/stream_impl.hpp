@@ -41,7 +41,7 @@ template <class Api>
 bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
   {
     const Submission submission(*this, Submission::Order::none);
-    const std::shared_lock lock(Device_::capture_lock());
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     bool captures = device_.streams_capture();
     if (captures && (api_.is_capturing(native(), captures) != Api::success || captures)) return false;
     if (device_.supports(Feature::stream_id)) {
@@ -102,7 +102,7 @@ bool GpuStream<Api>::learn_identity() const {
   Capture capture;
   Result result = Api::success;
   {
-    const std::shared_lock lock(Device_::capture_lock());
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
@@ -156,14 +156,12 @@ int GpuStream<Api>::do_priority() const {
 
 template <class Api>
 void GpuStream<Api>::do_synchronize() {
-  const Submission submission(*this, Submission::Order::none);
-  check(api_.StreamSynchronize(native()), "Stream::synchronize");
+  check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_complete() const {
-  const Submission submission(*this, Submission::Order::none);
-  const auto result = api_.StreamQuery(native());
+  const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
   if (result == Api::not_ready) return false;
   check(result, "Stream::is_complete");
   return true;
@@ -173,8 +171,7 @@ template <class Api>
 void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
   const auto handle = recorded.native_for_record(static_cast<bool>(capture));
-  const Submission submission(*this);
-  check(api_.EventRecord(handle, native()), "Stream::record");
+  submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
   recorded.recorded(handle);
   if constexpr (Api::remembers_records()) {
     typename RecordMemory<Api>::Record record{native_stream_, 0, {}};
@@ -219,14 +216,14 @@ template <class Api>
 void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureState& capture) {
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
-  const Submission submission(*this);
   if constexpr (Api::remembers_records()) {
+    const Submission submission(*this);
     auto record = awaited.memory().get();
     if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
     check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
     if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
   } else {
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+    submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
   }
 }
 
@@ -251,12 +248,8 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
     if (!capture && !api_.events_forget_captures() && awaited.do_capture_state()) joined = awaited.capture(true);
   }
   const typename Api::EventHandle event = awaited.waited_for();
-  {
-    const Submission submission(awaited);
-    check(api_.EventRecord(event, awaited.native()), "Stream::wait");
-  }
-  const Submission submission(*this);
-  check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+  awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });
+  submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), event, 0); });
   if constexpr (Api::remembers_records()) {
     if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies);
   }
@@ -265,13 +258,10 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
 template <class Api>
 typename Api::EventHandle GpuStream<Api>::waited_for() {
   if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
-  auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
   const std::lock_guard lock(mutex_);
-  if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
-    waited_for_owner_ = std::move(made);
-    waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
-  }
-  return waited_for_.load(std::memory_order_relaxed);
+  if (!waited_for_owner_) waited_for_owner_.emplace(api_, device_.events().make_native({}));
+  waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
+  return waited_for_owner_->handle;
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -289,21 +279,23 @@ HostCalls& GpuStream<Api>::host_calls() {
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
   const char* const operation = "Stream::launch_host_function";
-  const Submission submission(*this);
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
+    const Submission submission(*this);
     auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
     // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
     give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
   }
-  void* const slot = host_calls().put(std::move(function));
-  const auto result = api_.launch_host_function(native(), &HostCalls::run, slot);
-  if (result != Api::success) [[unlikely]] {
-    HostCalls::take_back(slot);
-    check(result, operation);
-  }
+  struct Enqueued {
+    void* slot;
+    ~Enqueued() {
+      if (slot != nullptr) [[unlikely]] HostCalls::take_back(slot);
+    }
+  } enqueued{host_calls().put(std::move(function))};
+  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::run, enqueued.slot); });
+  enqueued.slot = nullptr;
 }
 
 /// A callback that was enqueued. It keeps its stream.
@@ -311,7 +303,7 @@ template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  FreeListHook pool_hook;
+  CallbackCall* next_spent = nullptr;
 
   static FreeList<CallbackCall>& list() {
     static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
@@ -320,10 +312,7 @@ struct CallbackCall {
 
   static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
     CallbackCall* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackCall;
-      list().adopt(call);
-    }
+    if (call == nullptr) call = new CallbackCall;
     call->function = std::move(callback);
     call->stream = Ptr<GpuStream<Api>>(&stream);
     return call;
@@ -366,21 +355,25 @@ void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config,
                                std::span<const std::size_t>, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
   if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  if (capture && config.cooperative && api_.refuses_cooperative_capture()) [[unlikely]] {
-    throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-                "the capture goes on");
-  }
   // The driver reads the array of addresses and does not change it.
   auto* const parameters = const_cast<void**>(arguments.data());
-  const Dim3 grid = config.grid, block = config.block;
-  const std::uint32_t shared = config.shared_memory_bytes;
-  const Submission submission(*this);
-  const auto result =
-      config.cooperative ? api_.LaunchCooperativeKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
-                                                 native(), parameters)
-                  : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
-                                      parameters, nullptr);
+  const auto launch = [&](auto function, auto... rest) {
+    return submitted([&] {
+      return function(launched.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                      config.block.z, config.shared_memory_bytes, native(), parameters, rest...);
+    });
+  };
+  Result result{};
+  if (config.cooperative) [[unlikely]] {
+    if (capture && api_.refuses_cooperative_capture()) {
+      throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
+                  "this driver does not capture cooperative launches, but carries them out at once; launch it outside the "
+                  "capture; the capture goes on");
+    }
+    result = launch(api_.LaunchCooperativeKernel);
+  } else {
+    result = launch(api_.LaunchKernel, nullptr);
+  }
   if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
 }
 

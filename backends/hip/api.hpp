@@ -369,6 +369,7 @@ class Api : public Symbols {
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
+  bool is_busy(StreamHandle stream) const;
   void end_invalidated_capture(StreamHandle stream) const;
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;

@@ -103,12 +103,19 @@ int current_device(const Api& api) noexcept {
 
 }  // namespace
 
+// A stream that is itself capturing never answers: its end is also the capture's.
+bool Api::is_busy(StreamHandle stream) const {
+  const Result result = StreamQuery(stream);
+  bool captures = false;
+  return is_put_off(result) && (result == not_ready || is_capturing(stream, captures) != success || !captures);
+}
+
 Api::Result Api::StreamDestroy(StreamHandle stream) const {
   if (has(Workaround::end_streams_elsewhere)) {
     const gpu::CaptureModeScope<Api> relaxed(*this);
     if (is_put_off(StreamQuery(stream))) {
       Retirement::instance().retire(*this, current_device(*this), [this, stream] {
-        if (is_put_off(StreamQuery(stream))) return false;
+        if (is_busy(stream)) return false;
         gpu::log_failure(*this, Symbols::StreamDestroy(stream), "while a stream was destroyed", "hip");
         return true;
       });

@@ -6,7 +6,8 @@
 
 #include "backends/host/capture.hpp"
 #include "backends/host/program.hpp"
-#include "backends/host/spin_lock.hpp"
+#include "core/immortal.hpp"
+#include "core/spin_lock.hpp"
 
 namespace weir::host {
 
@@ -22,8 +23,7 @@ struct Kept {
   static constexpr std::size_t most = 4096;
 
   static Kept& instance() noexcept {
-    alignas(Kept) static std::byte place[sizeof(Kept)];  // threads may outlive main
-    static auto* const kept = ::new (place) Kept;
+    static detail::Immortal<Kept> kept;
     return *kept;
   }
 };

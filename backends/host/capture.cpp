@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/host/device.hpp"
+#include "core/immortal.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -27,8 +28,7 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  alignas(std::mutex) static std::byte place[sizeof(std::mutex)];
-  static auto* const mutex = ::new (place) std::mutex;
+  static detail::Immortal<std::mutex> mutex;
   return *mutex;
 }
 

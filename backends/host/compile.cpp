@@ -15,9 +15,11 @@
 #include "backends/host/compiler.hpp"
 #include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
+#include "backends/host/kernel_headers.hpp"
 #include "backends/host/kernel_source.hpp"
 #include "backends/host/module.hpp"
 #include "backends/host/temporary_folder.hpp"
+#include "kernels/lexer.hpp"
 #include "kernels/split.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -200,6 +202,12 @@ class Compilation {
     show(source_);
     for (const auto& [name, text] : options_.headers) write_shown(name, text);
     std::vector<std::string> arguments = flags_;
+    // Before the user's folders: CUDA's own headers, which might be in them, are not for this compiler.
+    if (source_.find("include") != std::string_view::npos) {
+      const std::string folder(kernels::header_folder);
+      write_kernel_headers(folder_->path() + shown_ + "/" + folder);
+      arguments.insert(arguments.begin(), {"-I", folder});
+    }
     arguments.insert(arguments.end(), {"-x", "c++", "-E", own("unit.cpp"), "-o", own("unit.ii")});
     preprocessed_ = result("unit.ii", run(std::move(arguments)));
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/host/signal.hpp"
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
 #include "weir/event.hpp"
 
 /// Events: a number of a signal to be reached.

@@ -46,7 +46,12 @@ int warp_size() {
 Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
   const std::string block = fmt::format("block ({}, {}, {})", fault.block[0], fault.block[1], fault.block[2]);
   std::string cause;
-  if (fault.expected != 0) {
+  if (fault.function == std::string_view("sync of a grid_group") && fault.expected == 0) {
+    cause = "blocks can wait for each other in a cooperative launch alone; give LaunchConfig{.cooperative = true}";
+  } else if (fault.function == std::string_view("sync of a grid_group") && fault.thread == whole_grid) {
+    cause = fmt::format("{} of the {} blocks reach {}, and the others have returned; let all blocks reach it", fault.here, fault.expected,
+                        fault.function);
+  } else if (fault.expected != 0) {
     cause = fmt::format("{} of the {} threads of {} that have not returned reach {}, and the others do not; let all of them reach it, or "
                         "return before it",
                         fault.here, fault.expected, block, fault.function);

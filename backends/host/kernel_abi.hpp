@@ -9,6 +9,9 @@
 /// own words (kernel_prelude.hpp, kernels/runtime.hpp): a change here is a change there, and of both numbers of the revision.
 namespace weir::host {
 
+/// In KernelFault::thread: it is not one block that could not go on, but the grid.
+inline constexpr std::uint32_t whole_grid = 0xffffffffU;
+
 /// Why a block could not go on.
 struct KernelFault {
   const char* place;             ///< "kernel.cu:12"
@@ -27,6 +30,8 @@ struct LaunchServices {
   void (*give_back)(void* memory);
   /// Tells of a block that is not finished. The texts need not outlive the call.
   void (*fail)(void* launch, const KernelFault& fault);
+  /// Waits until all blocks of a cooperative launch have called it. False if they cannot, which has been told then.
+  bool (*sync_grid)(void* launch, const char* place);
 };
 
 /// A part of a launch.

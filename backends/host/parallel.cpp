@@ -5,7 +5,8 @@
 #include <mutex>
 #include <new>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
+
 
 namespace weir::host {
 namespace {

@@ -79,7 +79,7 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
         Feature::batch_memory_operations, Feature::async_allocation, Feature::memory_pools, Feature::memory_pool_max_size,
         Feature::managed_memory,
         Feature::concurrent_managed_access, Feature::managed_attach, Feature::managed_prefetch, Feature::host_registration,
-        Feature::peer_access, Feature::modules, Feature::block_cooperation, Feature::cross_device_capture}) {
+        Feature::peer_access, Feature::modules, Feature::block_cooperation, Feature::cooperative_launch, Feature::cross_device_capture}) {
     t.native(feature);
   }
   if (has_compiler) {
@@ -91,7 +91,6 @@ void describe_features(FeatureTable& t, bool has_compiler, const std::string& co
   t.absent(Feature::access_policy_window, "no processor lets a program reserve part of its cache for a stream");
   t.absent(Feature::interprocess_events, "queues of the host backend live in one process; use a pipe or a futex");
   t.absent(Feature::interprocess_memory, "memory of the host backend lives in one process; use shm_open and register_host");
-  t.absent(Feature::cooperative_launch, "kernels on the host run block after block, so blocks cannot wait for each other");
 }
 
 }  // namespace weir::host

@@ -8,6 +8,7 @@
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/program.hpp"
+#include "core/immortal.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -180,8 +181,7 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  alignas(BusyQueues) static std::byte place[sizeof(BusyQueues)];
-  static auto* const queues = ::new (place) BusyQueues;
+  static detail::Immortal<BusyQueues> queues;
   return *queues;
 }
 

@@ -11,8 +11,8 @@
 #include "backends/host/backlog.hpp"
 #include "backends/host/scheduler.hpp"
 #include "backends/host/signal.hpp"
-#include "backends/host/spin_lock.hpp"
 #include "backends/host/work.hpp"
+#include "core/spin_lock.hpp"
 
 /// The queue behind a stream: what a driver's stream handle stands for here. It counts its finished operations, holds no
 /// thread while it waits or is idle, and lives for as long as it has work, whoever has let go of it.
@@ -124,7 +124,6 @@ class BusyQueues {
   }
 
  private:
-  BusyQueues() = default;
   mutable std::mutex mutex_;  // held for as long as the list is
   Queue* first_ = nullptr;
 };

@@ -9,7 +9,8 @@
 #include <mutex>
 #include <utility>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
+
 
 /// Who runs what: a pool of workers that all devices share, and for each device a thread for host functions.
 namespace weir::host {

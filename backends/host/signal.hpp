@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
 #include "weir/ptr.hpp"
 #include "weir/stream_attributes.hpp"
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <thread>
 #include <type_traits>
 
+#include "core/immortal.hpp"
 
 namespace weir::host {
 namespace {
@@ -45,8 +45,7 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  alignas(ValueWaits) static std::byte place[sizeof(ValueWaits)];
-  static auto* const waits = ::new (place) ValueWaits;
+  static detail::Immortal<ValueWaits> waits;
   return *waits;
 }
 

@@ -53,7 +53,6 @@ class ValueWaits {
   };
   static constexpr std::size_t bucket_count = 1024;
 
-  ValueWaits() = default;
   Bucket& bucket_of(const void* address) noexcept;
   /// Releases what is met in a bucket.
   void look(Bucket& bucket) noexcept;

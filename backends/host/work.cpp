@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
@@ -240,6 +241,10 @@ Progress WorkRun::run_launch(const Launch& launch) {
     return Progress::done;
   }
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  if (launch.cooperative) {
+    run_together(blocks);
+    return Progress::done;
+  }
   // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done = run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
@@ -252,18 +257,64 @@ void WorkRun::fail(void* run, const KernelFault& fault) {
   self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));
 }
 
+/// All blocks of the grid wait for each other.
+bool WorkRun::sync_grid(void* run, const char* place) {
+  const auto& self = *static_cast<const WorkRun*>(run);
+  KernelFault fault{place, "sync of a grid_group", {}, whole_grid, 0, 0, 0};
+  if (self.barrier_ == nullptr) {
+    fail(run, fault);
+    return false;
+  }
+  const GridBarrier::Outcome outcome = self.barrier_->wait();
+  if (outcome.first_to_know) {
+    fault.here = outcome.waiting;
+    fault.expected = outcome.blocks;
+    fail(run, fault);
+  }
+  return outcome.all_came;
+}
+
+BlockRange WorkRun::block_range(std::uint64_t first, std::uint64_t last) {
+  static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
+                                              [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail,
+                                              &WorkRun::sync_grid};
+  const auto& launch = std::get<Launch>(*work_);
+  return {{launch.grid.x, launch.grid.y, launch.grid.z},
+          {launch.block.x, launch.block.y, launch.block.z},
+          first,
+          last,
+          launch.shared_bytes,
+          &services,
+          this};
+}
+
+/// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
+void WorkRun::run_together(std::uint64_t blocks) {
+  const Launch& launch = std::get<Launch>(*work_);
+  GridBarrier barrier(static_cast<std::uint32_t>(blocks));
+  barrier_ = &barrier;
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(blocks);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      threads.emplace_back([&, block] {
+        if (!barrier.begin()) return;
+        launch.kernel->run_blocks()(block_range(block, block + 1), argument_addresses_.data());
+        barrier.end();
+      });
+    }
+    barrier.open(true);
+  } catch (const std::exception& e) {
+    barrier.open(false);
+    keep_thrown(*queue_, "a cooperative kernel was not run", e.what());
+  }
+  for (std::thread& thread : threads) thread.join();
+  barrier_ = nullptr;
+}
+
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
-    static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
-                                                [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail};
-    const BlockRange range{{launch->grid.x, launch->grid.y, launch->grid.z},
-                           {launch->block.x, launch->block.y, launch->block.z},
-                           first,
-                           last,
-                           launch->shared_bytes,
-                           &services,
-                           this};
-    launch->kernel->run_blocks()(range, argument_addresses_.data());
+    launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
     if (copy->height > 1) return copy_rows(*copy, first, last);
     std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/host/event.hpp"
+#include "backends/host/grid_barrier.hpp"
 #include "backends/host/kernel.hpp"
 #include "backends/host/parallel.hpp"
 #include "backends/host/scheduler.hpp"
@@ -56,11 +57,15 @@ struct Fill {
   std::size_t width;
   std::size_t height;
 };
+/// Blocks of a cooperative launch run at once, each on a thread of its own.
+inline constexpr std::uint64_t most_cooperative_blocks = 1024;
+
 struct Launch {
   Ptr<const HostKernel> kernel;
   Dim3 grid;
   Dim3 block;
   std::uint64_t shared_bytes;
+  bool cooperative;  ///< blocks can wait for each other
   Arguments arguments;
 };
 struct MemoryOperations {
@@ -141,6 +146,9 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
 
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
   static void fail(void* run, const KernelFault& fault);
+  static bool sync_grid(void* run, const char* place);
+  BlockRange block_range(std::uint64_t first, std::uint64_t last);
+  void run_together(std::uint64_t blocks);
   void reached() noexcept override { come_back(); }
   void met() noexcept override { come_back(); }
   void come_back() noexcept;
@@ -152,6 +160,7 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;
   std::size_t position_ = 0;                // in a list of memory operations
+  GridBarrier* barrier_ = nullptr;          // of a cooperative launch, while it runs
   std::vector<const void*> argument_addresses_;
 };
 

@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   weir::PluginContext context(info);
   const weir::cuda::Api& api = weir::cuda::Api::load(context);
   std::cout << device.properties().name << ", driver for CUDA " << device.backend().versions().driver << "\n";
-  auto* const operations = new weir::bench::Operations<weir::cuda::Api>(api, device);
+  auto* const operations = new weir::bench::Operations<weir::cuda::Api>(api, device, device.compile(weir::bench::kernel_source));
   weir::bench::Comparison comparison;
   operations->add_to(comparison);
   const int over = comparison.run(argc, argv);

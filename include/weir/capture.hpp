@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -61,13 +60,5 @@ struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< of the kernels that were captured
   GraphPtr resumed;                ///< the graph that the capture continues, or null
 };
-
-namespace detail {
-class Captures;
-class Joining;
-struct Origin;
-/// How many captures that were begun through Weir are open.
-extern WEIR_API std::atomic<std::uint32_t> open_captures;
-}  // namespace detail
 
 }  // namespace weir

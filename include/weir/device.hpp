@@ -124,11 +124,8 @@ class WEIR_API Device {
     Span to(destination);
     Span from(source);
     using T = typename decltype(to)::element_type;
-    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
-    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
-                  "both sides of a copy must have the same element type");
-    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    check_lengths(to.size(), from.size());
+    detail::check_copyable<T, typename decltype(from)::element_type>();
+    if (to.size() != from.size()) detail::throw_length_mismatch("Device::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Device::copy", to.size(), sizeof(T)));
   }
   /// Pins memory that exists. Throws `invalid_argument` for no memory. Feature `host_registration`.
@@ -226,13 +223,6 @@ class WEIR_API Device {
   friend class Allocation;
   friend class Backend;
   friend class HostRegistration;
-  friend class Stream;
-
-  void check_lengths(std::size_t to, std::size_t from) const;
-  void enter(const char* operation) const;
-  void require(const char* operation, Feature feature) const;
-  AllocationPtr make_allocation(void* data, std::size_t bytes, MemoryKind kind, bool foreign);
-  void finish();
 
   Backend& backend_;
   int ordinal_;

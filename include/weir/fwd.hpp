@@ -24,6 +24,11 @@ class Module;
 class Registry;
 class Stream;
 
+namespace detail {
+class StreamCall;
+struct StreamCore;
+}  // namespace detail
+
 using EventPtr = Ptr<Event>;
 using GraphPtr = Ptr<Graph>;
 using GraphExecPtr = Ptr<GraphExec>;

@@ -32,11 +32,11 @@ class WEIR_API KernelBundle {
 
   /// What the source's file was called: "blur.cu".
   std::string_view name() const noexcept { return name_; }
-  const std::vector<Image>& images() const noexcept { return images_; }
+  std::vector<Image> images() const { return images_; }
   /// The source, or nothing if the bundle does not carry it.
-  const std::optional<std::string_view>& source() const noexcept { return source_; }
+  std::optional<std::string_view> source() const noexcept { return source_; }
   /// The headers that go with the source: the names by which they are included, and their texts.
-  const std::vector<std::pair<std::string_view, std::string_view>>& headers() const noexcept { return headers_; }
+  std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
   /// How the source is compiled for a device of that backend, its headers included.
   CompileOptions options(std::string_view backend) const;
   std::span<const std::byte> bytes() const noexcept { return bytes_; }

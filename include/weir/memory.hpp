@@ -51,14 +51,14 @@ class WEIR_API Allocation final : public RefCounted {
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
 
  private:
+  friend class AllocationPool;
   friend class Device;
   friend class Stream;
-  friend class AllocationPool;
+  friend struct detail::StreamCore;
   Allocation() = default;
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
-  void recycle() noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
@@ -112,11 +112,14 @@ class Buffer {
   /// Elements `[offset, offset + count)`, without ownership.
   /// Throws `invalid_argument` if they are not all within the buffer.
   Span<T> subspan(std::size_t offset, std::size_t count) const {
-    detail_check(offset, count);
+    if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
     return {data() + offset, count};
   }
   /// The elements as the host sees them. Throws `invalid_argument` for device memory.
-  std::span<T> host() const;
+  std::span<T> host() const {
+    if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
+    return {data(), size_};
+  }
 
   void reset() noexcept {
     allocation_.reset();
@@ -124,20 +127,9 @@ class Buffer {
   }
 
  private:
-  void detail_check(std::size_t offset, std::size_t count) const;
   AllocationPtr allocation_;
   std::size_t size_ = 0;
 };
-
-template <class T>
-void Buffer<T>::detail_check(std::size_t offset, std::size_t count) const {
-  if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
-}
-template <class T>
-std::span<T> Buffer<T>::host() const {
-  if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
-  return {data(), size_};
-}
 
 /// Free and total memory of a device in bytes; 0 where the backend cannot tell.
 struct MemoryInfo {

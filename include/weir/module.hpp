@@ -174,6 +174,9 @@ class WEIR_API Kernel : public RefCounted {
 namespace detail {
 /// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these sizes and kinds.
 WEIR_API void check_parameters(const Kernel& kernel, std::span<const std::size_t> sizes, const NumberKinds& kinds);
+
+template <class... Values>
+inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
 }  // namespace detail
 
 /// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or does

@@ -145,10 +145,10 @@ std::strong_ordering operator<=>(const Ptr<T>& a, std::nullptr_t) noexcept {
   return std::compare_three_way{}(a.get(), static_cast<T*>(nullptr));
 }
 
-/// Makes a `T` and its first owner.
+/// Makes a `T`, whose constructor makes no owner of it, and its first owner.
 template <class T, class... Args>
 Ptr<T> make(Args&&... args) {
-  return Ptr<T>(new T(std::forward<Args>(args)...));
+  return Ptr<T>::first(new T(std::forward<Args>(args)...));
 }
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "weir/export.hpp"
@@ -16,6 +17,9 @@ namespace weir {
 namespace detail {
 
 [[noreturn]] WEIR_API void throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size);
+
+[[noreturn]] WEIR_API void throw_length_mismatch(const char* operation, const std::string& object, std::size_t to,
+                                                 std::size_t from);
 
 /// More bytes than this are in no address space. The sum or the difference of two such counts does not overflow.
 inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
@@ -91,6 +95,24 @@ Span(R&& range) -> Span<detail::elements_of<R>>;
 template <class T, std::size_t N>
 Span(T (&)[N]) -> Span<T>;
 
+namespace detail {
+
+/// The elements of `range`, which the device uses after the call.
+template <class R>
+constexpr auto lasting_span(R&& range) noexcept {
+  static_assert(outlives_call<R>, "the memory is used after this call has returned: keep what owns it in a variable");
+  return Span(range);
+}
+
+/// Compiles where elements of type `From` can be copied to elements of type `To`.
+template <class To, class From>
+constexpr void check_copyable() noexcept {
+  static_assert(!std::is_const_v<To>, "the destination of a copy must not be const");
+  static_assert(std::is_same_v<To, std::remove_const_t<From>>, "both sides of a copy must have the same element type");
+  static_assert(std::is_trivially_copyable_v<To>, "device memory holds trivially copyable types only");
+}
+
+}  // namespace detail
 }  // namespace weir
 
 template <class T>

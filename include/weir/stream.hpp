@@ -63,8 +63,18 @@ enum class Ownership : std::uint8_t {
 };
 
 namespace detail {
-enum class LaunchFault : std::uint8_t;
+
+[[noreturn]] WEIR_API void throw_null_kernel(const Stream& stream);
+
+/// The bytes of a value of 1, 2 or 4 bytes, the others 0.
+template <class E>
+std::uint32_t bits_of(const E& value) noexcept {
+  std::uint32_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(E));
+  return bits;
 }
+
+}  // namespace detail
 
 /// A callback with the stream and its state; see `Stream::add_callback`.
 using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
@@ -101,16 +111,16 @@ class WEIR_API Stream : public RefCounted {
   bool is_non_blocking() const;
   /// The stream's priority as the vendor numbers it.
   int priority() const;
-  bool is_closed() const noexcept { return (flags_.load(std::memory_order_acquire) & flag_closed) != 0; }
+  bool is_closed() const noexcept;
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
   std::string describe() const;
 
   /// Equal: the same backend, device and native handle; per-thread default streams are equal within one thread only; a
   /// closed stream equals itself alone. `StreamPtr` compares and hashes so, too, and is a key of `std::map` and
   /// `std::unordered_map`.
-  friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.compare(b) == 0; }
+  WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
-  friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return a.compare(b); }
+  WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
   std::size_t hash() const noexcept;
   WEIR_API friend std::ostream& operator<<(std::ostream&, const Stream&);
 
@@ -145,13 +155,13 @@ class WEIR_API Stream : public RefCounted {
   /// another device of the same backend. Throws `unsupported` for another backend's event; `capture_isolation` and
   /// `capture_merge` where the wait would break a capture, which goes on.
   void wait(const Event& event);
-  void wait(const EventPtr& event) { wait(checked(event)); }
+  void wait(const EventPtr& event);
   /// Waits for `event` as a node of the graph being captured. Throws `not_capturing`. Feature `external_events`.
   void wait_external(const Event& event);
   /// Later work of this stream runs after all work enqueued so far on `other`; nothing if it is this stream. Allocates
   /// nothing after the first call. Throws like `wait(Event)`.
   void wait(Stream& other);
-  void wait(const StreamPtr& other) { wait(checked(other)); }
+  void wait(const StreamPtr& other);
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
@@ -169,8 +179,8 @@ class WEIR_API Stream : public RefCounted {
   /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
   /// told after they waited for an event, or a stream, of the capture. The capture lasts until `end_capture`, or until the
   /// stream that it was begun through ends. Throws `already_capturing`; `capture_unsupported` on the legacy default stream.
-  /// May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began: `not_capturing`
-  /// if there is none. Joins nest.
+  /// May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began:
+  /// `not_capturing` if there is none. Joins nest.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
@@ -178,13 +188,11 @@ class WEIR_API Stream : public RefCounted {
   /// `not_capturing`, to all but one of several threads that end it, too; `capture_unmatched` (this stream did not begin
   /// it), `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
   GraphPtr end_capture();
-  /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the end.
+  /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the
+  /// end.
   template <class F>
   GraphPtr capture(CaptureMode mode, F&& function) {
-    begin_capture(mode);
-    CaptureGuard guard{*this};
-    std::forward<F>(function)(*this);
-    return guard.end();
+    return capture_call(mode, [&](Stream& stream) { std::forward<F>(function)(stream); });
   }
   template <class F>
   GraphPtr capture(F&& function) {
@@ -215,21 +223,17 @@ class WEIR_API Stream : public RefCounted {
   /// Throws `length_mismatch`. Zero elements: does nothing.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
-    check_lifetime<To>();
-    check_lifetime<From>();
-    Span to(destination);
-    Span from(source);
+    Span to = detail::lasting_span(std::forward<To>(destination));
+    Span from = detail::lasting_span(std::forward<From>(source));
     using T = typename decltype(to)::element_type;
-    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
-    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
-                  "both sides of a copy must have the same element type");
-    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    check_lengths("Stream::copy", to.size(), from.size());
+    detail::check_copyable<T, typename decltype(from)::element_type>();
+    if (to.size() != from.size()) detail::throw_length_mismatch("Stream::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Stream::copy", to.size(), sizeof(T)));
   }
   /// Copies `bytes` bytes.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
-  /// All elements of `source`, copied to the host behind all work enqueued so far, and waited for. Throws like `synchronize`.
+  /// All elements of `source`, copied to the host behind all work enqueued so far, and waited for. Throws like
+  /// `synchronize`.
   template <ElementRange From>
   auto read(From&& source) {
     Span from(source);
@@ -255,19 +259,17 @@ class WEIR_API Stream : public RefCounted {
   /// Sets every element to `value`; elements of 1, 2 or 4 bytes.
   template <ElementRange To, class T>
   void fill(To&& destination, const T& value) {
-    check_lifetime<To>();
-    Span to(destination);
+    Span to = detail::lasting_span(std::forward<To>(destination));
     using E = typename decltype(to)::element_type;
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_convertible_v<const T&, E>, "the value must convert to the element type");
     static_assert(sizeof(E) == 1 || sizeof(E) == 2 || sizeof(E) == 4, "fills write elements of 1, 2 or 4 bytes");
-    fill_elements(to.data(), to_bits(static_cast<E>(value)), sizeof(E), to.size());
+    fill_elements(to.data(), detail::bits_of(static_cast<E>(value)), sizeof(E), to.size());
   }
   /// Sets every byte of the elements to 0; elements of any size.
   template <ElementRange To>
   void zero(To&& destination) {
-    check_lifetime<To>();
-    Span to(destination);
+    Span to = detail::lasting_span(std::forward<To>(destination));
     using E = typename decltype(to)::element_type;
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_trivially_copyable_v<E>, "device memory holds trivially copyable types only");
@@ -291,9 +293,10 @@ class WEIR_API Stream : public RefCounted {
   /// Says which stream may touch managed memory from here on. Throws `invalid_argument` for memory of another kind;
   /// `capture_unsupported` while capturing. Feature `managed_attach`.
   void attach(const Allocation& managed, AttachMode mode);
+  void attach(const AllocationPtr& managed, AttachMode mode);
   template <class T>
   void attach(const Buffer<T>& managed, AttachMode mode) {
-    attach(checked(managed.allocation()), mode);
+    attach(managed.allocation(), mode);
   }
   /// Moves managed memory of any device of this backend to this stream's device, or to the host. Throws `invalid_argument`
   /// for memory of another kind and for bytes that are not within the allocation; `capture_unsupported` while capturing.
@@ -303,9 +306,10 @@ class WEIR_API Stream : public RefCounted {
   }
   /// Likewise of the bytes `[offset, offset + bytes)` alone.
   void prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
+  void prefetch(const AllocationPtr& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
   template <class T>
   void prefetch(const Buffer<T>& managed, PrefetchTarget target = PrefetchTarget::device) {
-    prefetch(checked(managed.allocation()), 0, managed.size_bytes(), target);
+    prefetch(managed.allocation(), 0, managed.size_bytes(), target);
   }
 
   /// Writes a value when all work before is done. `address`: the device's, aligned to the value's size.
@@ -330,34 +334,35 @@ class WEIR_API Stream : public RefCounted {
   // --- Kernels ----------------------------------------------------------------------------------------------------
 
   /// Runs `kernel` on a grid: `launch(kernel, {4, 256}, n, x)` on 4 blocks of 256 threads. Arguments are passed by value:
-  /// trivially copyable values as they are, `Buffer`s, `Span`s and `std::span`s as the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
-  /// number or the sizes of the arguments are not the kernel's, or a floating-point number stands for another number or the
-  /// other way round (checked as far as the backend knows the kernel's parameters).
-  /// Features `cooperative_launch`, `block_cooperation` where the configuration asks for them.
+  /// trivially copyable values as they are, `Buffer`s, `Span`s and `std::span`s as the address of their first element.
+  /// Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the number or the sizes of the arguments
+  /// are not the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
+  /// backend knows the kernel's parameters). Features `cooperative_launch`, `block_cooperation` where the configuration asks
+  /// for them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
-          void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
-          const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
-          launch_checked(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                         std::span<const std::size_t>(sizes, sizeof...(v)),
-                         detail::number_kinds<std::remove_reference_t<decltype(v)>...>());
+          void* addresses[sizeof...(v) + 1] = {&v...};
+          launch_packed(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
+                        std::span<const std::size_t>(detail::sizes_of<std::remove_reference_t<decltype(v)>...>, sizeof...(v)),
+                        detail::number_kinds<std::remove_reference_t<decltype(v)>...>());
         },
         values);
   }
   template <KernelArgument... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
-    launch(checked(kernel), config, args...);
+    if (!kernel) detail::throw_null_kernel(*this);
+    launch(*kernel, config, args...);
   }
   /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
   /// `KernelParameter` for what converts.
   template <class... P>
   void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
-    void* const addresses[sizeof...(P) + 1] = {args.address()..., nullptr};
-    launch_checked(checked(kernel.kernel()), config, std::span<void* const>(addresses, sizeof...(P)), kernel.sizes(),
-                   detail::number_kinds<P...>());
+    if (!kernel) detail::throw_null_kernel(*this);
+    void* const addresses[sizeof...(P) + 1] = {args.address()...};
+    launch_packed(*kernel, config, std::span<void* const>(addresses, sizeof...(P)), kernel.sizes(), detail::number_kinds<P...>());
   }
   /// The same with the addresses and sizes of the arguments, which are copied before the call returns. Throws
   /// `invalid_argument` for a null address, and where there are not as many sizes as addresses.
@@ -390,14 +395,15 @@ class WEIR_API Stream : public RefCounted {
   /// `describe` without the capture's state, which takes a question to the driver: for the errors of that question itself.
   std::string describe_handle() const;
   /// For a stream over a handle that is wrapped although only the backend knows it: its captures are known without asking.
-  void set_unshared() noexcept { flags_.fetch_and(~flag_external, std::memory_order_relaxed); }
+  void set_unshared() noexcept;
   /// For a backend that keeps the objects of dropped streams: as good as new, over the same handle.
   void renew(std::shared_ptr<const void> keep_alive) noexcept;
   /// Keeps `module` for the graph that is being captured.
   void keep_module(const ModulePtr& module, const CaptureState& capture);
 
-  /// Held while `body`, a stream that only the backend knows, captures the body of a conditional node. The core then knows the
-  /// capture: what cannot be in a body is refused, and what it needs is kept with `outer`, the capture that the node is in.
+  /// Held while `body`, a stream that only the backend knows, captures the body of a conditional node. The core then knows
+  /// the capture: what cannot be in a body is refused, and what it needs is kept with `outer`, the capture that the node is
+  /// in.
   class WEIR_API BodyCapture {
    public:
     /// `begin`: begins the capture and returns its id.
@@ -443,8 +449,8 @@ class WEIR_API Stream : public RefCounted {
   /// Ends the capture, which this or another `Stream` over the same handle began, or external code. However this ends, the
   /// capture is over, unless the driver insists on another thread. `kept`: for the graph.
   virtual GraphPtr do_end_capture(CaptureResources&& kept);
-  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Legal, and without effect,
-  /// in every state.
+  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Legal, and without
+  /// effect, in every state.
   virtual CaptureState do_capture_state() const;
   /// The graph that is being captured, to look at; null where the driver does not tell.
   virtual GraphPtr do_captured_graph() const;
@@ -482,105 +488,14 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_copy_attributes(const Stream& other);
 
  private:
-  friend class Allocation;
-  friend class Device;
-  friend class GraphExec;
-  friend class detail::Captures;
-  friend class detail::Joining;
+  friend class detail::StreamCall;
+  friend struct detail::StreamCore;
 
-  // Ends the capture when the captured function throws; the function's exception is the one that matters.
-  struct CaptureGuard {
-    Stream& stream;
-    bool ended = false;
-    GraphPtr end() {
-      ended = true;
-      return stream.end_begun_capture();
-    }
-    ~CaptureGuard() {
-      if (!ended) stream.drop_capture(stream.began_.load(std::memory_order_relaxed));
-    }
-  };
-
-  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  static constexpr std::uint32_t flag_external = 8;     // external code may know the handle: the driver is asked for captures
-  static constexpr std::uint32_t flag_capturing = 16;   // in a capture that Weir knows: the one with the id `capture_`
-  static constexpr std::uint32_t flag_body = 32;        // and that makes the body of a conditional node
-  static constexpr std::uint32_t flag_deferred = 64;    // frees wait in `deferred_`
-
-  template <class R>
-  static constexpr void check_lifetime() noexcept {
-    static_assert(detail::outlives_call<R>,
-                  "the memory is used after this call has returned: keep what owns it in a variable");
-  }
-
-  template <class E>
-  static std::uint32_t to_bits(const E& value) noexcept {
-    std::uint32_t bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(E));
-    return bits;
-  }
-  const Kernel& checked(const KernelPtr& kernel) const;
-  const Event& checked(const EventPtr& event) const;
-  Stream& checked(const StreamPtr& stream) const;
-  const Allocation& checked(const AllocationPtr& allocation) const;
-  void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
-
-  std::strong_ordering compare(const Stream& other) const noexcept;
-  bool destroys_handle() const noexcept;
-  void enter(const char* operation) const;
-  void enter_slowly(const char* operation) const;
-  void check_usable(const char* operation) const;
-  void require(const char* operation, Feature feature) const;
-  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load of `flags_` for a stream that external
-  /// code does not know and that captures nothing.
-  CaptureState usable_capture(const char* operation) const {
-    constexpr std::uint32_t asks = flag_external | flag_capturing | flag_per_thread;
-    if ((flags_.load(std::memory_order_acquire) & asks) == 0) [[likely]] return {};
-    return usable_capture_slowly(operation);
-  }
-  CaptureState usable_capture_slowly(const char* operation) const;
-  CaptureState active_capture(const char* operation) const;
-  CaptureState known_capture() const;
-  bool asks_for_captures() const noexcept;
-  void check_host_wait(const char* operation) const;
-  CaptureState usable_memory_capture(const char* operation) const;
-  void refuse_in_capture(const char* operation) const;
-  void check_recordable(const char* operation, const Event& event) const;
-  void check_copy(const char* operation, const void* destination, const void* source, std::size_t bytes) const;
-  void check_managed(const char* operation, const Allocation& memory) const;
-  void check_same_backend(const char* operation, const Device& other) const;
-  void check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const;
-  void check_closable(const char* operation) const;
-  [[noreturn, gnu::cold]] void refuse_launch(detail::LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
-                                             std::span<void* const> arguments, std::span<const std::size_t> sizes,
-                                             const detail::NumberKinds& kinds) const;
-  [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
-  void launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                      std::span<const std::size_t> sizes, const detail::NumberKinds& kinds);
+  // What the templates and inline functions above end in.
+  GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
+  void launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
+                     std::span<const std::size_t> sizes, const detail::NumberKinds& kinds);
   void memory_operation(const MemoryOperation& operation);
-  void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
-                       std::size_t element_size, std::size_t width, std::size_t height);
-  void conditional(const char* operation, ConditionalKind kind, const std::uint32_t* condition,
-                   UniqueFunction<void(Stream&)>&& body);
-  void check_can_begin(const char* operation) const;
-  template <class F>
-  void begin(CaptureMode mode, const GraphPtr& resumed, F&& native_begin);
-  static CaptureInfo capture_info_of(const Stream& stream, bool with_graph);
-  void set_shared() noexcept { flags_.fetch_or(flag_external, std::memory_order_relaxed); }
-  bool leave_joined();
-  GraphPtr end_begun_capture();
-  bool is_in(std::uint64_t capture) const;
-  detail::Origin origin() const noexcept;
-  void enter_capture(std::uint64_t id, bool body) noexcept;
-  void leave_capture(std::uint64_t id) noexcept;
-  void drop_capture(std::uint64_t id) noexcept;
-  void begin_closing() noexcept;
-  void finish_closing(bool destroy);
-  CaptureState capture_before_free() const;
-  bool deallocate_async(const Allocation& allocation) noexcept;
-  bool try_to_free(void* memory) noexcept;
-  bool defer(Allocation& allocation) noexcept;
-  void free_deferred(bool last_chance) noexcept;
 
   Device* device_;
   void* handle_;
@@ -588,16 +503,16 @@ class WEIR_API Stream : public RefCounted {
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
   StreamKind kind_;
-  bool closing_postponed_ = false;          // until the stream's memory has been freed
-  std::atomic<std::uint64_t> capture_{0};   // the capture that the stream is in, where Weir knows it
-  std::atomic<std::uint64_t> began_{0};     // the capture that was last begun by this object, whoever ends it
+  bool closing_postponed_ = false;         // until the stream's memory has been freed
+  std::atomic<std::uint64_t> capture_{0};  // the capture that the stream is in, where Weir knows it
+  std::atomic<std::uint64_t> began_{0};    // the capture that was last begun by this object, whoever ends it
   // The capture joined with `external`, and how often.
   std::atomic<std::uint64_t> joined_{0};
   std::atomic<std::uint32_t> joined_depth_{0};
   // The module that was last kept, and for which capture: a captured launch then need not look for either.
   std::atomic<const Module*> kept_module_{nullptr};
   std::atomic<std::uint64_t> kept_for_{0};
-  Allocation* deferred_ = nullptr;          // memory whose free a capture forbids; see allocation.cpp
+  Allocation* deferred_ = nullptr;  // memory whose free a capture forbids; see allocation.cpp
 };
 
 }  // namespace weir

@@ -42,7 +42,6 @@ class WEIR_API StreamLease {
  private:
   friend class StreamPool;
   StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept;
-  void give_back() noexcept;
 
   Ptr<detail::StreamPoolState> pool_;  // null once moved from
   std::size_t slot_ = 0;

@@ -117,6 +117,43 @@ TEST_CASE("cuda loading: auto passes over a broken driver") {
   CHECK_SILENT(o, "open: ok");
 }
 
+// --- Kernels that were compiled ahead of time -------------------------------------------------------------------------
+
+TEST_CASE("cuda bundles: the image that fits best is loaded, and what the driver refuses is passed over") {
+  const auto load = [](const std::string& script, const std::string& images) {
+    return tell("trace=1 " + script, {"load-bundle"}, {{"WEIR_TEST_IMAGES", images}, {"WEIR_LOG", "info"}});
+  };
+  const auto image_calls = [](const Outcome& o) { return weir::test::count("call image", o.errors); };
+  const Outcome exact = load("capability=90", "hip gfx90a,cuda sm_80,cuda compute_80,cuda sm_90,host x86-64,source");
+  CHECK_SAYS(exact, "load-bundle: ok");
+  CHECK(exact.complains("call image \"for cuda sm_90\""));
+  CHECK(image_calls(exact) == 1);
+  CHECK(load("capability=89", "cuda sm_80,cuda sm_86,cuda compute_80,cuda sm_90").complains("call image \"for cuda sm_86\""));
+  const Outcome newer = load("capability=100", "cuda sm_80,cuda compute_80,cuda compute_90,cuda sm_90");
+  CHECK(newer.complains("call image \"for cuda compute_90\""));
+
+  // As an older driver refuses code of a newer compiler.
+  const Outcome passed = load("capability=90 fail=cuModuleLoadDataEx:1:222", "cuda sm_90,cuda compute_80,cuda compute_90");
+  CHECK_SAYS(passed, "load-bundle: ok");
+  CHECK(passed.complains("call image \"for cuda compute_90\""));
+}
+
+TEST_CASE("cuda bundles: where nothing fits, the error says what there is and what the device is") {
+  const auto load = [](const std::string& script, const std::string& images) {
+    return tell(script, {"load-bundle"}, {{"WEIR_TEST_IMAGES", images}});
+  };
+  const Outcome none = load("capability=75", "cuda sm_80,cuda compute_80,host x86-64");
+  CHECK_SAYS(none, "load-bundle: invalid_image");
+  CHECK_SAYS(none, "no image of the kernels 'story.cu' fits: there are cuda sm_80, cuda compute_80, host x86-64, and this device is "
+                   "cuda sm_75; the bundle carries no source; add an image for it in weir_add_kernels");
+  const Outcome refused = load("capability=80 fail=cuModuleLoadDataEx:0:218", "cuda sm_80,cuda compute_80,source");
+  CHECK_SAYS(refused, "the image for sm_80 does not load: ");
+  CHECK_SAYS(refused, "the image for compute_80 does not load: ");
+  CHECK_SAYS(refused, "their source cannot be compiled here: no NVRTC: /nonexistent/libnvrtc.so");
+  // Memory that runs out says nothing about the image.
+  CHECK_SAYS(load("capability=80 fail=cuModuleLoadDataEx:1:2", "cuda sm_80,cuda compute_80"), "load-bundle: out_of_memory");
+}
+
 // --- Calls that fail --------------------------------------------------------------------------------------------------
 
 TEST_CASE("cuda calls: work goes through") {

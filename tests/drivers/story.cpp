@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
 namespace {
@@ -64,6 +65,19 @@ void find_kernel(World& world, const std::string& name) {
   const auto& kinds = world.kernel->parameter_kinds();
   std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(), static_cast<unsigned long long>(kinds.known),
               static_cast<unsigned long long>(kinds.floating));
+}
+
+/// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
+std::vector<std::byte> bundle_of(const std::string& list) {
+  weir::detail::BundleWriter writer;
+  bool has_source = false;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "source") has_source = true;
+    if (word != "source") writer.add(weir::detail::record::image, word, "for " + word);
+  }
+  writer.add(weir::detail::record::source, "story.cu", has_source ? "extern \"C\" __global__ void k() {}\n" : "");
+  return writer.bundle();
 }
 
 /// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
@@ -356,6 +370,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"load-bundle",
+     [](World& w) {
+       const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
+       w.module = weir::default_device().load(weir::KernelBundle(bytes));
+     }},
     {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
 };
 

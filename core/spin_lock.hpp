@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-namespace weir::host {
+namespace weir {
 
 /// Tells the processor that the thread is spinning.
 inline void spin_pause() noexcept {
@@ -15,8 +15,8 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// A lock of one byte for sections of a few instructions. Each of 100,000 streams has two; mutexes would make up a third of
-/// their size.
+/// A lock of one byte for sections of a few instructions: taken and let go with one atomic exchange, and small enough for objects
+/// of which there are very many.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -38,4 +38,4 @@ class SpinLock {
   std::atomic<bool> held_{false};
 };
 
-}  // namespace weir::host
+}  // namespace weir
