@@ -49,7 +49,7 @@ class AllocationPool {
     object->size_ = 0;
     object->stream_ = nullptr;
     object->capture_id_ = 0;
-    object->foreign_ = false;
+    object->is_opened_ = false;
     if (own.object == nullptr && !own.gone) {
       own.object = object;
       if (!own.returned_at_end) [[unlikely]]
@@ -116,7 +116,7 @@ void Allocation::dispose() noexcept {
     }
   } else if (data_ != nullptr) {
     try {
-      if (foreign_) {
+      if (is_opened_) {
         device_->do_close_memory(data_);
       } else {
         device_->do_deallocate(data_, kind_);
@@ -270,7 +270,7 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   call.require(Feature::interprocess_memory);
   call.check_unsafe();
   AllocationPtr allocation = AllocationPool::instance().take(*this, MemoryKind::device);
-  allocation->foreign_ = true;
+  allocation->is_opened_ = true;
   allocation->data_ = do_open_memory(handle);
   allocation->size_ = bytes;
   return allocation;

@@ -33,8 +33,8 @@ void Device::require(std::initializer_list<Feature> features) const {
 
 namespace {
 
-/// Whether this thread's list of per-thread default streams is gone: the destructors of other thread-local objects may still
-/// ask for a stream. Of a type without a destructor, so that it is there to the thread's very end.
+/// Whether this thread's list of per-thread default streams is destroyed. A plain bool, so that destructors of other
+/// thread-local objects can still read it.
 thread_local bool thread_streams_gone = false;
 
 struct ThreadStreams {
@@ -98,7 +98,7 @@ StreamPtr Device::default_stream() {
 StreamPtr Device::per_thread_stream() {
   const Call call(*this, "Device::per_thread_stream");
   call.require(Feature::per_thread_default_stream);
-  // The thread is at its end: the stream is the caller's alone.
+  // The thread is ending: the stream is not kept.
   if (thread_streams_gone) return do_create_per_thread_stream();
   thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {

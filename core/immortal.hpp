@@ -6,8 +6,8 @@
 
 namespace weir::detail {
 
-/// A static object that is never destroyed: threads, and the destructors of other static objects, may use it after main. It lies
-/// in static storage, so that making it needs no memory. Used as `static Immortal<T> object;` in a function.
+/// A static object that is never destroyed: threads, and the destructors of other static objects, may use it after main. It
+/// lies in static storage, so that making it needs no memory. Used as `static Immortal<T> object;` in a function.
 template <class T>
 class Immortal {
  public:

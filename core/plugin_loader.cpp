@@ -23,8 +23,8 @@ namespace {
 
 constexpr const char* variable = "WEIR_PLUGIN_PATH";
 
-// The file that this library was loaded from, or null. Found when it is loaded: a relative path, as from LD_LIBRARY_PATH, is
-// relative to the folder that is the current one then.
+// The file that this library was loaded from, or null. It is looked up at load time, since a relative path (from
+// LD_LIBRARY_PATH) is relative to the current folder of that moment.
 char library_path[PATH_MAX];
 const char* const found_library_path = [] {
   Dl_info info;
@@ -92,8 +92,8 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
     attempts.push_back({path, fault});
     refuse(name, path, fault);
   }
-  // NOW: a plugin that lacks a symbol fails here, not in the middle of work. LOCAL: two vendors' drivers must not see each
-  // other's symbols. NODELETE: objects with virtual functions of the plugin may live as long as the process.
+  // NOW: a missing symbol is found here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
+  // other's symbols. NODELETE: objects with virtual functions of the plugin may live until the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const message = ::dlerror();

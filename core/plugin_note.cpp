@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-// The ELF header of the binary that this is linked into. The linker defines it.
+// The ELF header of this library. The linker defines it.
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 namespace weir::detail {
@@ -25,14 +25,15 @@ using Segment = ElfW(Phdr);
 using NoteHeader = ElfW(Nhdr);
 using Bytes = std::span<const char>;
 
-constexpr std::size_t greatest_segment = 65536;  // of notes: those of linkers and compilers have some hundred bytes
+constexpr std::size_t greatest_segment = 65536;  // of notes; usual ones have some hundred bytes
 constexpr std::uint32_t plugin_note_type = 1;
 constexpr std::string_view note_name("Weir", 5);
 
 void read(std::ifstream& file, std::uint64_t offset, void* to, std::size_t size, const char* what) {
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
-  if (!file) throw NoPluginNote(fmt::format("it is cut short: {} should stand at byte {}; copy or build it again", what, offset));
+  if (!file)
+    throw NoPluginNote(fmt::format("it is cut short: {} should stand at byte {}; copy or build it again", what, offset));
 }
 
 template <class T>
@@ -42,7 +43,7 @@ T read(std::ifstream& file, std::uint64_t offset, const char* what) {
   return value;
 }
 
-// Up to the 0 that ends it, which must be there; `bytes` goes on behind it.
+// Takes a string that ends with a 0 from the front of `bytes`. Empty if there is no 0.
 std::string take_string(Bytes& bytes) {
   const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
   if (end == nullptr) {
@@ -54,7 +55,7 @@ std::string take_string(Bytes& bytes) {
   return text;
 }
 
-// Looks through the notes of one segment. False if none of them is a plugin's.
+// Searches the notes of one segment. False if none is a plugin's.
 bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
   const auto padded = [alignment](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   while (notes.size() >= sizeof(NoteHeader)) {
@@ -92,7 +93,7 @@ PluginNote read_plugin_note(const std::string& path) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     throw NoPluginNote("it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin.hpp");
   }
-  // Class and byte order are two bytes in a row, behind the four that say ELF.
+  // Class and byte order are the two bytes behind the four of the magic number.
   if (std::memcmp(header.e_ident + EI_CLASS, __ehdr_start.e_ident + EI_CLASS, 2) != 0 ||
       header.e_machine != __ehdr_start.e_machine) {
     throw NoPluginNote(fmt::format("it is for another processor (ELF machine {}, this Weir's is {}); build it for this one",

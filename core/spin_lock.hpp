@@ -15,8 +15,8 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// A lock of one byte for sections of a few instructions: taken and let go with one atomic exchange, and small enough for objects
-/// of which there are very many.
+/// A lock of one byte for sections of a few instructions: taken and let go with one atomic exchange, and small enough for
+/// objects of which there are very many.
 class SpinLock {
  public:
   void lock() noexcept {

@@ -78,13 +78,13 @@ bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thre
 
 // --- Checks -----------------------------------------------------------------------------------------------------------
 
-void StreamCall::enter_slowly() const {
-  check_usable();
-  const std::uint32_t flags = StreamCore::flags(object_);
-  if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(object_), false);
+void StreamCall::enter_slowly(StreamCall call) {
+  call.check_usable();
+  const std::uint32_t flags = StreamCore::flags(call.object_);
+  if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(call.object_), false);
   if ((flags & StreamCore::flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
-      Captures::instance().any_on(device(), true)) {
-    refuse(
+      Captures::instance().any_on(call.device(), true)) {
+    call.refuse(
         Errc::capture_implicit,
         "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against it; "
         "use a stream made by create_stream");
@@ -102,9 +102,9 @@ void StreamCall::check_usable() const {
   }
 }
 
-void StreamCall::refuse_invalidated() const {
-  refuse(Errc::capture_invalidated,
-         "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
+void StreamCall::refuse_invalidated(StreamCall call) {
+  call.refuse(Errc::capture_invalidated,
+              "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {
@@ -135,15 +135,18 @@ void StreamCall::check_same_backend(const Device& other) const {
 
 namespace {
 
-void check_recordable(const StreamCall& call, const Event& event) {
-  if (&event.device() != &call.device()) {
-    call.refuse(Errc::wrong_device,
-                "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
-  }
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {
+  call.refuse(Errc::wrong_device,
+              "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
 }
 
-/// Whether a wait for what `theirs` captures may go ahead. `theirs`: a capture's id, 0 for none.
-void check_join(const StreamCall& call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
+void check_recordable(StreamCall call, const Event& event) {
+  if (&event.device() != &call.device()) [[unlikely]]
+    refuse_record(call, event);
+}
+
+/// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
+void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) {
       call.refuse(
@@ -227,7 +230,7 @@ std::string Stream::describe() const {
     if (status == CaptureStatus::active) text += " (capturing)";
     if (status == CaptureStatus::invalidated) text += " (capture invalidated)";
   } catch (const std::exception&) {
-    // A description is part of every error message; it must not replace the error by one of its own.
+    // Descriptions are part of error messages. Their own failure must not replace the error.
   }
   return text;
 }
@@ -255,7 +258,7 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 void StreamCore::begin_closing(Stream& stream) noexcept {
   stream.flags_.fetch_or(flag_closed, std::memory_order_release);
   if (open_captures.load(std::memory_order_acquire) != 0) {
-    // The owner of a handle ends what was begun on it by any object; a borrower what it began itself.
+    // The owner of a handle ends any capture on it; a borrower only one that it began itself.
     const auto capture = Captures::instance().find(origin(stream));
     if (capture && (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);
@@ -266,7 +269,7 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
 
 void StreamCore::finish_closing(Stream& stream, bool destroy) {
   stream.closing_postponed_ = false;
-  // What a wrapped stream needs is let go of only when the driver has let go of the stream, whether or not that failed.
+  // `keep_alive` is released after the driver has released the stream, even if that failed.
   const std::shared_ptr<const void> keep_alive = std::move(stream.keep_alive_);
   stream.do_close(destroy);
 }
@@ -275,7 +278,7 @@ void Stream::close() {
   if (is_closed()) return;
   check_closable(*this, "Stream::close");
   StreamCore::begin_closing(*this);
-  // Memory that is to be freed on this stream needs its handle: then the stream's last owner, memory included, closes it.
+  // Memory that is still to be freed on this stream needs the handle: its release closes the stream then.
   if (dependents() != 0) {
     closing_postponed_ = true;
     return;
@@ -342,7 +345,7 @@ void Stream::record_external(Event& event) {
   call.require(Feature::external_events);
   check_recordable(call, event);
   do_record_external(event, call.active_capture());
-  // The launches of the graph record it, so the host may ask for it like for any other.
+  // Launches of the graph record it, so the host may use it like any other event.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
 
@@ -355,7 +358,7 @@ void Stream::wait(const Event& event) {
     if (mine && state == Event::recorded) [[unlikely]]
       check_join(call, kind_, mine, 0, false);
     do_wait(event, mine);
-    // An event that external code knows may have been recorded in a capture of its own.
+    // External code that knows the event may have recorded it in a capture, which this stream has joined then.
     if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);
     return;

@@ -8,7 +8,7 @@
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
-// Streams: the begin and the end of captures. docs/internals.md says what a capture is to Weir.
+// Streams: captures. docs/internals.md explains them.
 namespace weir {
 
 using detail::Captures;
@@ -17,7 +17,7 @@ using detail::StreamCore;
 
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
-// The id is written last: a stream that goes looks at it, and needs no lock if it is 0.
+// The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
 void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept {
   stream.capture_.store(id, std::memory_order_release);
   stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0), std::memory_order_release);
@@ -29,8 +29,8 @@ void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
   stream.capture_.store(0, std::memory_order_release);
 }
 
-// External code may have begun or ended a capture. Other objects may stand for a thread's default stream, so that the driver
-// is asked for that while any capture is open.
+// External code may have begun or ended a capture. Several objects may stand for a thread's default stream, so the driver is
+// asked for that while any capture is open.
 bool StreamCore::asks_for_captures(const Stream& stream) noexcept {
   return (flags(stream) & flag_external) != 0 ||
          ((flags(stream) & flag_per_thread) != 0 && open_captures.load(std::memory_order_acquire) != 0);
@@ -63,7 +63,7 @@ void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
 
 namespace {
 
-void check_can_begin(const StreamCall& call, StreamKind kind) {
+void check_can_begin(StreamCall call, StreamKind kind) {
   if (kind == StreamKind::legacy_default) {
     call.refuse(Errc::capture_unsupported,
                 "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
@@ -78,7 +78,7 @@ void check_can_begin(const StreamCall& call, StreamKind kind) {
 
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                        const std::function<std::uint64_t()>& native_begin) {
-  const bool blocking = !stream.do_is_non_blocking();  // which drivers do not tell of a stream that captures
+  const bool blocking = !stream.do_is_non_blocking();  // drivers do not tell this of a stream that captures
   Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
                             native_begin);
   stream.began_.store(stream.capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -137,14 +137,14 @@ GraphPtr Stream::end_capture() {
     if (state.status == CaptureStatus::none) {
       call.refuse(Errc::not_capturing, "the stream is not capturing");
     }
-    capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it in between
+    capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
       if (external && !captures.is_open(backend, state.id)) return do_end_capture({});
       call.refuse(
           Errc::capture_unmatched,
-          "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
-          "for this one; the capture goes on");
+          "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
+                  "one; the capture goes on");
     }
   }
   if (capture->outer != 0) {
@@ -195,14 +195,14 @@ GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& 
 void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   stream.joined_depth_.store(0, std::memory_order_relaxed);
   const Backend& backend = stream.device_->backend();
-  if (Captures::instance().is_conditional_body(backend, id)) return;  // whoever captures the body ends it
+  if (Captures::instance().is_conditional_body(backend, id)) return;  // do_capture_conditional ends it
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return;
   try {
-    // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
+    // This thread cannot name another thread's default stream: the driver would take the handle for this thread's own.
     if (!stream.is_of_another_thread() && is_in(stream, id)) (void)stream.do_end_capture(std::move(*kept));
   } catch (const std::exception& e) {
-    // The driver may not have ended it. Only the driver knows what the stream is in from here on.
+    // The driver may not have ended the capture: from now on it must be asked.
     set_shared(stream);
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
@@ -230,7 +230,7 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
   const StreamCall call(stream, "Stream::capture_info", StreamCall::Looking());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = stream.do_capture_state();  // only the driver knows whether an error has invalidated it
+  state = stream.do_capture_state();  // only the driver knows whether an error invalidated it
   return {state.status, state.id, state && with_graph ? stream.do_captured_graph() : nullptr};
 }
 
@@ -242,7 +242,7 @@ CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this
 
 namespace {
 
-void check_conditional(const StreamCall& call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
+void check_conditional(StreamCall call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
   call.require(Feature::graph_conditional_nodes);
   if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
   if (!body) call.refuse(Errc::invalid_argument, "the body is empty");

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/captures.hpp"
+#include "core/thread_state.hpp"
 #include "weir/capture.hpp"
 #include "weir/graph.hpp"
 #include "weir/memory.hpp"
@@ -13,17 +14,22 @@
 
 namespace weir::detail {
 
-/// What the core knows of a stream, and does with it, beyond its public functions: the capture that it is in, its end, and
-/// the frees that wait for a capture.
+/// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
 struct StreamCore {
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: the driver is asked for captures
-  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows: the one with the id `capture_`
-  static constexpr std::uint32_t flag_body = 32;       // and that makes the body of a conditional node
-  static constexpr std::uint32_t flag_deferred = 64;   // frees wait in `deferred_`
+  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: ask the driver for captures
+  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
+  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
-  /// External code may know the handle from here on.
+  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
+  /// and nobody has to be asked for its capture.
+  static bool is_plain(const Stream& stream) noexcept {
+    constexpr std::uint32_t special = flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred;
+    return (flags(stream) & special) == 0 && !barred();
+  }
+  /// Notes that external code may know the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
   static bool destroys_handle(const Stream& stream) noexcept {
@@ -35,42 +41,41 @@ struct StreamCore {
   static Origin origin(const Stream& stream) noexcept {
     return {.device = stream.device_, .handle = stream.handle_, .thread_stream = stream.thread_};
   }
-  /// Called under the lock of `Captures`.
+  /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// Whether the driver has to be asked for the stream's capture.
   static bool asks_for_captures(const Stream& stream) noexcept;
-  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that captures
-  /// nothing, and another where it captures.
+  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not capture.
   static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t noted = flags(stream);
     return (noted & (flag_external | flag_per_thread)) == 0 ? noted_capture(stream, noted) : asked_capture(stream);
   }
-  /// The capture that the stream has entered by calls of Weir's. `flags`: the stream's.
+  /// The capture that Weir knows the stream to be in. `flags`: the stream's.
   static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
     if ((flags & flag_capturing) == 0) [[likely]] return {};
     const std::uint64_t id = stream.capture_.load(std::memory_order_acquire);
     if (id == 0) return {};  // it has just left
     return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
-  /// The capture as the driver tells it, where it has to be asked.
+  /// Asks the driver, if that is needed.
   static CaptureState asked_capture(const Stream& stream);
-  /// Whether `module` is what the stream kept last, and for this capture.
+  /// Whether the stream kept `module` last, for this capture.
   static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
     return stream.kept_for_.load(std::memory_order_acquire) == capture.id &&
            stream.kept_module_.load(std::memory_order_relaxed) == &module;
   }
-  /// Whether the driver has the stream in that capture. Without a question where only Weir's own calls can have ended it.
+  /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                     const std::function<std::uint64_t()>& native_begin);
-  /// Undoes one `begin_capture({.external = true})`. False if there is none for the capture that the stream is in.
+  /// Undoes one `begin_capture({.external = true})`. False if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
-  /// Ends an open capture that the stream began, and drops it.
+  /// Ends an open capture that the stream began, and drops its graph.
   static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
-  // --- Its end ----------------------------------------------------------------------------------------------------
+  // --- Closing ----------------------------------------------------------------------------------------------------
 
   static void begin_closing(Stream& stream) noexcept;
   static void finish_closing(Stream& stream, bool destroy);

@@ -53,8 +53,7 @@ void Stream::do_memory_operation(const MemoryOperation& operation, const Capture
 void Stream::do_batch(std::span<const MemoryOperation>, const CaptureState&) {
   not_overridden(*this, F::batch_memory_operations);
 }
-void Stream::do_launch(const Kernel&, const LaunchConfig&, std::span<void* const>, std::span<const std::size_t>,
-                       const CaptureState&) {
+void Stream::do_launch(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&, const CaptureState&) {
   not_overridden(*this, F::modules);
 }
 SynchronizationPolicy Stream::do_synchronization_policy() const { not_overridden(*this, F::synchronization_policy); }

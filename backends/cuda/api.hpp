@@ -172,6 +172,7 @@ class Api : public Symbols {
   /// What a code means that a launch returned, or the loading of a kernel.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
+  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
   static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------

@@ -48,8 +48,9 @@ class GpuKernel final : public Kernel {
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
   /// More shared memory, static and dynamic together, than a block has without asking has to be allowed for each function.
+  bool allows_shared_memory(std::uint32_t bytes) const noexcept { return bytes <= allowed_.load(std::memory_order_acquire); }
   void allow_shared_memory(std::uint32_t bytes) const {
-    if (bytes <= allowed_.load(std::memory_order_acquire)) return;
+    if (allows_shared_memory(bytes)) return;
     const std::lock_guard lock(allowing_);
     if (bytes <= allowed_.load(std::memory_order_relaxed)) return;
     const auto result = device_.api().set_max_shared_memory(native(), bytes);

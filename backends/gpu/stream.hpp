@@ -18,6 +18,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuGraph;
 template <class Api>
+class GpuKernel;
+template <class Api>
 class GraphTemplate;
 
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
@@ -136,8 +138,8 @@ class GpuStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -157,11 +159,8 @@ class GpuStream final : public Stream {
   /// Makes one call to the driver as a submission: `call()`. Apart from what few streams need, so that the others pay nothing.
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
-    if (plain_) [[likely]] return call();
-    return submitted_in_order(call, order);
-  }
-  template <class F>
-  [[gnu::noinline]] Result submitted_in_order(F& call, typename Submission::Order order) const {
+    if (plain_) [[likely]]
+      return call();
     const Submission submission(*this, order);
     return call();
   }
@@ -175,13 +174,22 @@ class GpuStream final : public Stream {
   typename Api::EventHandle waited_for();
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                          const CaptureState& capture);
+  template <class Function, class... Rest>
+  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                     Rest... rest) const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   /// The capture lock is the caller's.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
   std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
-  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
+  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
+    if (capture.conditional_body) [[unlikely]]
+      throw_in_conditional_body(operation, what);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
   void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);

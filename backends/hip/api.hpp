@@ -143,6 +143,8 @@ class Api : public Symbols {
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
+  /// Whether the executable that an update replaces stays until its own last launch is over.
+  static bool keeps_what_is_replaced() noexcept { return !mutated(Mutation::replaced_at_once); }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
@@ -164,6 +166,8 @@ class Api : public Symbols {
   /// What a code means that a launch returned, or the loading of a kernel: no work has run there that could have failed.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
+  /// What a code means that an allocation on a stream, or the making of a pool, returned: empty where it is the code's own meaning.
+  std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ std::vector<std::string> files(const std::string& name, const std::string& numbe
 
 std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard), "-include",
-                                "weir_hip_warps.h"};
+                                "weir_kernel.h"};
   for (const auto& [name, value] : options.defines) list.push_back("-D" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("-I" + folder);
   if (options.fast_math) list.emplace_back("-ffast-math");

@@ -7,7 +7,7 @@
 #include "weir/export.hpp"
 #include "weir/ptr.hpp"
 
-/// Names of the main types, for headers that need no more.
+/// Forward declarations of the main types.
 namespace weir {
 
 class Allocation;
@@ -37,8 +37,8 @@ using MemoryPoolPtr = Ptr<MemoryPool>;
 using ModulePtr = Ptr<Module>;
 using StreamPtr = Ptr<Stream>;
 
-/// Compare the streams, not the objects that stand for them, so that all wrappers of one native stream are one key of a map.
-/// Null equals null alone, and comes first. Do not close a stream that is a key.
+/// These compare the streams, not the objects: all wrappers of one native stream are the same key of a map. Null equals only
+/// null and comes first. Do not close a stream that is a key.
 WEIR_API bool operator==(const StreamPtr& a, const StreamPtr& b) noexcept;
 WEIR_API std::strong_ordering operator<=>(const StreamPtr& a, const StreamPtr& b) noexcept;
 

@@ -18,7 +18,7 @@ namespace weir {
 
 namespace detail {
 
-/// What a kernel receives for an argument: a value as it is, of buffers and spans the address of their first element.
+/// What a kernel receives for an argument: a value itself; for buffers and spans the address of the first element.
 template <class T>
   requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
 constexpr T kernel_argument(const T& value) noexcept {
@@ -37,14 +37,14 @@ T* kernel_argument(const std::span<T, N>& span) noexcept {
   return span.data();
 }
 inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
-// A text lies in the host's memory.
+// The characters are in host memory.
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 
 }  // namespace detail
 
-/// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
-/// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
+/// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
+/// `AllocationPtr`. Arrays, strings and containers cannot, since they are in host memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
@@ -134,6 +134,23 @@ consteval NumberKinds number_kinds() {
   (add(std::is_scalar_v<V>, std::is_floating_point_v<V>), ...);
   return kinds;
 }
+
+template <class... Values>
+inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
+
+}  // namespace detail
+
+/// What is known of a launch's arguments but their values.
+struct ArgumentTypes {
+  std::span<const std::size_t> sizes;  ///< in bytes
+  detail::NumberKinds kinds;
+};
+
+namespace detail {
+
+/// Made once for each kind of call, so that a launch hands on its address alone.
+template <class... Values>
+inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}, number_kinds<Values...>()};
 
 }  // namespace detail
 

@@ -34,15 +34,15 @@ constexpr std::uint32_t extent(T number) noexcept {
   return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : UINT32_MAX;
 }
 
-/// Made of nothing but `{}`: in `{4, 2, 256}` the third number would be threads to one reader and shared memory to another.
+/// Not constructible from a number, so that `{4, 2, 256}` does not compile: is 256 the threads or the shared memory?
 struct ByNameFromHere {
   constexpr explicit ByNameFromHere() noexcept = default;
 };
 
 }  // namespace detail
 
-/// An extent in up to three directions. Made from one, two or three numbers, as CUDA's `dim3` is. A number that is negative or
-/// too large becomes the largest that there is, which every device refuses.
+/// An extent in up to three dimensions, made from one, two or three numbers like CUDA's `dim3`. A number that is negative or
+/// too large becomes the largest value, which every device refuses.
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
@@ -61,8 +61,8 @@ struct Dim3 {
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as between CUDA's chevrons, and `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads. What is not grid or block is given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
+/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as in CUDA's chevrons; `{{4, 2}, 256}` is 4 x 2 blocks of
+/// 256 threads. Further fields are given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
 struct LaunchConfig {
   Dim3 grid{};                          ///< blocks
   Dim3 block{};                         ///< threads in a block
@@ -75,13 +75,13 @@ struct LaunchConfig {
 /// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 
-/// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
+/// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is.
 struct CompileOptions {
-  std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
+  std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
   std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
   std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
-  bool fast_math = false;                                       ///< trade exactness of floating point for speed
+  bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
   /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
@@ -101,7 +101,7 @@ struct KernelProperties {
   std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
 };
 
-/// Device code that is loaded on one device; unloaded with the last owner, which kernels are.
+/// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.
 class WEIR_API Module : public RefCounted {
  public:
   Device& device() const noexcept { return device_; }
@@ -109,8 +109,8 @@ class WEIR_API Module : public RefCounted {
 
   /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
   /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
-  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`, listing the names
-  /// there are where the backend knows them. Cheap enough to call once; keep the result for hot loops.
+  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error lists
+  /// the module's kernels if the backend knows them. Not cheap: keep the result.
   KernelPtr kernel(std::string_view name);
   /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
   /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
@@ -130,20 +130,21 @@ class WEIR_API Module : public RefCounted {
   void* handle_;
 };
 
-/// A function that a stream launches on a grid of threads. Keeps its module alive. Safe to launch from many threads.
+/// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.
 class WEIR_API Kernel : public RefCounted {
  public:
   Device& device() const noexcept { return module_->device(); }
   const ModulePtr& module() const noexcept { return module_; }
   const std::string& name() const noexcept { return name_; }
   void* native_handle() const noexcept { return handle_; }
-  /// The size of each parameter in bytes, or nothing where the driver cannot tell. Launches are checked against it.
+  /// The size of each parameter in bytes, which launches are checked against; nothing if the driver cannot tell.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
   /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
   KernelProperties properties() const { return do_properties(); }
-  /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
-  /// Times the device's `multiprocessor_count`, that is the largest grid of a cooperative launch. 0 if none fits.
+  /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
+  /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
+  /// launch. 0 if none fits.
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
     return do_max_active_blocks(block_threads, shared_memory_bytes);
   }
@@ -172,11 +173,8 @@ class WEIR_API Kernel : public RefCounted {
 };
 
 namespace detail {
-/// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these sizes and kinds.
-WEIR_API void check_parameters(const Kernel& kernel, std::span<const std::size_t> sizes, const NumberKinds& kinds);
-
-template <class... Values>
-inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
+/// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these types.
+WEIR_API void check_parameters(const Kernel& kernel, const ArgumentTypes& types);
 }  // namespace detail
 
 /// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or does
@@ -196,7 +194,7 @@ class TypedKernel<void(P...)> {
   /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and where a
   /// floating-point number stands for another number; both as far as the backend knows them (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
-    if (kernel_) detail::check_parameters(*kernel_, sizes(), detail::number_kinds<P...>());
+    if (kernel_) detail::check_parameters(*kernel_, types());
   }
 
   const KernelPtr& kernel() const noexcept { return kernel_; }
@@ -204,11 +202,9 @@ class TypedKernel<void(P...)> {
   const Kernel* operator->() const noexcept { return kernel_.get(); }
   explicit operator bool() const noexcept { return kernel_ != nullptr; }
 
-  /// The size of each parameter in bytes.
-  static constexpr std::span<const std::size_t> sizes() noexcept { return {sizes_, sizeof...(P)}; }
+  static constexpr const ArgumentTypes& types() noexcept { return detail::argument_types<P...>; }
 
  private:
-  static constexpr std::size_t sizes_[] = {sizeof(P)..., 0};
   KernelPtr kernel_;
 };
 

@@ -17,19 +17,20 @@
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
-/// How a backend comes into the process: what a plugin `libweir_NAME.so` consists of.
+/// What a plugin `libweir_NAME.so`, which contains a backend, consists of.
 ///
-/// A plugin has a note, which says what it was built for, and exports one C function, the factory; a second one if it can compile without a device. The core reads the note
-/// from the file and loads the plugin only if it fits, so that no code of a plugin that does not fit ever runs. `WEIR_PLUGIN`
-/// writes both.
+/// A plugin has a note, which says what it was built for, and exports one C function, the factory; a second one if it can
+/// compile without a device. The core reads the note from the file and loads the plugin only if it fits, so that no code of
+/// a plugin that does not fit ever runs.
+/// `WEIR_PLUGIN` writes both.
 namespace weir {
 
-/// Given to a plugin's factory: where it tells what it tried, for the user to see.
+/// Passed to a plugin's factory, which reports here what it tried.
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
-  /// For a driver that shows no device: what a device could do, as far as the driver's release decides.
+  /// For a driver that shows no device: the features that the driver's release would give one.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
 
  private:
@@ -38,7 +39,7 @@ class PluginContext {
 
 namespace detail {
 
-/// What a plugin's note says of its build: the sanitizer, and the fingerprint.
+/// The first word of a note's text about the build; the fingerprint follows.
 inline constexpr std::string_view plugin_sanitizer = "sanitizer=" WEIR_ABI_SANITIZER " ";
 
 /// An ELF note with the name "Weir" and the type 1, as docs/abi.md describes it. Text: the plugin's name, its version, and
@@ -53,7 +54,7 @@ struct PluginNoteImage {
   char text[(TextSize + 3) / 4 * 4] = {};
 };
 
-/// `name` and `version` are string literals, so that their sizes count the 0.
+/// `name` and `version` are string literals, whose sizes include the 0.
 template <std::size_t NameSize, std::size_t VersionSize>
 consteval auto make_plugin_note(const char (&name)[NameSize], const char (&version)[VersionSize]) {
   PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + fingerprint.size + 1> note;
@@ -86,7 +87,8 @@ struct ImageCompilation {
 
 extern "C" {
 /// The factory, which a plugin exports: opens the driver and returns the backend, which lives until the process ends. Throws
-/// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a process.
+/// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a
+/// process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 /// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error`, as
 /// `Device::compile` does. Called from any thread, with or without a backend.

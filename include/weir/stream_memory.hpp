@@ -6,18 +6,18 @@
 /// Memory operations on a stream: values written and waited for in the stream's order (cuStreamWriteValue32 and kin).
 namespace weir {
 
-/// When a wait is over, given the value in memory `m` and the value waited for `v`.
+/// The condition that ends a wait; `m` is the value in memory, `v` the value of the wait.
 enum class WaitCondition : std::uint8_t {
-  geq,      ///< m - v, taken as signed, is not negative: a cyclic comparison, so that counters may wrap
+  geq,      ///< m - v, as a signed number, is not negative: a cyclic comparison, so counters may wrap
   eq,       ///< m == v
   bit_and,  ///< (m & v) != 0
   bit_nor,  ///< ~(m | v) != 0
 };
 
-/// Whether a wait, when it is over, first makes remote writes that came before the value visible (CU_STREAM_WAIT_VALUE_FLUSH).
+/// Whether the end of a wait makes remote writes visible that came before the value (CU_STREAM_WAIT_VALUE_FLUSH).
 enum class RemoteWrites : std::uint8_t { as_they_are, flush };
 
-/// One operation of a batch. The addresses are the device's; they must be aligned to the size of the value.
+/// One operation of a batch. Addresses are device addresses, aligned to the size of the value.
 struct MemoryOperation {
   enum class Kind : std::uint8_t { write_32, write_64, wait_32, wait_64, flush_remote_writes };
 

@@ -541,7 +541,7 @@ TEST_CASE("cuda compiling: what was compiled comes from the cache, until anythin
     CHECK_SAYS(o, "compile: ok");
     CHECK_SAYS(o, "kernel k: known 1 floating 0");
     CHECK_SAYS(o, "kernel t<float>: known 1 floating 0");
-    return o.says("comes from the cache");
+    return o.errors.find("comes from the cache") != std::string::npos;
   };
   header("one.h", "#include \"two.h\"\n#ifdef NEVER\n#include <never.h>\n#endif\n");
   header("two.h", "#define VALUE 1\n");

@@ -26,7 +26,7 @@ weir_add_fake_hip(10.0 1000 10)
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
 
-weir_add_executable(weir_hip_driver_tests hip_test.cpp hip_quirks_test.cpp
+weir_add_executable(weir_hip_driver_tests hip_promises_test.cpp hip_quirks_test.cpp hip_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")

@@ -246,7 +246,7 @@ TEST_CASE("hiprtc: what was compiled comes from the cache; not where a header ma
   CHECK(first.image == second.image);
   CHECK(second.names == first.names);
   CHECK(second.names.at(0).second == "_Z1kIiEvPT_");
-  cached("#include <stdio.h>\n" + source, options);
+  cached("#include <endian.h>\n" + source, options);
   CHECK(entries() == 1);
   std::ofstream(folder + "/own.h") << "#define VALUE 4\n";
   CHECK(cached(source, options).image != first.image);

@@ -67,6 +67,12 @@ void find_kernel(World& world, const std::string& name) {
               static_cast<unsigned long long>(kinds.floating));
 }
 
+/// A call of external code's with the stream.
+void call_natively(const char* function, weir::Stream& stream) {
+  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.native_handle());
+}
+
 /// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
 std::vector<std::byte> bundle_of(const std::string& list) {
   weir::detail::BundleWriter writer;
@@ -362,6 +368,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"suggest", [](World& w) {
        std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
      }},
+    {"destroy-natively", [](World& w) { call_natively("hipStreamDestroy", *w.stream); }},
+    {"synchronize-natively", [](World& w) { call_natively("hipStreamSynchronize", *w.stream); }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();
