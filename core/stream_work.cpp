@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -264,12 +265,12 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
          (config.shared_memory_bytes == 0 || (device.supports(Feature::block_cooperation) &&
                                               config.shared_memory_bytes <= limits.shared_memory_per_block_optin)) &&
          (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
-         (!expected || same(types.sizes, *expected));
+         (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
 }
 
 /// Throws why a launch is not possible.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
-                                                          std::span<const std::size_t> sizes) {
+                                                          const ArgumentTypes& types) {
   const auto refuse = [&](Errc code, const std::string& cause) { call.refuse(code, "kernel '" + kernel.name() + "': " + cause); };
   const DeviceProperties& limits = call.device().properties();
   if (&kernel.device() != &call.device()) {
@@ -293,15 +294,22 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
     }
   }
   if (config.cooperative) call.require(Feature::cooperative_launch);
-  const std::vector<std::size_t>& expected = *kernel.parameter_sizes();
-  if (sizes.size() != expected.size()) {
-    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected.size()) + " arguments, and " +
-                                       std::to_string(sizes.size()) + " were given");
+  const std::span<const std::size_t> sizes = types.sizes;
+  if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
+    refuse(Errc::invalid_argument,
+           "it takes " + std::to_string(expected->size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+  } else if (expected) {
+    const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
+    if (given != sizes.end()) {
+      refuse(Errc::invalid_argument, "argument " + std::to_string(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+                                         " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type");
+    }
   }
-  const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected.begin());
-  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(given - sizes.begin()) +
-                                          " takes " + std::to_string(*taken) + " bytes, and one of " +
-                                          std::to_string(*given) + " was given; pass the parameter's own type");
+  const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
+  const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
+  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(i) + " is " +
+                                          (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +
+                                          (floating ? "another value" : "one") + " was given; pass the parameter's own type");
 }
 
 }  // namespace
@@ -323,7 +331,7 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
                 "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin()) +
                     " is null; give the address of where the argument lies, also for an argument that is a null pointer");
   }
-  launch_packed(kernel, config, arguments.data(), {sizes});
+  launch_packed(kernel, config, arguments.data(), {sizes, {}});
 }
 
 /// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All
@@ -344,7 +352,7 @@ void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, vo
                             const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
   if (!is_possible(*device_, kernel, config, types)) [[unlikely]]
-    refuse_launch(call, kernel, config, types.sizes);
+    refuse_launch(call, kernel, config, types);
   const CaptureState capture = call.usable_capture();
   if (capture) keep_module(kernel.module(), capture);
   do_launch(kernel, config, arguments, types, capture);

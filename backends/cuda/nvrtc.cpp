@@ -9,6 +9,7 @@
 #include "backends/cuda/toolkit_headers.hpp"
 #include "backends/gpu/header_list.hpp"
 #include "backends/gpu/library.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/plugin.hpp"
 
@@ -25,6 +26,8 @@ constexpr const char* variable = "WEIR_NVRTC";
   X(nvrtcGetNumSupportedArchs)\
   X(nvrtcGetSupportedArchs)   \
   X(nvrtcCreateProgram)       \
+  X(nvrtcAddNameExpression)   \
+  X(nvrtcGetLoweredName)      \
   X(nvrtcDestroyProgram)      \
   X(nvrtcCompileProgram)      \
   X(nvrtcGetCUBINSize)        \
@@ -42,6 +45,7 @@ struct Nvrtc {
   std::vector<int> architectures;   // 75, 80, …, ascending
   std::vector<std::string> header_folders;
   std::string description;          // the version and the file, or why there is none
+  std::string path;
   bool usable = false;
 };
 
@@ -94,6 +98,7 @@ void open(Nvrtc& nvrtc, int driver_version) {
   }
   nvrtc.header_folders = toolkit_header_folders(library->path());
   nvrtc.description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + " (" + library->path() + ")";
+  nvrtc.path = library->path();
   nvrtc.usable = !nvrtc.architectures.empty();
 }
 
@@ -132,8 +137,8 @@ struct Subject {
 };
 
 // `target`: "sm_90" for machine code, "compute_90" for PTX.
-std::vector<std::byte> compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source, const CompileOptions& options,
-                                   const Subject& subject, std::string& log) {
+gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source, const CompileOptions& options,
+                         const gpu::HeaderList& headers, const Subject& subject, std::string& log) {
   struct Program {
     const Nvrtc& nvrtc;
     nvrtcProgram handle = nullptr;
@@ -146,10 +151,12 @@ std::vector<std::byte> compile_for(const Nvrtc& nvrtc, const std::string& target
     throw Error(Errc::compilation_failed, subject.operation, subject.object,
                 std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
   };
-  const gpu::HeaderList headers(options);
   check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
                                  headers.texts.data(), headers.names.data()),
         "nvrtcCreateProgram");
+  for (const std::string& kernel : options.kernels) {
+    check(nvrtc.nvrtcAddNameExpression(program.handle, kernel.c_str()), "nvrtcAddNameExpression");
+  }
 
   const std::vector<std::string> list = option_list(nvrtc, options, target);
   std::vector<const char*> pointers;
@@ -167,17 +174,22 @@ std::vector<std::byte> compile_for(const Nvrtc& nvrtc, const std::string& target
                     nvrtc.nvrtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
   }
 
-  std::vector<std::byte> image;
+  gpu::Program made;
   if (target.starts_with("sm_")) {
     check(nvrtc.nvrtcGetCUBINSize(program.handle, &size), "nvrtcGetCUBINSize");
-    image.resize(size);
-    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetCUBIN");
+    made.image.resize(size);
+    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetCUBIN");
   } else {
     check(nvrtc.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize");
-    image.resize(size);
-    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetPTX");
+    made.image.resize(size);
+    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetPTX");
   }
-  return image;
+  for (const std::string& kernel : options.kernels) {
+    const char* symbol = nullptr;
+    check(nvrtc.nvrtcGetLoweredName(program.handle, kernel.c_str(), &symbol), "nvrtcGetLoweredName");
+    made.names.emplace_back(kernel, symbol);
+  }
+  return made;
 }
 
 }  // namespace
@@ -197,7 +209,7 @@ void Api::describe_runtime_compilation(const DeviceProperties& properties, Featu
   }
 }
 
-std::vector<std::byte> Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+gpu::Program Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
   const char* const operation = "Device::compile";
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
@@ -208,10 +220,15 @@ std::vector<std::byte> Api::compile(const Device& device, std::string_view sourc
   const std::string target = knows ? device.properties().architecture
                                    : "compute_" + std::to_string(*std::prev(std::upper_bound(
                                                       nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
-  std::string log;
-  std::vector<std::byte> image = compile_for(nvrtc, target, source, options, {operation, device.describe()}, log);
-  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
-  return image;
+  const gpu::HeaderList headers(options);
+  const std::vector<std::string> arguments = option_list(options, target);
+  return gpu::compile_cached(
+      {backend_name, source, options, headers, arguments, nvrtc.description, {nvrtc.path}, false}, [&] {
+        std::string log;
+        gpu::Program program = compile_for(nvrtc, target, source, options, headers, {operation, device.describe()}, log);
+        if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+        return program;
+      });
 }
 
 void compile_image(ImageCompilation& request) {
@@ -235,7 +252,8 @@ void compile_image(ImageCompilation& request) {
     refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) + ", but for " +
                                          list + "; name another NVRTC in WEIR_NVRTC");
   }
-  request.image = compile_for(*opened, std::string(request.architecture), request.source, request.options, subject, request.log);
+  const gpu::HeaderList headers(request.options);
+  request.image = compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log).image;
 }
 
 }  // namespace weir::cuda

@@ -180,7 +180,8 @@ void compile_image(ImageCompilation& request) {
     }
   }();
   request.image = compiler.compile(std::string(request.architecture), request.source, request.options, "Registry::compile_image",
-                                   object, request.log);
+                                   object, request.log)
+                      .image;
 }
 
 BackendVersions Api::versions() const {

@@ -10,11 +10,11 @@
 #include <iterator>
 #include <system_error>
 
+#include "backends/cache/kernel_cache.hpp"
 #include "backends/host/child_process.hpp"
 #include "backends/host/compiler.hpp"
 #include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
-#include "backends/host/kernel_cache.hpp"
 #include "backends/host/kernel_headers.hpp"
 #include "backends/host/kernel_source.hpp"
 #include "backends/host/module.hpp"
@@ -30,6 +30,14 @@
 /// From source to a module: preprocess, rewrite, compile, keep, load.
 namespace weir::host {
 namespace {
+
+using Image = cache::Bytes;
+
+cache::KernelCache& kernel_cache() {
+  // Never destroyed: modules may be compiled in the destructors of static objects.
+  static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), "host");
+  return kept;
+}
 
 /// A step of the compiler that failed: which compiler, and all that it said.
 class StepFailed : public std::runtime_error {
@@ -94,10 +102,10 @@ class Compilation {
   }
 
   Image image() {
-    KernelCache& cache = KernelCache::instance();
+    cache::KernelCache& cache = kernel_cache();
     const bool alone = stands_alone();
     if (!alone) preprocess();
-    const CacheKey key = this->key(alone);
+    const cache::CacheKey key = this->key(alone);
     if (auto kept = cache.find(key)) return *std::move(kept);
     if (alone) preprocess();
     std::string log;
@@ -122,10 +130,12 @@ class Compilation {
     return true;
   }
 
-  CacheKey key(bool alone) const {
-    CacheKeyBuilder builder;
+  cache::CacheKey key(bool alone) const {
+    cache::CacheKeyBuilder builder;
     builder.add(WEIR_VERSION_STRING).add(fmt::format("{} {} {}", rewriter_revision, kernels::splitter_revision, cooperation_)).add(compiler_.identity).add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
+    builder.add("kernels");
+    for (const std::string& kernel : options_.kernels) builder.add(kernel);
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
     // The prelude's own headers are the C library's.
     builder.add("alone").add(unit_).add(::gnu_get_libc_version());
@@ -203,7 +213,7 @@ class Compilation {
   }
 
   Image compile(std::string& log) {
-    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug, cooperation_);
+    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug, cooperation_, options_.kernels);
     write_file(folder_->path() + "/rewritten.ii", rewritten.text);
     show(lines_of(preprocessed_, options_.name));
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);

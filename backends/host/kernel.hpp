@@ -22,9 +22,8 @@ namespace weir::host {
 
 class HostKernel final : public Kernel {
  public:
-  /// `max_threads_per_block`: the kernel's own limit (`__launch_bounds__`), or 0.
-  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes,
-             std::uint32_t max_threads_per_block = 0);
+  /// `record` must live as long as the module.
+  HostKernel(ModulePtr module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
   /// The device's limit, or the kernel's own if that is lower. A launch of more is an error, as on a GPU.
@@ -33,6 +32,7 @@ class HostKernel final : public Kernel {
  protected:
   KernelProperties do_properties() const override;
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override;
+  std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override;
 
  private:
   RunBlocks run_;

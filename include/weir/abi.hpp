@@ -92,7 +92,7 @@ namespace weir::detail {
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
-  X(Topology, edges) X(KernelProperties, local_memory_bytes) X(CompileOptions, headers) X(LaunchConfig, cooperative)
+  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)
 
 /// Text that is built at compile time and ends with a 0.
 template <std::size_t Capacity>

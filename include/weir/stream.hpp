@@ -336,8 +336,9 @@ class WEIR_API Stream : public RefCounted {
   /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
   /// trivially copyable values as they are; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
   /// `wrong_device`; `invalid_argument` for an impossible shape, and if the number or the sizes of the arguments do not
-  /// match the kernel's (checked if the driver tells them). Features `cooperative_launch` and `block_cooperation` if the
-  /// configuration needs them.
+  /// match the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
+  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration needs
+  /// them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
@@ -352,6 +353,14 @@ class WEIR_API Stream : public RefCounted {
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
     if (!kernel) detail::throw_null_kernel(*this);
     launch(*kernel, config, args...);
+  }
+  /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
+  /// `KernelParameter` for what converts.
+  template <class... P>
+  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
+    if (!kernel) detail::throw_null_kernel(*this);
+    void* const addresses[sizeof...(P) + 1] = {args.address()...};
+    launch_packed(*kernel, config, addresses, kernel.types());
   }
   /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
   /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.

@@ -27,6 +27,6 @@ WEIR_API const char* version() noexcept;
 WEIR_API const char* abi() noexcept;
 
 /// Counts incompatible changes of the interface. A plugin or program of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 7;
+inline constexpr std::uint32_t interface_revision = 8;
 
 }  // namespace weir

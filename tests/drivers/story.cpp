@@ -59,6 +59,14 @@ void fail_every_call(int code) {
   reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
 }
 
+/// "kernel:NAME": has the module's kernel of that name, and tells which of its parameters are floating-point numbers.
+void find_kernel(World& world, const std::string& name) {
+  world.kernel = world.module->kernel(name);
+  const auto& kinds = world.kernel->parameter_kinds();
+  std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(), static_cast<unsigned long long>(kinds.known),
+              static_cast<unsigned long long>(kinds.floating));
+}
+
 /// A call of external code's with the stream.
 void call_natively(const char* function, weir::Stream& stream) {
   void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
@@ -349,7 +357,17 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.stream->synchronize();
        std::printf("sum: %d\n", sum.load());
      }},
-    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE")); }},
+    {"compile",
+     [](World& w) {
+       weir::CompileOptions options;
+       std::istringstream names(std::getenv("WEIR_TEST_KERNELS") != nullptr ? std::getenv("WEIR_TEST_KERNELS") : "");
+       for (std::string name; std::getline(names, name, ';');) options.kernels.push_back(name);
+       if (const char* const folder = std::getenv("WEIR_TEST_INCLUDE")) options.include_directories = {folder};
+       w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), options);
+     }},
+    {"suggest", [](World& w) {
+       std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
+     }},
     {"destroy-natively", [](World& w) { call_natively("hipStreamDestroy", *w.stream); }},
     {"synchronize-natively", [](World& w) { call_natively("hipStreamSynchronize", *w.stream); }},
     {"drop-async",
@@ -374,13 +392,16 @@ int main(int argc, char** argv) {
   World world;
   for (int i = 1; i < argc; ++i) {
     const bool waits = std::string(argv[i]).starts_with("until:");
+    const bool finds = std::string(argv[i]).starts_with("kernel:");
     const auto step = steps.find(argv[i]);
-    if (step == steps.end() && !waits) {
+    if (step == steps.end() && !waits && !finds) {
       std::fprintf(stderr, "no step '%s'\n", argv[i]);
       return 99;
     }
     try {
-      if (waits) {
+      if (finds) {
+        find_kernel(world, argv[i] + 7);
+      } else if (waits) {
         wait_for_calls(argv[i]);
       } else {
         step->second(world);

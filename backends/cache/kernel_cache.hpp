@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/file_descriptor.hpp"
+#include "backends/cache/file_descriptor.hpp"
 
-/// Compiled modules, kept under the hash of all that went into them: on disk, for the next process, or in memory where no
-/// folder can be used.
-namespace weir::host {
+/// What a backend has compiled, kept under the hash of all that went into it: on disk, for the next process, or in memory where
+/// no folder can be used.
+namespace weir::cache {
 
 /// 128 bits of XXH3.
 struct CacheKey {
@@ -39,13 +39,13 @@ class CacheKeyBuilder {
   void* state_;
 };
 
-using Image = std::vector<std::byte>;
+using Bytes = std::vector<std::byte>;
 
 /// Whether these bytes begin as an entry's file does.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
-/// The module in an entry's file, and the key that it is kept under. `flaw` says what is wrong with it; it is left empty if nothing
-/// is.
-std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
+/// What was stored in an entry's file, and the key that it is kept under. `flaw` says what is wrong with it; it is left empty if
+/// nothing is.
+std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
 /// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; else nothing. Throws
 /// `invalid_environment`.
@@ -57,21 +57,19 @@ class KernelCache {
  public:
   static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;
 
-  /// Keeps entries in the folder "host" of `folder`, which is made if it can be. It is not used unless it belongs to this
-  /// user alone: code is loaded from it. Without a folder, or with one that cannot be used, entries are kept in memory, and one
-  /// warning tells.
-  explicit KernelCache(std::optional<std::string> folder, std::uint64_t capacity = default_capacity);
-  /// The process's cache, in `default_cache_folder()`. Throws `invalid_environment`.
-  static KernelCache& instance();
+  /// Keeps entries in the folder `backend` ("cuda") of `folder`, which is made if it can be. It is not used unless it belongs to
+  /// this user alone: code is loaded from it. Without a folder, or with one that cannot be used, entries are kept in memory, and
+  /// one warning tells.
+  KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity = default_capacity);
 
-  std::optional<Image> find(const CacheKey& key);
+  std::optional<Bytes> find(const CacheKey& key);
   /// Never throws for a folder that takes no more.
-  void store(const CacheKey& key, std::span<const std::byte> image);
+  void store(const CacheKey& key, std::span<const std::byte> content);
 
  private:
   bool open_folder();
-  std::optional<Image> read_entry(const std::string& name) const;
-  bool write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> image);
+  std::optional<Bytes> read_entry(const std::string& name) const;
+  bool write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> content);
   void trim();
   void warn_once(const std::string& cause);
 
@@ -80,7 +78,7 @@ class KernelCache {
   std::uint64_t capacity_;
   std::mutex mutex_;
   bool warned_ = false;
-  std::map<CacheKey, Image> memory_;
+  std::map<CacheKey, Bytes> memory_;
 };
 
-}  // namespace weir::host
+}  // namespace weir::cache
