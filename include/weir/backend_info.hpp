@@ -14,6 +14,7 @@
 /// The state of a backend on this machine.
 namespace weir {
 
+/// What came of opening a backend.
 enum class BackendState : std::uint8_t {
   usable,
   plugin_not_found,

@@ -29,6 +29,7 @@ namespace weir {
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
+  /// Notes one thing that was tried: a file, and "opened" or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
   /// For a driver that shows no device: the features that the driver's release would give one.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
