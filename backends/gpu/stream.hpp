@@ -165,6 +165,7 @@ class GpuStream final : public Stream {
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
   void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
   static bool is_in_the_way(Result result) noexcept;
   void check_memory_operation(Result result, const char* operation) const;
