@@ -61,7 +61,7 @@ weir_add_test_executable(weir_hip_runtime_tests hip_runtime_test.cpp
 target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}/tests/unit")
 target_include_directories(weir_hip_runtime_tests SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
 find_package(nlohmann_json REQUIRED)
-target_link_libraries(weir_hip_runtime_tests PRIVATE weir_kernels weir_kernel_cache nlohmann_json::nlohmann_json
+target_link_libraries(weir_hip_runtime_tests PRIVATE weir_kernels weir_kernel_cache nlohmann_json::nlohmann_json ${WEIR_FMT}
   ${CMAKE_DL_LIBS})
 target_compile_definitions(weir_hip_runtime_tests PRIVATE
   __HIP_PLATFORM_AMD__
