@@ -21,6 +21,7 @@ namespace weir {
 /// part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
 class WEIR_API KernelBundle {
  public:
+  /// Code for one architecture of one backend.
   struct Image {
     std::string_view backend;         ///< "cuda", "hip", "host", or a third party's
     std::string_view architecture;    ///< "sm_90", "compute_90" (PTX), "gfx90a", "x86-64-v3"
@@ -32,6 +33,7 @@ class WEIR_API KernelBundle {
 
   /// What the source's file was called: "blur.cu".
   std::string_view name() const noexcept { return name_; }
+  /// What the bundle holds, in its order.
   std::vector<Image> images() const { return images_; }
   /// The source, or nothing if the bundle does not carry it.
   std::optional<std::string_view> source() const noexcept { return source_; }
@@ -39,6 +41,7 @@ class WEIR_API KernelBundle {
   std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
   /// How the source is compiled for a device of that backend, its headers included.
   CompileOptions options(std::string_view backend) const;
+  /// The whole bundle.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:

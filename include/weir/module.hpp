@@ -204,11 +204,13 @@ class TypedKernel<void(P...)> {
     if (kernel_) detail::check_parameters(*kernel_, types());
   }
 
+  /// The kernel; null until one is assigned.
   const KernelPtr& kernel() const noexcept { return kernel_; }
   const Kernel& operator*() const noexcept { return *kernel_; }
   const Kernel* operator->() const noexcept { return kernel_.get(); }
   explicit operator bool() const noexcept { return kernel_ != nullptr; }
 
+  /// The sizes and kinds of the parameters.
   static constexpr const ArgumentTypes& types() noexcept { return detail::argument_types<P...>; }
 
  private:

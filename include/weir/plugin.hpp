@@ -112,6 +112,7 @@ WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
       weir::detail::make_plugin_note(name, version);                                                        \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
+/// Defines the compiler of a plugin: see `WEIR_PLUGIN`.
 #define WEIR_PLUGIN_COMPILER(compile) \
   extern "C" void weir_compile_image(weir::ImageCompilation& compilation) { compile(compilation); }
 #endif
