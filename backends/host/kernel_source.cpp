@@ -53,7 +53,7 @@ constexpr std::string_view record[] = {
     "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::copyable, "
     "\"a __global__ function's parameters are passed as bytes: they must be trivially copyable\");",
     "static const ::weir_host::kernel_record weir_record_@ = "
-    "::weir_host::recorder<decltype(&weir_kernel_@), &weir_kernel_@>::record(\"@\", ~);",
+    "::weir_host::recorder<decltype(&weir_kernel_@), &weir_kernel_@, $>::record(\"@\", ~);",
     "__attribute__((used, section(\"weir_kernels\"))) "
     "static const ::weir_host::kernel_record* weir_entry_@ = &weir_record_@;"};
 
@@ -221,6 +221,15 @@ class Rewriter {
   // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
   // counts in a way that compilers see through.
   void global_x(std::size_t i) {
+    const std::size_t end = end_of_global_x(i);
+    if (end == i) return;
+    replace(i, "weir_global_x");
+    for (std::size_t k = i + 1; k < end; ++k) blank(k);
+    handled_ = end;
+  }
+
+  // The token behind such a sum, or `i` if none begins there.
+  std::size_t end_of_global_x(std::size_t i) const {
     const auto is_x = [&](std::size_t k, std::string_view variable) { return is(k, variable) && is(k + 1, ".") && is(k + 2, "x"); };
     const auto is_product = [&](std::size_t k) {
       return is(k + 3, "*") && ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
@@ -228,10 +237,17 @@ class Rewriter {
     const bool matches = (is_product(i) && is(i + 7, "+") && is_x(i + 8, "threadIdx")) ||
                          (is_x(i, "threadIdx") && is(i + 3, "+") && is_product(i + 4));
     const std::size_t end = i + 11;
-    if (!matches || i == 0 || !is_one_of(word(i - 1), loose_before) || !is_one_of(word(end), loose_after)) return;
-    replace(i, "weir_global_x");
-    for (std::size_t k = i + 1; k < end; ++k) blank(k);
-    handled_ = end;
+    return matches && i > 0 && is_one_of(word(i - 1), loose_before) && is_one_of(word(end), loose_after) ? end : i;
+  }
+
+  // Whether a kernel's body uses threadIdx and blockIdx in that sum alone.
+  bool is_flat(std::size_t body) const {
+    for (std::size_t i = body; i < token(body).match;) {
+      const std::size_t end = end_of_global_x(i);
+      if (end == i && (is(i, "threadIdx") || is(i, "blockIdx")) && !is(i - 1, ".") && !is(i - 1, "->")) return false;
+      i = std::max(end, i + 1);
+    }
+    return true;
   }
 
   void kernel(std::size_t global) {
@@ -270,11 +286,12 @@ class Rewriter {
     insert_before(open + 1, (in_blocks ? "::weir_host::block& weir_b" : parameters(shadow)) + (empty ? "" : ", "));
     if (!definition) return;
     if (shadow || in_blocks) own_end_ = token(body).match;
+    const bool flat = shadow && is_flat(body);
     std::string text;
     for (const std::string_view line : record) {
       text += resume(token(name).line, token(name).column, token(name).file);
       for (const char c : line) {
-        text += c == '@' ? std::string(word(name)) : c == '~' ? bounds : std::string(1, c);
+        text += c == '@' ? std::string(word(name)) : c == '~' ? bounds : c == '$' ? (flat ? "true" : "false") : std::string(1, c);
       }
     }
     insert_after(token(body).match, std::move(text));
