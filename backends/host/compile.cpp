@@ -232,7 +232,7 @@ ModulePtr compile_module(Device& device, std::string_view source, const CompileO
     }
     if (refusal.reason() == RefusedSource::Reason::not_understood) {
       throw fail(Errc::unsupported, fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
-                                                "(docs/host-kernels.md)\n{}",
+                                                "(docs/kernels.md)\n{}",
                                                 options.name, refusal.what()));
     }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name,
