@@ -267,7 +267,7 @@ auto with_errors(const char* operation, const std::string& object, const Compile
     }
     if (refusal.reason() == RefusedSource::Reason::not_understood) {
       throw fail(Errc::unsupported, fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
-                                                "(docs/host-kernels.md)\n{}",
+                                                "(docs/kernels.md)\n{}",
                                                 options.name, refusal.what()));
     }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name, no_cooperation, refusal.what()));

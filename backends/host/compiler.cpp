@@ -228,13 +228,16 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
     add({"-fno-integrated-as"});  // divisions are macros of the assembler's: see kernel_prelude_division.hpp
 #endif
     if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
+#if defined(__x86_64__)
+    if (!options.debug) add({"-fveclib=libmvec"});
+#endif
   }
   if (options.fast_math) {
     // Not -ffast-math: linking with it changes the floating-point mode of the thread that loads the module. And NaN and infinity
-    // remain, as they do in CUDA. The macro makes the C library declare its vector functions to GCC.
+    // remain, as they do in CUDA.
     add({"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-D__FAST_MATH__=1"});
 #if defined(__x86_64__)
-    if (!compiler.is_gcc) add({"-fapprox-func", "-fveclib=libmvec"});
+    if (!compiler.is_gcc) add({"-fapprox-func"});
 #endif
   }
   for (const std::string& folder : options.include_directories) {
