@@ -221,7 +221,7 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
                                    : "compute_" + std::to_string(*std::prev(std::upper_bound(
                                                       nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
   const gpu::HeaderList headers(options);
-  const std::vector<std::string> arguments = option_list(options, target);
+  const std::vector<std::string> arguments = option_list(nvrtc, options, target);
   return gpu::compile_cached(
       {backend_name, source, options, headers, arguments, nvrtc.description, {nvrtc.path}, false}, [&] {
         std::string log;

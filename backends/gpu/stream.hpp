@@ -192,6 +192,7 @@ class GpuStream final : public Stream {
   [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
   void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
   void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
   bool is_freed(Result result) const;
   bool free_on_legacy_stream(void* memory) const;

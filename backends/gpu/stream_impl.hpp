@@ -174,12 +174,11 @@ void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
   recorded.recorded(handle);
   if constexpr (Api::remembers_records()) {
-    typename RecordMemory<Api>::Record record{native_stream_, 0, {}};
     if (capture) {
-      record.capture = capture.id;
-      record.nodes = this->capture(true).dependencies;
+      recorded.memory().set({native_stream_, capture.id, this->capture(true).dependencies});
+    } else {
+      recorded.memory().set_stream(native_stream_);
     }
-    recorded.memory().set(std::move(record));
   }
 }
 
@@ -212,19 +211,24 @@ void GpuStream<Api>::go_on_behind(std::vector<typename Api::NodeHandle>& nodes) 
   check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), "Stream::wait");
 }
 
+/// Waits for an event that a capture recorded.
+template <class Api>
+void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
+  const Submission submission(*this);
+  auto record = event.memory().get();
+  if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+  check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
+  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
+}
+
 template <class Api>
 void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureState& capture) {
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
   if constexpr (Api::remembers_records()) {
-    const Submission submission(*this);
-    auto record = awaited.memory().get();
-    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
-    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
-  } else {
-    submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
+    if (awaited.memory().capture() != 0) [[unlikely]] return wait_for_captured(awaited, capture);
   }
+  submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
 }
 
 template <class Api>

@@ -64,8 +64,11 @@ class WEIR_API Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// The backend that the device belongs to.
   Backend& backend() const noexcept { return backend_; }
+  /// The device's number in its backend, from 0.
   int ordinal() const noexcept { return ordinal_; }
+  /// What the device is; fixed from when its backend is opened.
   const DeviceProperties& properties() const noexcept { return properties_; }
   /// "cuda:0"
   const std::string& describe() const noexcept { return label_; }
@@ -95,6 +98,7 @@ class WEIR_API Device {
   /// tell that it is not, it throws `wrong_device` or `invalid_argument`. Wrapping a known handle again allocates nothing on
   /// CUDA and HIP.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
+  /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;
   /// The vendor's number for a level.
   int priority_number(Priority level) const;
@@ -112,13 +116,16 @@ class WEIR_API Device {
   /// Allocates memory with undefined content. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
   /// `capture_unsupported` if an open capture forbids it. Feature `managed_memory` for that kind.
   AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
+  /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
   MemoryInfo memory_info() const;
   /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  /// Likewise all elements of `source`. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to(destination);
@@ -141,10 +148,12 @@ class WEIR_API Device {
   }
   /// Feature `memory_pools`.
   MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
+  /// The pool of the device that other code uses, too (cudaDeviceGetDefaultMemPool). Feature `memory_pools`.
   MemoryPoolPtr default_memory_pool();
   /// A handle with which another process opens `allocation`, memory of `allocate` on this device; and the opening of such a
   /// handle. The process that allocated must keep the memory alive. Feature `interprocess_memory`.
   InterprocessHandle interprocess_handle(const Allocation& allocation) const;
+  /// Another process's allocation of `bytes` bytes, by the handle that it sent. Feature `interprocess_memory`.
   AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
 
   // --- Peers ------------------------------------------------------------------------------------------------------

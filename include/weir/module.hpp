@@ -104,7 +104,9 @@ struct KernelProperties {
 /// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.
 class WEIR_API Module : public RefCounted {
  public:
+  /// The device that it is loaded on.
   Device& device() const noexcept { return device_; }
+  /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
   /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
@@ -133,14 +135,19 @@ class WEIR_API Module : public RefCounted {
 /// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.
 class WEIR_API Kernel : public RefCounted {
  public:
+  /// The device that its module is loaded on.
   Device& device() const noexcept { return module_->device(); }
+  /// The module that it is of.
   const ModulePtr& module() const noexcept { return module_; }
+  /// Its name in the module.
   const std::string& name() const noexcept { return name_; }
+  /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
   /// The size of each parameter in bytes, which launches are checked against; nothing if the driver cannot tell.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
   /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
+  /// Its limits and needs. Throws where the driver does not tell them.
   KernelProperties properties() const { return do_properties(); }
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
   /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative

@@ -29,6 +29,7 @@ namespace weir {
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
+  /// Notes one thing that was tried: a file, and "opened" or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
   /// For a driver that shows no device: the features that the driver's release would give one.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
@@ -95,14 +96,22 @@ WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 
-/// Defines a plugin's note and its one exported function. `name`: of the backend, as in the file's name; `version`: the
+/// `WEIR_PLUGIN` defines a plugin's note and its factory. `name`: of the backend, as in the file's name; `version`: the
 /// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
+/// `WEIR_PLUGIN_COMPILER` defines its compiler, if it has one. `compile`: a function `void(weir::ImageCompilation&)`.
+///
+/// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as the
+/// names of the two functions there.
+#ifdef WEIR_CREATE_BACKEND
+#define WEIR_PLUGIN(name, version, create) \
+  extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
+#define WEIR_PLUGIN_COMPILER(compile) \
+  extern "C" void WEIR_COMPILE_IMAGE(weir::ImageCompilation& compilation) { compile(compilation); }
+#else
 #define WEIR_PLUGIN(name, version, create)                                                                  \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
       weir::detail::make_plugin_note(name, version);                                                        \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
-
-/// Defines what `weir_add_kernels` and `Registry::compile_image` ask a plugin for. `compile`: a function
-/// `void(weir::ImageCompilation&)`.
 #define WEIR_PLUGIN_COMPILER(compile) \
   extern "C" void weir_compile_image(weir::ImageCompilation& compilation) { compile(compilation); }
+#endif

@@ -44,6 +44,7 @@ struct PriorityRange {
   friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
 };
 
+/// How a stream is made.
 struct StreamOptions {
   /// Whether the stream and the legacy default stream wait for each other's work.
   bool blocking = false;
@@ -51,6 +52,7 @@ struct StreamOptions {
   std::variant<Priority, int> priority = Priority::normal;
 };
 
+/// Where a stream came from.
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
 /// The kinds of conditional nodes: see `Stream::capture_if` and `Stream::capture_while`.
@@ -97,7 +99,9 @@ class WEIR_API Stream : public RefCounted {
  public:
   // --- Identity ---------------------------------------------------------------------------------------------------
 
+  /// The device that the work runs on.
   Device& device() const noexcept { return *device_; }
+  /// Where the stream came from.
   StreamKind kind() const noexcept { return kind_; }
   /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend). This object still owns it. After this
   /// call external code may capture the stream, so each later call asks the driver whether it captures.
@@ -110,6 +114,7 @@ class WEIR_API Stream : public RefCounted {
   bool is_non_blocking() const;
   /// The stream's priority as the vendor numbers it.
   int priority() const;
+  /// Whether `close` or `release_handle` was called.
   bool is_closed() const noexcept;
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
   std::string describe() const;
@@ -120,6 +125,7 @@ class WEIR_API Stream : public RefCounted {
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
   WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
+  /// A hash that goes with `==`.
   std::size_t hash() const noexcept;
   WEIR_API friend std::ostream& operator<<(std::ostream&, const Stream&);
 
@@ -199,8 +205,11 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr capture(F&& function) {
     return capture(CaptureMode::thread_local_, std::forward<F>(function));
   }
+  /// Whether the stream captures. Asking never breaks the capture.
   CaptureStatus capture_status() const;
+  /// Whether the stream is in a capture, which an error may have invalidated.
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  /// Likewise, with the capture's id and the graph that is being built.
   CaptureInfo capture_info() const;
 
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
@@ -286,6 +295,7 @@ class WEIR_API Stream : public RefCounted {
   /// stream, behind all work enqueued by then. `pool`: a pool of this device; null for the default one.
   /// Feature `async_allocation`; while capturing `graph_memory_nodes`.
   AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
     return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
@@ -371,8 +381,11 @@ class WEIR_API Stream : public RefCounted {
 
   /// Features `synchronization_policy` and `access_policy_window`.
   SynchronizationPolicy synchronization_policy() const;
+  /// Changes how a host thread waits in `synchronize`. Feature `synchronization_policy`.
   void set_synchronization_policy(SynchronizationPolicy policy);
+  /// The window of memory that the L2 cache keeps for this stream. Feature `access_policy_window`.
   AccessPolicyWindow access_policy_window() const;
+  /// Changes it. Throws `invalid_argument` for a ratio that is not between 0 and 1.
   void set_access_policy_window(const AccessPolicyWindow& window);
   /// Copies the attributes that can be set from `other`, a stream of the same device. Priority and blocking behaviour stay.
   void copy_attributes(const Stream& other);
