@@ -352,8 +352,7 @@ void Stream::wait(const Event& event) {
   const CaptureState mine = call.usable_capture();
   const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
   if (state < Event::captured_base) [[likely]] {
-    if (mine && state == Event::recorded) [[unlikely]]
-      check_join(call, kind_, mine, 0, false);
+    if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
     do_wait(event, mine);
     // External code that knows the event may have recorded it in a capture, which this stream has joined then.
     if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]

@@ -14,8 +14,7 @@ class StreamCall : public Call<Stream> {
   StreamCall(const Stream& stream, const char* operation) : Call(stream, operation, Unchecked()) {
     constexpr std::uint32_t looked_at =
         StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy | StreamCore::flag_deferred;
-    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]]
-      enter_slowly();
+    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]] enter_slowly();
   }
   /// The same for functions that only inspect the stream: they neither make deferred frees nor care for captures.
   struct Looking {};
@@ -24,8 +23,7 @@ class StreamCall : public Call<Stream> {
   /// The capture that the stream is in. Throws `capture_invalidated`.
   CaptureState usable_capture() const {
     const CaptureState capture = StreamCore::known_capture(object_);
-    if (capture.status == CaptureStatus::invalidated) [[unlikely]]
-      refuse_invalidated();
+    if (capture.status == CaptureStatus::invalidated) [[unlikely]] refuse_invalidated();
     return capture;
   }
   /// Throws `not_capturing` as well.

@@ -160,8 +160,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
 }
 
 void check_operation(const StreamCall& call, const MemoryOperation& op) {
-  if (!is_usable(call.device(), op)) [[unlikely]]
-    refuse_operation(call, op);
+  if (!is_usable(call.device(), op)) [[unlikely]] refuse_operation(call, op);
 }
 
 CaptureState usable_memory_capture(const StreamCall& call) {
@@ -321,8 +320,7 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                            std::span<const std::size_t> sizes) {
   const StreamCall call(*this, "Stream::launch");
-  if (!is_possible(*device_, kernel, config, sizes)) [[unlikely]]
-    refuse_launch(call, kernel, config, sizes);
+  if (!is_possible(*device_, kernel, config, sizes)) [[unlikely]] refuse_launch(call, kernel, config, sizes);
   const CaptureState capture = call.usable_capture();
   if (capture && !detail::StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[unlikely]]
     keep_module(kernel.module(), capture);

@@ -10,13 +10,13 @@
 #include "backends/gpu/library.hpp"
 #include "weir/backend_support.hpp"
 
-/// Compiling at run time, with NVRTC.
+/// Run-time compilation with NVRTC.
 namespace weir::cuda {
 namespace {
 
 constexpr const char* variable = "WEIR_NVRTC";
 
-/// NVRTC's functions that are called, all of them required.
+/// The functions of NVRTC that Weir calls. All are required.
 #define WEIR_NVRTC_SYMBOLS(X) \
   X(nvrtcVersion)             \
   X(nvrtcGetErrorString)      \
@@ -44,7 +44,7 @@ struct Nvrtc {
 };
 
 std::vector<std::string> candidates(int driver_version) {
-  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for.
+  // The driver does not load code of a newer major version of the toolkit, so newer ones are not tried.
   std::vector<std::string> sonames;
   for (int major = std::max(driver_version / 1000, 12); major >= 12; --major) {
     sonames.push_back("libnvrtc.so." + std::to_string(major));
@@ -140,7 +140,7 @@ std::vector<std::byte> Api::compile(const Device& device, std::string_view sourc
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
 
-  // Machine code for the device itself. For a device that is newer than the compiler, PTX, which the driver compiles.
+  // Machine code for the device; if the compiler does not know the device, PTX, which the driver compiles.
   const int architecture = architecture_number(device.properties());
   const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
   const std::string target = knows ? device.properties().architecture

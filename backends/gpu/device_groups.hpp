@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Groups of threads for kernels: `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the runtime's (it has
-/// parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both are written here.
+/// Groups of threads for kernels: `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the
+/// runtime's (it has parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both
+/// are written here.
 namespace weir::gpu {
 
-/// Read before every kernel by HIPRTC. A mask has as many bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of
-/// a wavefront of 64, and is refused.
+/// Read before every kernel by HIPRTC. A mask has as many bits as a wavefront has lanes, as in HIP 7: one of 32 bits would
+/// name half of a wavefront of 64, and is refused.
 inline constexpr const char* warps_header = R"weir(
 #if !defined(__CUDACC_RTC__) && (!defined(HIP_VERSION_MAJOR) || HIP_VERSION_MAJOR < 7)
 #define WEIR_WARP static inline __device__ __attribute__((always_inline, unused))

@@ -19,8 +19,8 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Properties are read here, since later any device may be current, and host functions may ask;
-  /// where the driver does not tell them, that matters to nobody but who asks.
+  /// The device is current. Properties are read here, since host functions may ask for them later, when another device may
+  /// be current. If the driver does not tell them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle)
       : Kernel(std::move(module), std::move(name), handle, device.api().parameter_sizes(handle)), device_(device) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
@@ -34,7 +34,7 @@ class GpuKernel final : public Kernel {
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
-  /// More shared memory, static and dynamic together, than a block has without asking has to be allowed for each function.
+  /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
   void allow_shared_memory(std::uint32_t bytes) const {
     if (bytes <= allowed_.load(std::memory_order_acquire)) return;
     const std::lock_guard lock(allowing_);
@@ -79,7 +79,7 @@ class GpuKernel final : public Kernel {
   mutable std::mutex allowing_;
   mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
   KernelProperties properties_;
-  typename Api::Result asked_ = Api::success;  // why they are not known
+  typename Api::Result asked_ = Api::success;  // the error if they are unknown
 };
 
 /// A loaded image.
@@ -105,7 +105,7 @@ class GpuModule final : public Module {
     const auto result = device_.api().ModuleGetFunction(&function, native(), text.c_str());
     if (result == Api::not_found) throw_missing(operation, "kernel", name);
     if (result != Api::success) fail_for(result, operation, "kernel", name);
-    // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
+    // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
     return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function);

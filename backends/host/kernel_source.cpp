@@ -218,8 +218,8 @@ class Rewriter {
     }
   }
 
-  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
-  // counts in a way that compilers see through.
+  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the
+  // launcher counts in a way that compilers see through.
   void global_x(std::size_t i) {
     const auto is_x = [&](std::size_t k, std::string_view variable) { return is(k, variable) && is(k + 1, ".") && is(k + 2, "x"); };
     const auto is_product = [&](std::size_t k) {
@@ -312,8 +312,8 @@ class Rewriter {
     return text.empty() ? "0" : text;
   }
 
-  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a class,
-  // or a lambda that captures by a list.
+  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a
+  // class, or a lambda that captures by a list.
   bool hides_parameters(std::size_t body) const {
     const std::size_t end = token(body).match;
     for (std::size_t i = body + 1; i < end; ++i) {
