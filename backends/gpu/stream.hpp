@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backends/gpu/device.hpp"
@@ -182,9 +183,8 @@ class GpuStream final : public Stream {
   std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
-  void append(typename Api::NodeHandle node);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
-  void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
+  void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation);
   bool is_freed(Result result) const;
   bool free_on_legacy_stream(void* memory) const;
   void check_memory_operation(Result result, const char* operation) const;

@@ -67,11 +67,6 @@ GraphPtr GpuStream<Api>::do_captured_graph() const {
   return make<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
 }
 
-template <class Api>
-void GpuStream<Api>::append(typename Api::NodeHandle node) {
-  check(api_.set_capture_dependencies(native(), &node, 1), "Stream::capture_info");
-}
-
 // --- Begin and end ----------------------------------------------------------------------------------------------------
 
 template <class Api>
@@ -171,7 +166,7 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
         "Stream::add_child_graph");
-  append(node);
+  go_on_behind({&node, 1}, "Stream::add_child_graph");
 }
 
 template <class Api>
@@ -208,7 +203,7 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(), capture.dependencies.size(),
                                   handle, loop, node, body_graph),
         operation);
-  append(node);
+  go_on_behind({&node, 1}, operation);
 
   // The body is captured on its own stream, which nobody else knows.
   const StreamPtr stream = device_.create_body_stream();

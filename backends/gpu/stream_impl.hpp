@@ -208,8 +208,8 @@ void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& node
 
 /// In a capture: makes this stream depend on `nodes` only.
 template <class Api>
-void GpuStream<Api>::go_on_behind(std::vector<typename Api::NodeHandle>& nodes) {
-  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), "Stream::wait");
+void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
+  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
 }
 
 template <class Api>
@@ -221,7 +221,7 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
     auto record = awaited.memory().get();
     if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
     check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
-    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
+    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
   } else {
     submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
   }
@@ -251,7 +251,7 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
   awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), event, 0); });
   if constexpr (Api::remembers_records()) {
-    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies);
+    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies, "Stream::wait");
   }
 }
 
@@ -303,49 +303,24 @@ template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  CallbackCall* next_spent = nullptr;
-
-  static FreeList<CallbackCall>& list() {
-    static detail::Immortal<FreeList<CallbackCall>> calls;
-    return *calls;
-  }
-
-  static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
-    CallbackCall* call = list().take();
-    if (call == nullptr) call = new CallbackCall;
-    call->function = std::move(callback);
-    call->stream = Ptr<GpuStream<Api>>(&stream);
-    return call;
-  }
-
-  void give_back() noexcept {
-    function.reset();
-    stream.reset();
-    list().give_back(this);
-  }
 
   static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
-    auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
+    const std::unique_ptr<CallbackCall> self(static_cast<CallbackCall*>(call));
     try {
-      self->function(*self->stream,
-                     result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
+      self->function(*self->stream, result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
     } catch (...) {
       self->stream->errors()->add_current();
     }
-    self->give_back();
   }
 };
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   const Submission submission(*this);
-  auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
-  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
-  if (result != Api::success) [[unlikely]] {
-    call->give_back();
-    check(result, "Stream::add_callback");
-  }
+  std::unique_ptr<CallbackCall<Api>> call(new CallbackCall<Api>{std::move(callback), Ptr<GpuStream>(this)});
+  check(api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call.get(), 0), "Stream::add_callback");
+  call.release();  // `run` owns it
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
