@@ -36,12 +36,11 @@ class Call {
     }
   }
 
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(Errc code, std::string_view cause) const {
-    throw Error(code, operation_, object_.describe(), cause);
-  }
+  [[noreturn, gnu::cold]] void refuse(Errc code, std::string_view cause) const { refuse(object_, operation_, code, cause); }
   /// Throws `unsupported`, with the reason, for a feature that the device lacks.
   void require(Feature feature) const {
-    if (!device().supports(feature)) [[unlikely]] refuse_feature(feature);
+    if (!device().supports(feature)) [[unlikely]]
+      refuse_feature(*this, feature);
   }
   /// Throws `wrong_device` for an object of another device. `what`: "the event".
   void check_device(const Device& other, const char* what) const {
@@ -75,8 +74,13 @@ class Call {
   const char* operation_;
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_feature(Feature feature) const {
-    refuse(Errc::unsupported, absence(device(), feature));
+  // What is rare gets a copy, so that a call lies in registers.
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(const Object& object, const char* operation, Errc code,
+                                                            std::string_view cause) {
+    throw Error(code, operation, object.describe(), cause);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_feature(Call call, Feature feature) {
+    call.refuse(Errc::unsupported, absence(call.device(), feature));
   }
 };
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/call.hpp"
+#include "core/compile_options.hpp"
 #include "core/feature_override.hpp"
 #include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/error.hpp"
+#include "weir/kernel_bundle.hpp"
 
 namespace weir {
 
@@ -198,21 +203,6 @@ void Device::disable_peer_access(const Device& peer) {
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// Whether `text` is `NAME` or `NAME(parameters)`. Of anything else, compilers would take a part for the value.
-bool is_macro(std::string_view text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  const std::string_view name = text.substr(0, text.find('(')), parameters = text.substr(name.size());
-  if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), in_name)) return false;
-  if (parameters.empty()) return true;
-  return parameters.back() == ')' && std::all_of(parameters.begin() + 1, parameters.end() - 1,
-                                                 [&](char c) { return in_name(c) || c == ',' || c == '.' || c == ' '; });
-}
-
-}  // namespace
-
 ModulePtr Device::load_module(std::span<const std::byte> image) {
   const Call call(*this, "Device::load_module");
   call.require(Feature::modules);
@@ -223,19 +213,51 @@ ModulePtr Device::load_module(std::span<const std::byte> image) {
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
   const Call call(*this, "Device::compile");
   call.require(Feature::runtime_compilation);
-  if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
-    call.refuse(Errc::invalid_argument,
-                "C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
-  }
-  for (const auto& [name, value] : options.defines) {
-    if (is_macro(name) && value.find_first_of(std::string_view("\n\r\0", 3)) == std::string::npos) continue;
-    call.refuse(Errc::invalid_argument,
-                is_macro(name) ? "the value of the macro '" + name + "' has more than one line; a macro has one"
-                               : "'" + name +
-                                     "' in `defines` is no macro's name; give an identifier, with its parameters in "
-                                     "parentheses if it has any, and what it stands for as the value");
-  }
+  detail::check_options(options, call.operation(), label_);
   return do_compile(source, options);
+}
+
+ModulePtr Device::load(const KernelBundle& bundle) {
+  const Call call(*this, "Device::load");
+  if (!(bundle.source() && supports(Feature::runtime_compilation))) call.require(Feature::modules);
+  const std::string_view backend = backend_.name();
+  struct Candidate {
+    int rank;
+    const KernelBundle::Image* image;
+  };
+  std::vector<Candidate> candidates;
+  std::string images;
+  const std::vector<KernelBundle::Image> all = bundle.images();
+  for (const KernelBundle::Image& image : all) {
+    images += fmt::format("{}{} {}", images.empty() ? "" : ", ", image.backend, image.architecture);
+    if (image.backend != backend || !supports(Feature::modules)) continue;
+    if (const int rank = do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
+  std::string refusals;
+  for (const Candidate& candidate : candidates) {
+    try {
+      ModulePtr module = do_load_module(candidate.image->code);
+      support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
+                                                        candidate.image->architecture, label_));
+      return module;
+    } catch (const Error& error) {
+      if (error.errc() != Errc::invalid_image) throw;
+      refusals += fmt::format("; the image for {} does not load: {}", candidate.image->architecture, error.detail());
+    }
+  }
+  if (bundle.source() && supports(Feature::runtime_compilation)) {
+    support::log(support::LogLevel::info,
+                 fmt::format("kernels '{}': no image fits {} ({}), so its source is compiled{}", bundle.name(), label_,
+                             properties_.architecture, refusals));
+    return compile(*bundle.source(), bundle.options(backend));
+  }
+  call.refuse(Errc::invalid_image,
+              fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
+                          "weir_add_kernels",
+                          bundle.name(), images.empty() ? "none" : images, backend, properties_.architecture, refusals,
+                          bundle.source() ? "their source cannot be compiled here: " + feature(Feature::runtime_compilation).reason
+                                          : std::string("the bundle carries no source")));
 }
 
 void Device::synchronize() {

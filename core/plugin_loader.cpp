@@ -108,7 +108,8 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
     refuse(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
-  return {std::move(note.version), create};
+  return {std::move(note.version), create,
+          reinterpret_cast<void (*)(ImageCompilation&)>(::dlsym(library, "weir_compile_image"))};
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {

@@ -12,6 +12,7 @@
 
 namespace weir {
 class PluginContext;
+struct ImageCompilation;
 }
 
 /// Plugins: finding, checking and opening them.
@@ -35,6 +36,7 @@ std::string find_plugin(std::string_view name, std::span<const std::string> fold
 struct Plugin {
   std::string version;
   Backend* (*create)(PluginContext&);
+  void (*compile_image)(ImageCompilation&);  ///< null where it cannot
 };
 
 /// Reads the note of the plugin at the absolute `path` and loads the plugin if it fits. It is never unloaded. If it does not

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/built_in.hpp"
+#include "core/compile_options.hpp"
 #include "core/environment.hpp"
 #include "core/error_text.hpp"
 #include "core/feature_override.hpp"
@@ -102,6 +104,12 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
       {"hip", "WEIR_BACKEND_HIP", "the headers of HIP 5.2 or later (Debian: libamdhip64-dev)"},
       {"host", "WEIR_BACKEND_HOST", "oneTBB (Debian: libtbb-dev)"},
   };
+  if (!detail::can_load_plugins()) {
+    throw Error(is_known(name) ? Errc::plugin_not_found : Errc::backend_unknown, "", "",
+                fmt::format("it is not built into this Weir, a static library, which loads no plugins; build Weir with the "
+                            "backend '{}', or as a shared library",
+                            name));
+  }
   for (const Recipe& recipe : recipes) {
     if (recipe.name != name) continue;
     throw Error(Errc::plugin_not_found, "", "",
@@ -148,13 +156,21 @@ void start(const detail::Plugin& plugin, Entry& e) {
   }
 }
 
+// The backend that is built in, else its plugin. `path`: the plugin that was loaded, or empty.
+detail::Plugin find_backend(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts,
+                            std::string& path) {
+  if (const auto built_in = detail::built_in_backend(name)) return *built_in;
+  std::string found;
+  if (detail::is_backend_name(name) && detail::can_load_plugins()) found = detail::find_plugin(name, folders, attempts);
+  if (found.empty()) throw_without_plugin(name);
+  detail::Plugin plugin = detail::open_plugin(name, found, attempts);
+  path = std::move(found);
+  return plugin;
+}
+
 void load(Entry& e, std::span<const std::string> folders) {
   BackendInfo& info = e.info;
-  std::string path;
-  if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
-  if (path.empty()) throw_without_plugin(info.name);
-  const detail::Plugin plugin = detail::open_plugin(info.name, path, info.attempts);
-  info.plugin_path = path;
+  const detail::Plugin plugin = find_backend(info.name, folders, info.attempts, info.plugin_path);
   info.plugin_version = plugin.version;
   start(plugin, e);
   info.backend = e.made;
@@ -371,6 +387,29 @@ Device& Registry::default_device() {
 Device& Registry::device(std::string_view name) {
   const detail::DeviceName wanted = detail::parse_device_name(name, known);
   return open(wanted.backend).device(wanted.ordinal);
+}
+
+std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
+                                               const CompileOptions& options, std::string* log) {
+  const char* const operation = "Registry::compile_image";
+  enter(operation);
+  const std::string object = fmt::format("backend {}", backend);
+  detail::check_options(options, operation, object);
+  std::vector<LoadAttempt> attempts;
+  std::string path;
+  detail::Plugin plugin{};
+  try {
+    plugin = find_backend(backend, implementation_->folders, attempts, path);
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail() + tried(attempts, error.detail()));
+  }
+  if (plugin.compile_image == nullptr) {
+    throw Error(Errc::unsupported, operation, object, fmt::format("the plugin {} cannot compile ahead of time", path));
+  }
+  ImageCompilation compilation{architecture, source, options, {}, {}};
+  plugin.compile_image(compilation);
+  if (log != nullptr) *log = std::move(compilation.log);
+  return std::move(compilation.image);
 }
 
 std::string_view to_string(BackendState state) noexcept {

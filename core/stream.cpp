@@ -69,13 +69,13 @@ bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thre
 
 // --- Checks -----------------------------------------------------------------------------------------------------------
 
-void StreamCall::enter_slowly() const {
-  check_usable();
-  const std::uint32_t flags = StreamCore::flags(object_);
-  if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(object_), false);
+void StreamCall::enter_slowly(StreamCall call) {
+  call.check_usable();
+  const std::uint32_t flags = StreamCore::flags(call.object_);
+  if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(call.object_), false);
   if ((flags & StreamCore::flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
-      Captures::instance().any_on(device(), true)) {
-    refuse(
+      Captures::instance().any_on(call.device(), true)) {
+    call.refuse(
         Errc::capture_implicit,
         "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against it; "
         "use a stream made by create_stream");
@@ -93,9 +93,9 @@ void StreamCall::check_usable() const {
   }
 }
 
-void StreamCall::refuse_invalidated() const {
-  refuse(Errc::capture_invalidated,
-         "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
+void StreamCall::refuse_invalidated(StreamCall call) {
+  call.refuse(Errc::capture_invalidated,
+              "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {
@@ -126,15 +126,18 @@ void StreamCall::check_same_backend(const Device& other) const {
 
 namespace {
 
-void check_recordable(const StreamCall& call, const Event& event) {
-  if (&event.device() != &call.device()) {
-    call.refuse(Errc::wrong_device,
-                "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
-  }
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {
+  call.refuse(Errc::wrong_device,
+              "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
+}
+
+void check_recordable(StreamCall call, const Event& event) {
+  if (&event.device() != &call.device()) [[unlikely]]
+    refuse_record(call, event);
 }
 
 /// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
-void check_join(const StreamCall& call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
+void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
   if (mine.status == CaptureStatus::active) {
     if (theirs == 0) {
       call.refuse(

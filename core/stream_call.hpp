@@ -14,7 +14,8 @@ class StreamCall : public Call<Stream> {
   StreamCall(const Stream& stream, const char* operation) : Call(stream, operation, Unchecked()) {
     constexpr std::uint32_t looked_at =
         StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy | StreamCore::flag_deferred;
-    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]] enter_slowly();
+    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]]
+      enter_slowly(*this);
   }
   /// The same for functions that only inspect the stream: they neither make deferred frees nor care for captures.
   struct Looking {};
@@ -23,7 +24,8 @@ class StreamCall : public Call<Stream> {
   /// The capture that the stream is in. Throws `capture_invalidated`.
   CaptureState usable_capture() const {
     const CaptureState capture = StreamCore::known_capture(object_);
-    if (capture.status == CaptureStatus::invalidated) [[unlikely]] refuse_invalidated();
+    if (capture.status == CaptureStatus::invalidated) [[unlikely]]
+      refuse_invalidated(*this);
     return capture;
   }
   /// Throws `not_capturing` as well.
@@ -36,9 +38,9 @@ class StreamCall : public Call<Stream> {
   void check_same_backend(const Device& other) const;
 
  private:
-  void enter_slowly() const;
+  static void enter_slowly(StreamCall call);
   void check_usable() const;
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_invalidated() const;
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_invalidated(StreamCall call);
 };
 
 }  // namespace weir::detail

@@ -63,7 +63,7 @@ void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
 
 namespace {
 
-void check_can_begin(const StreamCall& call, StreamKind kind) {
+void check_can_begin(StreamCall call, StreamKind kind) {
   if (kind == StreamKind::legacy_default) {
     call.refuse(Errc::capture_unsupported,
                 "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
@@ -242,7 +242,7 @@ CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this
 
 namespace {
 
-void check_conditional(const StreamCall& call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
+void check_conditional(StreamCall call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
   call.require(Feature::graph_conditional_nodes);
   if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
   if (!body) call.refuse(Errc::invalid_argument, "the body is empty");

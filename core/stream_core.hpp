@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/captures.hpp"
+#include "core/thread_state.hpp"
 #include "weir/capture.hpp"
 #include "weir/graph.hpp"
 #include "weir/memory.hpp"
@@ -22,6 +23,12 @@ struct StreamCore {
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
+  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
+  /// and nobody has to be asked for its capture.
+  static bool is_plain(const Stream& stream) noexcept {
+    constexpr std::uint32_t special = flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred;
+    return (flags(stream) & special) == 0 && !barred();
+  }
   /// Notes that external code may know the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
   static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;

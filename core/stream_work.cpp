@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +13,7 @@
 namespace weir {
 
 using detail::StreamCall;
+using detail::StreamCore;
 
 namespace {
 
@@ -19,7 +21,7 @@ bool aligned(const void* address, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 
-void check_copy(const StreamCall& call, const void* destination, const void* source, std::size_t bytes) {
+void check_copy(StreamCall call, const void* destination, const void* source, std::size_t bytes) {
   call.check_bytes(bytes);
   if (destination == nullptr || source == nullptr) [[unlikely]] {
     call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
@@ -77,7 +79,7 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
 namespace {
 
 /// False where there is nothing to fill.
-bool check_fill(const StreamCall& call, void* destination, std::size_t pitch, std::size_t element_size, std::size_t width,
+bool check_fill(StreamCall call, void* destination, std::size_t pitch, std::size_t element_size, std::size_t width,
                 std::size_t height) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
     call.refuse(Errc::invalid_argument,
@@ -146,7 +148,7 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
 }
 
 /// Throws why an operation is not usable.
-[[noreturn, gnu::cold]] void refuse_operation(const StreamCall& call, const MemoryOperation& op) {
+[[noreturn, gnu::cold]] void refuse_operation(StreamCall call, const MemoryOperation& op) {
   call.check_enumerator("MemoryOperation::Kind", op.kind, MemoryOperation::Kind::flush_remote_writes);
   call.check_enumerator("WaitCondition", op.condition, WaitCondition::bit_nor);
   call.check_enumerator("RemoteWrites", op.remote_writes, RemoteWrites::flush);
@@ -159,17 +161,18 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
   call.refuse(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
 }
 
-void check_operation(const StreamCall& call, const MemoryOperation& op) {
-  if (!is_usable(call.device(), op)) [[unlikely]] refuse_operation(call, op);
+void check_operation(StreamCall call, const MemoryOperation& op) {
+  if (!is_usable(call.device(), op)) [[unlikely]]
+    refuse_operation(call, op);
 }
 
-CaptureState usable_memory_capture(const StreamCall& call) {
+CaptureState usable_memory_capture(StreamCall call) {
   const CaptureState capture = call.usable_capture();
   if (capture) call.require(Feature::memory_operations_in_capture);
   return capture;
 }
 
-void check_managed(const StreamCall& call, const Allocation& memory) {
+void check_managed(StreamCall call, const Allocation& memory) {
   if (memory.kind() != MemoryKind::managed) {
     call.refuse(Errc::invalid_argument,
                 "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
@@ -244,24 +247,31 @@ bool block_fits(const Dim3& block, const DeviceProperties& limits) noexcept {
          std::uint64_t{block.x} * block.y * block.z <= static_cast<std::uint64_t>(limits.max_threads_per_block);
 }
 
+/// Without a call to the library, which would cost more than comparing.
+inline bool same(std::span<const std::size_t> a, std::span<const std::size_t> b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 /// Whether a launch is possible. Separate from `refuse_launch`, whose texts need much code, so that launches are fast.
 inline bool is_possible(const Device& device, const Kernel& kernel, const LaunchConfig& config,
-                        std::span<const std::size_t> sizes) noexcept {
+                        const ArgumentTypes& types) noexcept {
   const DeviceProperties& limits = device.properties();
   const auto& expected = kernel.parameter_sizes();
   return &kernel.device() == &device && block_fits(config.block, limits) && within(config.grid, limits.max_grid) &&
          (config.shared_memory_bytes == 0 || (device.supports(Feature::block_cooperation) &&
                                               config.shared_memory_bytes <= limits.shared_memory_per_block_optin)) &&
          (!config.cooperative || device.supports(Feature::cooperative_launch)) &&
-         (!expected || std::equal(sizes.begin(), sizes.end(), expected->begin(), expected->end()));
+         (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
 }
 
 /// Throws why a launch is not possible.
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(const StreamCall& call, const Kernel& kernel,
-                                                          const LaunchConfig& config, std::span<const std::size_t> sizes) {
-  const auto refuse = [&](Errc code, const std::string& cause) {
-    call.refuse(code, "kernel '" + kernel.name() + "': " + cause);
-  };
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
+                                                          const ArgumentTypes& types) {
+  const auto refuse = [&](Errc code, const std::string& cause) { call.refuse(code, "kernel '" + kernel.name() + "': " + cause); };
   const DeviceProperties& limits = call.device().properties();
   if (&kernel.device() != &call.device()) {
     refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
@@ -284,15 +294,22 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
     }
   }
   if (config.cooperative) call.require(Feature::cooperative_launch);
-  const std::vector<std::size_t>& expected = *kernel.parameter_sizes();
-  if (sizes.size() != expected.size()) {
-    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected.size()) + " arguments, and " +
-                                       std::to_string(sizes.size()) + " were given");
+  const std::span<const std::size_t> sizes = types.sizes;
+  if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
+    refuse(Errc::invalid_argument,
+           "it takes " + std::to_string(expected->size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+  } else if (expected) {
+    const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
+    if (given != sizes.end()) {
+      refuse(Errc::invalid_argument, "argument " + std::to_string(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+                                         " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type");
+    }
   }
-  const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected.begin());
-  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(given - sizes.begin()) +
-                                          " takes " + std::to_string(*taken) + " bytes, and one of " +
-                                          std::to_string(*given) + " was given; pass the parameter's own type");
+  const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
+  const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
+  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(i) + " is " +
+                                          (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +
+                                          (floating ? "another value" : "one") + " was given; pass the parameter's own type");
 }
 
 }  // namespace
@@ -314,17 +331,31 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
                 "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin()) +
                     " is null; give the address of where the argument lies, also for an argument that is a null pointer");
   }
-  launch_packed(kernel, config, arguments, sizes);
+  launch_packed(kernel, config, arguments.data(), {sizes, {}});
 }
 
-void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                           std::span<const std::size_t> sizes) {
+/// Nothing but what nearly every launch needs, and no call before the last: that is a third of what a launch costs. All
+/// other launches go the long way.
+void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                           const ArgumentTypes& types) {
+  if (StreamCore::is_plain(*this) && is_possible(*device_, kernel, config, types)) [[likely]] {
+    const CaptureState capture = StreamCore::noted_capture(*this, StreamCore::flags(*this));
+    if (!capture || StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[likely]] {
+      do_launch(kernel, config, arguments, types, capture);
+      return;
+    }
+  }
+  launch_checked(kernel, config, arguments, types);
+}
+
+void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                            const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
-  if (!is_possible(*device_, kernel, config, sizes)) [[unlikely]] refuse_launch(call, kernel, config, sizes);
+  if (!is_possible(*device_, kernel, config, types)) [[unlikely]]
+    refuse_launch(call, kernel, config, types);
   const CaptureState capture = call.usable_capture();
-  if (capture && !detail::StreamCore::has_just_kept(*this, *kernel.module(), capture)) [[unlikely]]
-    keep_module(kernel.module(), capture);
-  do_launch(kernel, config, arguments, sizes, capture);
+  if (capture) keep_module(kernel.module(), capture);
+  do_launch(kernel, config, arguments, types, capture);
 }
 
 }  // namespace weir

@@ -53,8 +53,7 @@ void Stream::do_memory_operation(const MemoryOperation& operation, const Capture
 void Stream::do_batch(std::span<const MemoryOperation>, const CaptureState&) {
   not_overridden(*this, F::batch_memory_operations);
 }
-void Stream::do_launch(const Kernel&, const LaunchConfig&, std::span<void* const>, std::span<const std::size_t>,
-                       const CaptureState&) {
+void Stream::do_launch(const Kernel&, const LaunchConfig&, void* const*, const ArgumentTypes&, const CaptureState&) {
   not_overridden(*this, F::modules);
 }
 SynchronizationPolicy Stream::do_synchronization_policy() const { not_overridden(*this, F::synchronization_policy); }
@@ -75,6 +74,9 @@ void Device::do_enable_peer_access(const Device&) { not_overridden(*this, F::pee
 void Device::do_disable_peer_access(const Device&) { not_overridden(*this, F::peer_access); }
 ModulePtr Device::do_load_module(std::span<const std::byte>) { not_overridden(*this, F::modules); }
 ModulePtr Device::do_compile(std::string_view, const CompileOptions&) { not_overridden(*this, F::runtime_compilation); }
+int Device::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return architecture == properties_.architecture ? 1 : 0;
+}
 InterprocessHandle Event::do_interprocess_handle() const { not_overridden(*this, F::interprocess_events); }
 std::string Graph::do_debug_dot() const { not_overridden(*this, F::graph_debug_dot); }
 GraphPtr Graph::do_clone() const { not_overridden(*this, F::graph_clone); }

@@ -67,12 +67,16 @@ class Extractor {
         break;
       case Kind::loop: loop(s); break;
       case Kind::range_loop:
-      case Kind::choice: {
-        const char* const where = s.is(Kind::choice) ? "inside a switch; write it with if and else"
-                                                     : "inside a loop over a range; write it with an index";
         for_all(std::as_const(s), [&](const Statement& inner) {
-          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, where); });
+          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, "inside a loop over a range; write it with an index"); });
         });
+        break;
+      case Kind::choice: {
+        bool meets = false;
+        for_all(std::as_const(s), [&](const Statement& inner) {
+          for_own_words(inner, [&](const Words& words) { meets = meets || has_meeting(words); });
+        });
+        if (meets) return choice(std::move(s), out);
         break;
       }
       case Kind::type: refuse_meeting(s.words, "inside a class or a declaration of a type"); break;
@@ -81,6 +85,83 @@ class Extractor {
     for_lists(s, [&](const Statements& inner) { s.cooperates = s.cooperates || any_cooperates(inner); });
     if (s.cooperates && (s.is(Kind::branch) || s.is(Kind::loop))) refuse_declaration(s.words);
     out.push_back(std::move(s));
+  }
+
+  static bool breaks(const Statements& statements) {
+    return std::any_of(statements.begin(), statements.end(), [](const Statement& s) {
+      if (s.is(Kind::jump)) return s.words[0].is("break");
+      return (s.is(Kind::block) || s.is(Kind::branch)) && (breaks(s.body) || breaks(s.other));
+    });
+  }
+  // Takes the break off the end of a part of a switch. False if control may fall through to the next part.
+  static bool end_part(Statements& part) {
+    if (part.empty()) return false;
+    Statement& last = part.back();
+    if (last.is(Kind::block)) return end_part(last.body);
+    if (last.is(Kind::leave) || (last.is(Kind::jump) && last.words[0].is("continue"))) return true;
+    if (!last.is(Kind::jump)) return false;
+    part.pop_back();
+    return true;
+  }
+
+  // A switch in which threads meet becomes a chain of ifs.
+  void choice(Statement&& s, Statements& out) {
+    struct Part {
+      std::uint32_t token;
+      bool is_default;
+      Words condition;
+      Statements statements;
+    };
+    pull(s.words, out);
+    const Words value = operand(s.words, out, false);
+    std::vector<Part> parts;
+    bool behind_label = false;
+    for (Statement& inner : s.body) {
+      if (!inner.is(Kind::label)) {
+        if (parts.empty()) throw Refused(inner.token, "a statement before the first case of a switch in which threads meet");
+        parts.back().statements.push_back(std::move(inner));
+        behind_label = false;
+        continue;
+      }
+      if (!behind_label) parts.push_back({inner.token, false, {}, {}});
+      behind_label = true;
+      Part& part = parts.back();
+      if (inner.words[0].is("default")) {
+        part.is_default = true;
+        continue;
+      }
+      if (!part.condition.empty()) append(part.condition, made_up("||", inner.token));
+      append(part.condition, value);
+      append(part.condition, made_up("== (", inner.token));
+      append(part.condition, slice(inner.words, 1, inner.words.size() - 1));
+      append(part.condition, made_up(")", inner.token));
+    }
+    for (Part& part : parts) {
+      const bool ends = end_part(part.statements) || &part == &parts.back();
+      if (!ends || breaks(part.statements)) {
+        throw Refused(part.token,
+                      "a case that goes on to the next one, or breaks off before its end, of a switch in which threads meet; write "
+                      "it with if and else");
+      }
+    }
+    const auto rest = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.is_default; });
+    Statements chain;
+    if (rest != parts.end()) {
+      chain = std::move(rest->statements);
+      parts.erase(rest);
+    }
+    for (; !parts.empty(); parts.pop_back()) {
+      Statement branch;
+      branch.kind = Kind::branch;
+      branch.token = parts.back().token;
+      branch.words = std::move(parts.back().condition);
+      branch.body = std::move(parts.back().statements);
+      branch.has_other = !chain.empty();
+      branch.other = std::move(chain);
+      chain.clear();
+      chain.push_back(std::move(branch));
+    }
+    for (Statement& more : chain) statement(std::move(more), out);
   }
 
   // The variable would have to live as long as the statement, for each thread.
@@ -125,7 +206,7 @@ class Extractor {
   void declaration(Statement&& s, Statements& out) {
     for (Declarator& d : s.declarators) {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
-      pull(d.initializer, out);
+      pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
       one.kind = Kind::declaration;
       one.token = s.token;
@@ -136,13 +217,14 @@ class Extractor {
   }
 
   // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
-  void pull(Words& words, Statements& out) {
+  // `list`: they are arguments or elements of a list.
+  void pull(Words& words, Statements& out, bool list = false) {
     for (;;) {
       std::size_t at = words.size();
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
-      check_always_evaluated(words, at);
+      check_always_evaluated(words, at, list);
       const Meeting* const meeting = meeting_at(words, at);
       const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
       std::size_t first = member ? postfix_begin(words, at - 1) : at;
@@ -226,7 +308,7 @@ class Extractor {
   }
 
   // Refuses a meeting that is evaluated under a condition that is part of the expression, or in a lambda.
-  static void check_always_evaluated(const Words& words, std::size_t at) {
+  static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
     const auto refuse = [&](const char* where) {
       throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
     };
@@ -259,7 +341,11 @@ class Extractor {
         refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
       }
     }
-    if (passed_comma) refuse("behind a comma operator; make it a statement of its own");
+    if (passed_comma && !list) refuse("behind a comma operator; make it a statement of its own");
+    for (std::size_t k = 0; list && k < at; ++k) {
+      if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text))
+        refuse("behind a change of a variable in a list; make it a statement of its own");
+    }
   }
 
   Word made_up_name(const char* prefix, std::uint32_t token) {

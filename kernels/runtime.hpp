@@ -279,6 +279,10 @@ alignas(64) static thread_local unsigned char* thread_dynamic_shared;
 template <class T>
 struct dynamic_array {
   WEIR_ALWAYS_INLINE operator T*() const { return reinterpret_cast<T*>(thread_dynamic_shared); }
+  template <class U>
+  WEIR_ALWAYS_INLINE explicit operator U*() const {
+    return reinterpret_cast<U*>(thread_dynamic_shared);
+  }
 };
 
 // --- Barriers: all threads of the block that have not returned must be there.

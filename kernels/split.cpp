@@ -68,6 +68,15 @@ void refuse_recursion(const Unit& unit) {
   }
 }
 
+// Whether the token stands in a function, and not at namespace scope.
+bool in_a_function(const TokenizedSource& source, std::uint32_t token) {
+  for (std::uint32_t i = token; i-- > 0;) {
+    if (source.spelling(i) == "}" && source.tokens[i].match < i) i = source.tokens[i].match;
+    else if (source.spelling(i) == "{") return i > 0 && (source.spelling(i - 1) == ")" || source.spelling(i - 1) == "const");
+  }
+  return false;
+}
+
 // `__shared__` where no thread waits: at namespace scope, and in functions that only use the memory.
 void replace_lone_shared(const Unit& unit, SplitSource& result) {
   const TokenizedSource& source = unit.source();
@@ -107,8 +116,10 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
       }
       if (dynamic && dimensions != "[]") throw Refused(at, "dynamic shared memory is declared as an array without a size");
       result.uses_dynamic_array = result.uses_dynamic_array || dynamic;
-      text += dynamic ? fmt::format("static constexpr ::weir_host::dynamic_array<{}> {}{{}};", type, d.name.text)
-                      : fmt::format("alignas(64) static thread_local {} {}{};", type, d.name.text, dimensions);
+      text += dynamic && in_a_function(source, first)
+                  ? fmt::format("{}* const {} = reinterpret_cast<{}*>(::weir_host::thread_dynamic_shared);", type, d.name.text, type)
+              : dynamic ? fmt::format("static constexpr ::weir_host::dynamic_array<{}> {}{{}};", type, d.name.text)
+                        : fmt::format("alignas(64) static thread_local {} {}{};", type, d.name.text, dimensions);
     }
     result.replacements.push_back({first, last + 1, text});
   }

@@ -64,6 +64,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       } else {
         note_class(declaration, i);
         classes_.emplace_back(i, end);
+        // The body of an operator ends its declaration; behind a class there may be a variable.
+        if (i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"))) declaration = end;
       }
       i = end;
     } else if (is(i, "(") && i > declaration) {
@@ -201,11 +203,11 @@ void Unit::find_cooperation() {
     }
   }
   for (const auto& [first, last] : classes_) {
-    if (const std::size_t at = meets(first, last, true)) {
+    if (const std::size_t at = meets(first, last, false)) {
       throw Refused(
           static_cast<std::uint32_t>(at),
-          fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
-                      "namespace scope alone",
+          fmt::format("'{}' in a member function or an initializer; threads of a block can meet in functions at namespace "
+                      "scope alone",
                       word(at)));
     }
   }

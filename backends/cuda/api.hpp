@@ -11,9 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/images.hpp"
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/module_contents.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
 #include "weir/device.hpp"
@@ -105,6 +108,10 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = CU_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = true;
+  static constexpr FunctionAttribute function_ptx_version = CU_FUNC_ATTRIBUTE_PTX_VERSION;
+  static constexpr FunctionAttribute function_binary_version = CU_FUNC_ATTRIBUTE_BINARY_VERSION;
   static constexpr PoolAttribute pool_used = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
   static constexpr PoolAttribute pool_reserved = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
   static constexpr PoolAttribute pool_release_threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
@@ -164,6 +171,7 @@ class Api : public Symbols {
   /// The meaning of a code that a launch, or the loading of a kernel, returned.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
+  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
   static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -329,14 +337,22 @@ class Api : public Symbols {
   std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
   /// Empty if the driver cannot tell.
   std::vector<std::string> kernel_names(ModuleHandle module) const;
+  /// Images are the driver's to read.
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
   Result set_max_shared_memory(FunctionHandle function, std::uint32_t bytes) const {
     return FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return OccupancyMaxPotentialBlockSize(&blocks, &threads, function, nullptr, shared_memory_bytes, 0);
+  }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
+  }
 
  private:
   Api() = default;
@@ -353,5 +369,8 @@ class Api : public Symbols {
   int device_count_ = 0;
   std::string library_path_;
 };
+
+/// Compiles ahead of time, with NVRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::cuda

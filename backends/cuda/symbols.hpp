@@ -104,6 +104,7 @@
   X(FuncGetAttribute, cuFuncGetAttribute, 2020, required)                                                       \
   X(FuncSetAttribute, cuFuncSetAttribute, 9000, required)                                                       \
   X(OccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, required)     \
+  X(OccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, required)                           \
   X(LaunchKernel, cuLaunchKernel, 4000, required)                                                               \
   X(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, optional)                                         \
   X(StreamBeginCapture, cuStreamBeginCapture, 10010, required)                                                  \

@@ -11,6 +11,7 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/module_contents.hpp"
 #include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -128,10 +129,12 @@ class GpuDevice final : public Device {
   void do_disable_peer_access(const Device& peer) override;
   ModulePtr do_load_module(std::span<const std::byte> image) override;
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
 
  private:
   void open() const;
+  ModulePtr load(std::span<const std::byte> image, ModuleContents&& contents);
   StreamHandle copy_stream();
   int device_of(StreamHandle stream) const;
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);

@@ -1,14 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Groups of threads for kernels: `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the
-/// runtime's (it has parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both
-/// are written here.
+/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the runtime's (it has
+/// parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both are written here.
 namespace weir::gpu {
 
-/// Read before every kernel by HIPRTC. A mask has as many bits as a wavefront has lanes, as in HIP 7: one of 32 bits would
-/// name half of a wavefront of 64, and is refused.
-inline constexpr const char* warps_header = R"weir(
+/// Read before every kernel: what nvcc and hipcc have read before the first line, and the compilers at run time have not. A mask has as many
+/// bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is refused.
+inline constexpr const char* kernel_header = R"weir(
+#include <math.h>
+#ifndef NULL
+#define NULL 0
+#endif
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
+#ifndef __CUDACC_RTC__
+#define WEIR_ATOMIC(name) \
+  template <class T, class V> static inline __device__ auto name##_block(T* p, V v) -> decltype(name(p, v)) { return name(p, v); }
+WEIR_ATOMIC(atomicAdd)
+WEIR_ATOMIC(atomicSub)
+WEIR_ATOMIC(atomicExch)
+WEIR_ATOMIC(atomicMin)
+WEIR_ATOMIC(atomicMax)
+WEIR_ATOMIC(atomicInc)
+WEIR_ATOMIC(atomicDec)
+WEIR_ATOMIC(atomicAnd)
+WEIR_ATOMIC(atomicOr)
+WEIR_ATOMIC(atomicXor)
+#undef WEIR_ATOMIC
+template <class T, class C, class V> static inline __device__ auto atomicCAS_block(T* p, C c, V v) -> decltype(atomicCAS(p, c, v)) {
+  return atomicCAS(p, c, v);
+}
+#endif
 #if !defined(__CUDACC_RTC__) && (!defined(HIP_VERSION_MAJOR) || HIP_VERSION_MAJOR < 7)
 #define WEIR_WARP static inline __device__ __attribute__((always_inline, unused))
 template <class M>
@@ -81,7 +104,28 @@ inline constexpr const char* groups_header = R"weir(
 #ifndef WEIR_COOPERATIVE_GROUPS
 #define WEIR_COOPERATIVE_GROUPS
 #ifdef __CUDACC_RTC__
+// libcu++, which it reads, declares these as other types than <stdint.h> does.
+#define int_fast16_t weir_int_fast16_t
+#define int_fast32_t weir_int_fast32_t
+#define int_fast64_t weir_int_fast64_t
+#define uint_fast16_t weir_uint_fast16_t
+#define uint_fast32_t weir_uint_fast32_t
+#define uint_fast64_t weir_uint_fast64_t
+#define intptr_t weir_intptr_t
+#define uintptr_t weir_uintptr_t
+#define intmax_t weir_intmax_t
+#define uintmax_t weir_uintmax_t
 #include <./cooperative_groups.h>
+#undef int_fast16_t
+#undef int_fast32_t
+#undef int_fast64_t
+#undef uint_fast16_t
+#undef uint_fast32_t
+#undef uint_fast64_t
+#undef intptr_t
+#undef uintptr_t
+#undef intmax_t
+#undef uintmax_t
 #else
 extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync(void);
 namespace cooperative_groups {
@@ -249,7 +293,27 @@ WEIR_CG T reduce(const coalesced_group& g, T v, Op op) {
 inline constexpr const char* groups_reduce_header = R"weir(
 #include <cooperative_groups.h>
 #ifdef __CUDACC_RTC__
+#define int_fast16_t weir_int_fast16_t
+#define int_fast32_t weir_int_fast32_t
+#define int_fast64_t weir_int_fast64_t
+#define uint_fast16_t weir_uint_fast16_t
+#define uint_fast32_t weir_uint_fast32_t
+#define uint_fast64_t weir_uint_fast64_t
+#define intptr_t weir_intptr_t
+#define uintptr_t weir_uintptr_t
+#define intmax_t weir_intmax_t
+#define uintmax_t weir_uintmax_t
 #include <./cooperative_groups/reduce.h>
+#undef int_fast16_t
+#undef int_fast32_t
+#undef int_fast64_t
+#undef uint_fast16_t
+#undef uint_fast32_t
+#undef uint_fast64_t
+#undef intptr_t
+#undef uintptr_t
+#undef intmax_t
+#undef uintmax_t
 #endif
 )weir";
 

@@ -174,6 +174,52 @@ inline constexpr const char* float_header = R"(
 #endif
 )";
 
+inline constexpr const char* math_header = R"(
+#ifndef WEIR_MATH
+#define WEIR_MATH
+#undef INFINITY
+#undef NAN
+#undef HUGE_VAL
+#ifdef __CUDACC_RTC__
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#else
+#define INFINITY __builtin_huge_valf()
+#define NAN __builtin_nanf("")
+#define HUGE_VAL __builtin_huge_val()
+#endif
+#undef HUGE_VALF
+#define HUGE_VALF INFINITY
+#undef M_E
+#define M_E 2.7182818284590452354
+#undef M_LOG2E
+#define M_LOG2E 1.4426950408889634074
+#undef M_LOG10E
+#define M_LOG10E 0.43429448190325182765
+#undef M_LN2
+#define M_LN2 0.69314718055994530942
+#undef M_LN10
+#define M_LN10 2.30258509299404568402
+#undef M_PI
+#define M_PI 3.14159265358979323846
+#undef M_PI_2
+#define M_PI_2 1.57079632679489661923
+#undef M_PI_4
+#define M_PI_4 0.78539816339744830962
+#undef M_1_PI
+#define M_1_PI 0.31830988618379067154
+#undef M_2_PI
+#define M_2_PI 0.63661977236758134308
+#undef M_2_SQRTPI
+#define M_2_SQRTPI 1.12837916709551257390
+#undef M_SQRT2
+#define M_SQRT2 1.41421356237309504880
+#undef M_SQRT1_2
+#define M_SQRT1_2 0.70710678118654752440
+#endif
+)";
+
 // A failed assertion ends the kernel with an error.
 inline constexpr const char* assert_header = R"(
 #undef assert
@@ -198,11 +244,11 @@ inline constexpr std::array device_header_names = {
     "cstdint", "stdint.h", "cstddef", "stddef.h", "climits", "limits.h", "cfloat", "float.h", "cassert", "assert.h", "cmath", "math.h",
     "cstdio", "stdio.h", "cuda_runtime.h", "device_launch_parameters.h", "hip/hip_runtime.h", "cuda_fp16.h", "hip/hip_fp16.h",
     "cuda_bf16.h", "hip/hip_bf16.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "hip/hip_cooperative_groups.h",
-    "weir_hip_warps.h"};
+    "weir_kernel.h"};
 inline constexpr std::array device_header_texts = {
     stdint_header, stdint_header, stddef_header, stddef_header, limits_header, limits_header, float_header, float_header, assert_header,
-    assert_header, empty_header, empty_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
-    half_header, kernels::bfloat16_header, kernels::bfloat16_header, groups_header, groups_reduce_header, groups_header, warps_header};
+    assert_header, math_header, math_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
+    half_header, kernels::bfloat16_header, kernels::bfloat16_header, groups_header, groups_reduce_header, groups_header, kernel_header};
 static_assert(device_header_names.size() == device_header_texts.size());
 
 }  // namespace weir::gpu

@@ -10,6 +10,7 @@
 #include "backends/gpu/event.hpp"
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/module.hpp"
+#include "backends/gpu/program.hpp"
 #include "backends/gpu/stream.hpp"
 
 namespace weir::gpu {
@@ -285,7 +286,8 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const char* const operation = "Device::create_memory_pool";
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
-  check(api_, api_.create_pool(context(), options.max_size, handle), operation, *this);
+  const auto result = api_.create_pool(context(), options.max_size, handle);
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   Ptr<GpuMemoryPool<Api>> pool;
   try {
     pool = make<GpuMemoryPool<Api>>(*this, handle, true);
@@ -410,6 +412,11 @@ void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
+  return load(image, {});
+}
+
+template <class Api>
+ModulePtr GpuDevice<Api>::load(std::span<const std::byte> image, ModuleContents&& contents) {
   // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
   const auto current = make_current();
@@ -423,13 +430,22 @@ ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
                 detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
                 native_error(api_, result));
   }
-  return make<GpuModule<Api>>(*this, module);
+  contents.kernels = api_.image_kernels(image, *this);
+  return make<GpuModule<Api>>(*this, module, std::move(contents));
 }
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
-  const std::vector<std::byte> image = api_.compile(*this, source, options);
-  return do_load_module(image);
+  const Program program = api_.compile(*this, source, options);
+  ModuleContents contents;
+  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
+  contents.parameter_kinds = kinds_in(source);
+  return load(program.image, std::move(contents));
+}
+
+template <class Api>
+int GpuDevice<Api>::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return Api::rank_image(architecture, properties());
 }
 
 template <class Api>

@@ -338,7 +338,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
     } else {
       former = std::exchange(executable_, instantiate_anew(handle, std::move(errors), std::move(made_of)));
       set_native_handle(executable_->handle);
-      last_of_former = last_launch_;
+      if (device_.api().keeps_what_is_replaced()) last_of_former = last_launch_;
     }
   });
   if (former != nullptr) end(std::move(former), std::move(last_of_former));

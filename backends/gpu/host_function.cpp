@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/immortal.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::gpu {

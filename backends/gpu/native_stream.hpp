@@ -52,6 +52,19 @@ class RecordMemory {
     const std::lock_guard lock(mutex_);
     std::swap(record_, record);  // the former one is destroyed outside the lock
   }
+  /// Of a record outside captures; nearly nothing where the one before was on the same stream.
+  void set_stream(const std::shared_ptr<const NativeStream<Api>>& stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (record_.stream == stream && record_.capture == 0) [[likely]] return;
+    }
+    set({stream, 0, {}});
+  }
+  /// In which it was recorded, or 0.
+  std::uint64_t capture() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return record_.capture;
+  }
   Record get() const {
     const std::lock_guard lock(mutex_);
     return record_;

@@ -19,6 +19,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuGraph;
 template <class Api>
+class GpuKernel;
+template <class Api>
 class GraphTemplate;
 
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
@@ -137,8 +139,8 @@ class GpuStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -158,11 +160,8 @@ class GpuStream final : public Stream {
   /// Makes one call to the driver as a submission. The rare case is out of line, so that plain streams pay nothing for it.
   template <class F>
   [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
-    if (plain_) [[likely]] return call();
-    return submitted_in_order(call, order);
-  }
-  template <class F>
-  [[gnu::noinline]] Result submitted_in_order(F& call, typename Submission::Order order) const {
+    if (plain_) [[likely]]
+      return call();
     const Submission submission(*this, order);
     return call();
   }
@@ -176,14 +175,24 @@ class GpuStream final : public Stream {
   typename Api::EventHandle waited_for();
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                          const CaptureState& capture);
+  template <class Function, class... Rest>
+  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                     Rest... rest) const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
   std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
-  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
+  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
+    if (capture.conditional_body) [[unlikely]]
+      throw_in_conditional_body(operation, what);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
   void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation);
   bool is_freed(Result result) const;
   bool free_on_legacy_stream(void* memory) const;

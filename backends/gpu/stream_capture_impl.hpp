@@ -178,8 +178,7 @@ void GpuStream<Api>::do_add_child_graph(const Graph& graph, const CaptureState& 
 }
 
 template <class Api>
-void GpuStream<Api>::refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
-  if (!capture.conditional_body) [[likely]] return;
+void GpuStream<Api>::throw_in_conditional_body(const char* operation, const char* what) const {
   throw Error(Errc::capture_unsupported, operation, describe(),
               std::string("this captures the body of a conditional node, and drivers do not run ") + what +
                   " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");

@@ -174,12 +174,11 @@ void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
   recorded.recorded(handle);
   if constexpr (Api::remembers_records()) {
-    typename RecordMemory<Api>::Record record{native_stream_, 0, {}};
     if (capture) {
-      record.capture = capture.id;
-      record.nodes = this->capture(true).dependencies;
+      recorded.memory().set({native_stream_, capture.id, this->capture(true).dependencies});
+    } else {
+      recorded.memory().set_stream(native_stream_);
     }
-    recorded.memory().set(std::move(record));
   }
 }
 
@@ -212,19 +211,24 @@ void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, con
   check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
 }
 
+/// Waits for an event that a capture recorded.
+template <class Api>
+void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
+  const Submission submission(*this);
+  auto record = event.memory().get();
+  if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+  check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
+  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
+}
+
 template <class Api>
 void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureState& capture) {
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
   if constexpr (Api::remembers_records()) {
-    const Submission submission(*this);
-    auto record = awaited.memory().get();
-    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
-    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
-  } else {
-    submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
+    if (awaited.memory().capture() != 0) [[unlikely]] return wait_for_captured(awaited, capture);
   }
+  submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
 }
 
 template <class Api>
@@ -326,30 +330,43 @@ void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                               std::span<const std::size_t>, const CaptureState& capture) {
+void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                               const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
-  if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  // The driver reads the array of addresses and does not change it.
-  auto* const parameters = const_cast<void**>(arguments.data());
-  const auto launch = [&](auto function, auto... rest) {
-    return submitted([&] {
-      return function(launched.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
-                      config.block.z, config.shared_memory_bytes, native(), parameters, rest...);
-    });
-  };
-  Result result{};
-  if (config.cooperative) [[unlikely]] {
-    if (capture && api_.refuses_cooperative_capture()) {
-      throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                  "this driver runs cooperative launches at once instead of capturing them; launch it outside the capture; the "
-                  "capture goes on");
-    }
-    result = launch(api_.LaunchCooperativeKernel);
-  } else {
-    result = launch(api_.LaunchKernel, nullptr);
+  if (!plain_ || config.cooperative || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
+    launch_otherwise(launched, config, arguments, capture);
+    return;
   }
+  const auto result = launch_with(api_.LaunchKernel, launched, config, arguments, nullptr);
   if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
+}
+
+/// Of what a launch may need, anything.
+template <class Api>
+void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                      const CaptureState& capture) {
+  kernel.allow_shared_memory(config.shared_memory_bytes);
+  if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
+    throw Error(
+        Errc::capture_unsupported, "Stream::launch", describe(),
+        "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+        "the capture goes on");
+  }
+  const Submission submission(*this);
+  const auto result = config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
+                                         : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
+  if (result != Api::success) launch_failed(result, kernel, config);
+}
+
+/// Calls one of the driver's functions for launches. `rest`: what it takes beyond the others.
+template <class Api>
+template <class Function, class... Rest>
+typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, const GpuKernel<Api>& kernel,
+                                                            const LaunchConfig& config, void* const* arguments,
+                                                            Rest... rest) const {
+  // The driver reads the array of addresses and does not change it.
+  return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                  config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }
 
 template <class Api>

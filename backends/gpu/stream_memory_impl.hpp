@@ -54,7 +54,8 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   refuse_in_conditional_body(capture, operation, "allocations");
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
-  submit(operation, [&] { return api_.allocate_async(memory, bytes, from, native()); });
+  const auto result = submitted([&] { return api_.allocate_async(memory, bytes, from, native()); });
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   return memory;
 }
 
@@ -71,7 +72,9 @@ bool GpuStream<Api>::is_freed(Result result) const {
 
 template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
-  if (kind() == StreamKind::legacy_default || is_of_another_thread()) return free_on_legacy_stream(memory);
+  if (kind() == StreamKind::legacy_default || (kind() == StreamKind::per_thread_default && is_of_another_thread())) {
+    return free_on_legacy_stream(memory);
+  }
   const auto free = [&] { return api_.free_async(memory, native()); };
   if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
   // The free does not affect captures of other streams, in whatever mode.

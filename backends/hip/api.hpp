@@ -13,7 +13,9 @@
 
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/images.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
@@ -109,6 +111,8 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = false;  // the runtime makes them up: there is no PTX
   static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
   static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
   static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
@@ -139,6 +143,8 @@ class Api : public Symbols {
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
+  /// Whether the executable that an update replaces stays until its own last launch is over.
+  static bool keeps_what_is_replaced() noexcept { return !mutated(Mutation::replaced_at_once); }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
@@ -160,6 +166,8 @@ class Api : public Symbols {
   /// What a code means that a launch returned, or the loading of a kernel: no work has run there that could have failed.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
+  /// What a code means that an allocation on a stream, or the making of a pool, returned: empty where it is the code's own meaning.
+  std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -330,15 +338,25 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
+  /// The runtime does not tell: the image does.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
+    return kernels_of(image, device.properties().architecture);
+  }
   /// There is nothing to allow; hipFuncSetAttribute takes the address of a host function, not a module's function.
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return ModuleOccupancyMaxPotentialBlockSize(&blocks, &threads, function, shared_memory_bytes, 0);
+  }
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+    return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile", device.describe());
+  }
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return hip::rank_image(architecture, properties.architecture);
   }
 
  private:
@@ -370,5 +388,8 @@ class Api : public Symbols {
   std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
+
+/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

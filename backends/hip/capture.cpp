@@ -59,8 +59,15 @@ void Api::end_invalidated_capture(StreamHandle stream) const {
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
   bool joined = false;
+  hipStreamCaptureStatus status = hipStreamCaptureStatusActive;
+  if (has(Workaround::check_capture_at_end)) (void)StreamIsCapturing(stream, &status);
   if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
-  const Result result = Symbols::StreamEndCapture(stream, graph);
+  Result result = Symbols::StreamEndCapture(stream, graph);
+  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // of which the end says nothing
+    GraphDestroy(*graph);
+    *graph = nullptr;
+    result = hipErrorStreamCaptureInvalidated;
+  }
   if (result == hipErrorStreamCaptureInvalidated && has(Workaround::end_invalidated_twice)) end_invalidated_capture(stream);
   if (result != success || !joined) return result;
   // As CUDA's driver does with the graph of a capture that fails.

@@ -10,6 +10,7 @@
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \
   X(capture_not_tried)            \
+  X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
   X(fill_2d_without_pitch)        \
@@ -26,6 +27,7 @@
   X(pools_closed_by_force)        \
   X(priorities_swapped)           \
   X(registered_read_only)         \
+  X(replaced_at_once)             \
   X(retired_on_another_device)    \
   X(shared_uuids)                 \
   X(user_objects_moved)           \

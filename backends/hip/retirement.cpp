@@ -106,6 +106,7 @@ int current_device(const Api& api) noexcept {
 // A stream that is itself capturing never answers: its end is also the capture's.
 bool Api::is_busy(StreamHandle stream) const {
   const Result result = StreamQuery(stream);
+  if (mutated(Mutation::capturing_streams_asked)) return is_put_off(result);
   bool captures = false;
   return is_put_off(result) && (result == not_ready || is_capturing(stream, captures) != success || !captures);
 }

@@ -188,19 +188,28 @@ std::string describe_compiler(bool& found) {
   }
 }
 
-std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileOptions& options) {
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture, const CompileOptions& options) {
   check_extra(options.extra);
+  if (architecture.empty() || architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
+    throw std::invalid_argument(fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
+                                            "calls them: x86-64-v3, armv8.2-a, native",
+                                            architecture));
+  }
   std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",
                                     // As on a GPU: no exceptions, and functions set no errno.
                                     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
                                     // Kernels often read memory as another type.
                                     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never"};
   const auto add = [&](std::initializer_list<const char*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
+  if (architecture != "native") {
+    flags.push_back(fmt::format("-march={}", architecture));
+  } else {
 #if defined(__x86_64__) || defined(__i386__)
-  add({"-march=native"});
+    add({"-march=native"});
 #else
-  add({"-mcpu=native"});
+    add({"-mcpu=native"});
 #endif
+  }
   if (options.debug) {
     add({"-O0", "-g"});
   } else {

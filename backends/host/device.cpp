@@ -103,6 +103,8 @@ ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& 
   return compile_module(*this, source, options);
 }
 
+int HostDevice::do_rank_image(std::string_view, std::span<const std::byte> code) const { return rank_image(*this, code); }
+
 void HostDevice::do_synchronize() {
   const auto mine = [this](const Queue& queue) { return &queue.device() == this; };
   for (const Ptr<Queue>& queue : BusyQueues::instance().list(mine)) queue->wait_on_host(queue->submitted(), SynchronizationPolicy::automatic);

@@ -44,6 +44,7 @@ class HostDevice final : public Device {
   void do_disable_peer_access(const Device& peer) override;
   ModulePtr do_load_module(std::span<const std::byte> image) override;
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
 
  private:

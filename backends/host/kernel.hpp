@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +13,17 @@
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
+namespace weir {
+struct ImageCompilation;
+}
+
 /// A kernel compiled for the CPU, as the stream engine runs it.
 namespace weir::host {
 
 class HostKernel final : public Kernel {
  public:
-  /// `max_threads_per_block`: the kernel's own limit (`__launch_bounds__`), or 0.
-  HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes,
-             std::uint32_t max_threads_per_block = 0);
+  /// `record` must live as long as the module.
+  HostKernel(ModulePtr module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
   /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
@@ -28,6 +32,7 @@ class HostKernel final : public Kernel {
  protected:
   KernelProperties do_properties() const override;
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override;
+  std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override;
 
  private:
   RunBlocks run_;
@@ -36,6 +41,13 @@ class HostKernel final : public Kernel {
 
 /// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options);
+/// The same ahead of time: for the processors that the compiler's option `-march=` calls so, and for warps of
+/// `image_warp_size` threads. No cache, no loading.
+void compile_image(ImageCompilation& request);
+inline constexpr int image_warp_size = 32;
+/// `Device::do_rank_image` on the host: 0 for code that this processor or this device cannot run, else the more of the
+/// processor's features are used the better.
+int rank_image(const Device& device, std::span<const std::byte> image);
 /// `Device::load_module` on the host: the bytes of a shared object made by `compile_module`.
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 /// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.

@@ -54,6 +54,8 @@ struct KernelRecord {
   const std::size_t* parameter_sizes;
   std::uint32_t parameter_count;
   std::uint32_t max_threads_per_block;  ///< what `__launch_bounds__` says, or 0
+  std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
+  std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
 };
 
 struct ModuleRecord {

@@ -96,6 +96,8 @@ struct kernel_record {
   const size_t* parameter_sizes;
   uint32_t parameter_count;
   uint32_t max_threads_per_block;
+  uint64_t known_kinds;
+  uint64_t floating_kinds;
 };
 
 struct module_record {
@@ -146,6 +148,31 @@ struct is_value<T&> {
 template <class T>
 struct is_value<T&&> {
   static constexpr bool value = false;
+};
+
+template <class T>
+struct is_floating {
+  static constexpr bool value = false;
+};
+template <>
+struct is_floating<float> {
+  static constexpr bool value = true;
+};
+template <>
+struct is_floating<double> {
+  static constexpr bool value = true;
+};
+
+// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and
+// those that are.
+template <class...>
+struct kinds {
+  static constexpr uint64_t known = 0, floating = 0;
+};
+template <class T, class... rest>
+struct kinds<T, rest...> {
+  static constexpr uint64_t known = (__is_class(T) || __is_union(T) ? 0 : 1) | kinds<rest...>::known << 1;
+  static constexpr uint64_t floating = (is_floating<T>::value ? 1 : 0) | kinds<rest...>::floating << 1;
 };
 
 // What a kernel's type F has to be. The rewriter asserts each behind the kernel.
@@ -306,7 +333,8 @@ template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
 struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads,
+            kinds<P...>::known, kinds<P...>::floating};
   }
 };
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
@@ -315,7 +343,8 @@ template <class... P, void (*kernel)(block&, P...)>
 struct recorder<void (*)(block&, P...), kernel, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(block&, P...), kernel>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<void (*)(block&, P...), kernel>::run, sizes, sizeof...(P), max_threads,
+            kinds<P...>::known, kinds<P...>::floating};
   }
 };
 template <class... P, void (*kernel)(block&, P...)>

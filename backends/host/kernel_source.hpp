@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ class RefusedSource : public std::runtime_error {
 };
 
 /// Counts changes of what rewriting makes of a source: modules that were kept by another revision are not used.
-inline constexpr int rewriter_revision = 2;
+inline constexpr int rewriter_revision = 3;
 
 struct RewrittenUnit {
   std::string text;
@@ -46,9 +47,11 @@ struct RewrittenUnit {
 ///   first parameter instead.
 /// - The launcher sets the thread-local variables threadIdx and its like only if something other than a kernel's own body
 ///   uses them, because that keeps the loop over threads from being vectorized.
-/// Lines and columns of what the user wrote stay what the preprocessor made of them. Throws RefusedSource. `cooperation`:
-/// whether threads of a block may work together.
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation = true);
+/// Lines and columns of what the user wrote stay what the preprocessor made of them. Throws RefusedSource.
+/// `cooperation`: whether threads of a block may work together.
+/// `names`: instances of templates that get a record, too.
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation = true,
+                              std::span<const std::string> names = {});
 
 /// The lines of one file of a preprocessed unit, each in its place: what a compiler should show under that file's name, so
 /// that its marks stand under the right words.

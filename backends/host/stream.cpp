@@ -229,16 +229,17 @@ void HostStream::do_batch(std::span<const MemoryOperation> operations, const Cap
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
-void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                           std::span<const std::size_t> sizes, const CaptureState&) {
+void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                           const ArgumentTypes& types, const CaptureState&) {
   const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   if (config.cooperative && blocks > most_cooperative_blocks) {
     throw Error(Errc::invalid_argument, "Stream::launch", describe(),
                 fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
                             kernel.name(), blocks, most_cooperative_blocks));
   }
-  submit(NodeKind::kernel, Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
-                                  config.shared_memory_bytes, config.cooperative, Arguments(arguments, sizes)});
+  submit(NodeKind::kernel,
+         Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
+                config.shared_memory_bytes, config.cooperative, Arguments({arguments, types.sizes.size()}, types.sizes)});
 }
 
 }  // namespace weir::host

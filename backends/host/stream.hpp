@@ -58,8 +58,8 @@ class HostStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;

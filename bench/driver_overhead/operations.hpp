@@ -344,4 +344,24 @@ class Operations {
   typename Api::GraphExecHandle raw_exec_ = nullptr;
 };
 
+/// Runs all of it on a device, and prints the table. Takes Google Benchmark's options; with --benchmark_out=FILE
+/// --benchmark_out_format=json it writes every repetition. The exit code is 1 if an operation costs more than it may.
+template <class Api>
+int compare_with_driver(const char* device_name, int argc, char** argv) try {
+  Device& device = weir::device(device_name);
+  BackendInfo info;
+  PluginContext context(info);
+  const Api& api = Api::load(context);
+  std::printf("%s, driver %s\n", device.properties().name.c_str(), device.backend().versions().driver.c_str());
+  auto* const operations = new Operations<Api>(api, device, device.compile(kernel_source));
+  Comparison comparison;
+  operations->add_to(comparison);
+  const int over = comparison.run(argc, argv);
+  delete operations;
+  return over == 0 ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
+}
+
 }  // namespace weir::bench

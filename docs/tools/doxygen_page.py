@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from pages import LINK, headings, label, pages, root
+from pages import LINK, headings, label, pages, prose, root
 
 path = Path(sys.argv[1]).resolve()
 text = path.read_text()
@@ -35,14 +35,9 @@ def rewritten(match):
 if path == root / "README.md":  # find.html: see search.py
     text = re.sub(r"^(# .*\n)", r'\1\n\\htmlonly<p><a href="find.html">Find an answer</a></p>\\endhtmlonly\n', text, count=1)
 labels = {number: label(path, anchor) for number, _, _, anchor in headings(text)}
-fence = None
+outside_of_code = {number for number, _ in prose(text)}
 for number, line in enumerate(text.splitlines(), 1):
-    mark = re.match(r" *(```+)", line)
-    if mark and fence is None:
-        fence = mark[1]
-    elif fence and line.strip() == fence:
-        fence = None
-    elif fence is None:
+    if number in outside_of_code:
         line = LINK.sub(rewritten, line)
         if number in labels:
             line = f"{line} {{#{labels[number]}}}"

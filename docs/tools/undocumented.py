@@ -35,7 +35,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.xml")):
         if member.get("kind") == "variable" and compound.get("kind") == "struct":
             continue
         is_constructor = plain == name.split("<")[0].strip().split("::")[-1]
-        if is_constructor or plain.startswith("operator") or member.get("kind") == "friend":
+        if is_constructor or plain.startswith(("operator", "~")) or member.get("kind") == "friend":
             continue
         count += 1
         if plain not in said:

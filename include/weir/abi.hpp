@@ -21,6 +21,7 @@
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
@@ -86,12 +87,12 @@ namespace weir::detail {
   X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
   X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
   X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
-  X(Module) X(Kernel) X(KernelProperties) X(CompileOptions) X(Dim3) X(LaunchConfig)
+  X(Module) X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
-  X(Topology, edges) X(KernelProperties, local_memory_bytes) X(CompileOptions, extra) X(LaunchConfig, cooperative)
+  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)
 
 /// Text that is built at compile time and ends with a 0.
 template <std::size_t Capacity>

@@ -26,7 +26,9 @@ class WEIR_API Backend {
 
   /// "cuda", "hip", "host", or a third party's.
   const std::string& name() const noexcept { return name_; }
+  /// What was opened, and which versions it has.
   const BackendVersions& versions() const noexcept { return versions_; }
+  /// How many devices there are; at least one.
   int device_count() const noexcept { return static_cast<int>(devices_.size()); }
   /// Throws `invalid_argument`, which names the number of devices, for an ordinal out of range.
   Device& device(int ordinal) const;

@@ -21,6 +21,7 @@ WEIR_API long environment_number(const char* name, long fallback, long least, lo
 /// An absolute path; nothing if the variable is not set. Throws `invalid_environment` for an empty or relative path.
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
+/// How much a line of the log matters; see WEIR_LOG.
 enum class LogLevel { error, warn, info, debug };
 /// Whether WEIR_LOG asks for lines of this level.
 WEIR_API bool log_enabled(LogLevel) noexcept;

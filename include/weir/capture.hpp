@@ -21,6 +21,7 @@ enum class CaptureMode : std::uint8_t {
 };
 WEIR_API std::string_view to_string(CaptureMode) noexcept;
 
+/// Whether a stream captures.
 enum class CaptureStatus : std::uint8_t {
   none,         ///< not capturing
   active,       ///< capturing
@@ -28,12 +29,14 @@ enum class CaptureStatus : std::uint8_t {
 };
 WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 
+/// How a capture begins.
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
   /// Joins a capture that other code began on this stream. `end_capture` then leaves it open and returns null.
   bool external = false;
 };
 
+/// What `Stream::capture_info` tells.
 struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
   /// The capture's id, unique for the life of the process; 0 if none is active.

@@ -64,8 +64,11 @@ class WEIR_API Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// The backend that the device belongs to.
   Backend& backend() const noexcept { return backend_; }
+  /// The device's number in its backend, from 0.
   int ordinal() const noexcept { return ordinal_; }
+  /// What the device is; fixed from when its backend is opened.
   const DeviceProperties& properties() const noexcept { return properties_; }
   /// "cuda:0"
   const std::string& describe() const noexcept { return label_; }
@@ -95,6 +98,7 @@ class WEIR_API Device {
   /// tell that it is not, it throws `wrong_device` or `invalid_argument`. Wrapping a known handle again allocates nothing on
   /// CUDA and HIP.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
+  /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;
   /// The vendor's number for a level.
   int priority_number(Priority level) const;
@@ -112,13 +116,16 @@ class WEIR_API Device {
   /// Allocates memory with undefined content. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
   /// `capture_unsupported` if an open capture forbids it. Feature `managed_memory` for that kind.
   AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
+  /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
   MemoryInfo memory_info() const;
   /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  /// Likewise all elements of `source`. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to(destination);
@@ -141,10 +148,12 @@ class WEIR_API Device {
   }
   /// Feature `memory_pools`.
   MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
+  /// The pool of the device that other code uses, too (cudaDeviceGetDefaultMemPool). Feature `memory_pools`.
   MemoryPoolPtr default_memory_pool();
   /// A handle with which another process opens `allocation`, memory of `allocate` on this device; and the opening of such a
   /// handle. The process that allocated must keep the memory alive. Feature `interprocess_memory`.
   InterprocessHandle interprocess_handle(const Allocation& allocation) const;
+  /// Another process's allocation of `bytes` bytes, by the handle that it sent. Feature `interprocess_memory`.
   AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
 
   // --- Peers ------------------------------------------------------------------------------------------------------
@@ -166,6 +175,11 @@ class WEIR_API Device {
   /// are `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
   /// Feature `runtime_compilation`.
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
+  /// Loads what fits this device best of kernels that were compiled ahead of time: an image for its very architecture, then
+  /// one that other architectures share, then PTX; if none loads, the source that the bundle carries is compiled. Throws
+  /// `invalid_image`, saying which images there are and what this device is, if nothing fits; and as `compile` does. Feature
+  /// `modules` for images, `runtime_compilation` for the source. The bundle may go when this returns.
+  ModulePtr load(const KernelBundle& bundle);
 
   /// Blocks until all work of the device is done. Throws `capture_unsupported` if an open capture forbids it. Drivers that
   /// cannot record an event for a whole device (HIP, and CUDA before 12.5) allow no capture on it during this call: a call
@@ -209,6 +223,9 @@ class WEIR_API Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
+  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded, and the more the better.
+  /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
+  virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
 
  private:

@@ -65,6 +65,7 @@ enum class Errc : int {
 
 /// The category "weir" of `std::error_code`s made from `Errc`.
 WEIR_API const std::error_category& error_category() noexcept;
+/// A `std::error_code` of Weir's category.
 WEIR_API std::error_code make_error_code(Errc) noexcept;
 /// The code's own word: `"stream_closed"`.
 WEIR_API std::string_view to_string(Errc) noexcept;
@@ -87,11 +88,17 @@ class WEIR_API Error : public std::system_error {
   Error& operator=(const Error&) noexcept = default;
   ~Error() override;
 
+  /// The portable code.
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+  /// The call, as in the constructor.
   const std::string& operation() const noexcept { return texts_->operation; }
+  /// What it was called on, or empty.
   const std::string& object() const noexcept { return texts_->object; }
+  /// Cause and remedy.
   const std::string& detail() const noexcept { return texts_->detail; }
+  /// The driver's answer; its code is 0 where no driver was asked.
   const NativeError& native() const noexcept { return texts_->native; }
+  /// The whole text: "operation on object: cause; remedy".
   const char* what() const noexcept override { return texts_->what.c_str(); }
 
  private:

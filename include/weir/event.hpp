@@ -14,6 +14,7 @@
 /// Events: points in the order of a stream, which streams and the host can wait for.
 namespace weir {
 
+/// How an event is made.
 struct EventOptions {
   bool timing = false;         ///< record the time, for `elapsed_since`
   bool blocking_sync = false;  ///< `synchronize` sleeps instead of spinning
@@ -29,7 +30,9 @@ struct EventOptions {
 /// record may win.
 class WEIR_API Event : public RefCounted {
  public:
+  /// The device on whose streams the event is recorded.
   Device& device() const noexcept { return device_; }
+  /// How it was made.
   const EventOptions& options() const noexcept { return options_; }
   /// The vendor's event (cudaEvent_t, hipEvent_t). This object still owns it. After this call external code may record it
   /// without Weir's knowledge.

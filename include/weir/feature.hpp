@@ -104,8 +104,11 @@ class WEIR_API FeatureTable {
 
   /// Throws `invalid_argument` for a value that is no feature.
   void set(Feature feature, Support support, std::string reason = {});
+  /// The device has the feature itself.
   void native(Feature feature) { set(feature, Support::native); }
+  /// The backend gives the same result by other means; `reason`: which.
   void emulated(Feature feature, std::string reason) { set(feature, Support::emulated, std::move(reason)); }
+  /// Nobody may use the feature; `reason`: what is missing and what has it.
   void absent(Feature feature, std::string reason) { set(feature, Support::absent, std::move(reason)); }
 
   /// A value that is no feature is absent.
@@ -113,6 +116,7 @@ class WEIR_API FeatureTable {
     const auto index = static_cast<std::size_t>(feature);
     return index < feature_count && present_[index];
   }
+  /// How the device comes by the feature, and why it does not.
   const FeatureState& state(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return states_[index < feature_count ? index : feature_count];

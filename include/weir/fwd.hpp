@@ -18,6 +18,7 @@ class Graph;
 class GraphExec;
 class HostRegistration;
 class Kernel;
+class KernelBundle;
 class MemoryPool;
 class Module;
 class Registry;
@@ -28,12 +29,19 @@ class StreamCall;
 struct StreamCore;
 }  // namespace detail
 
+/// Shared owner of an `Event`.
 using EventPtr = Ptr<Event>;
+/// Shared owner of a `Graph`.
 using GraphPtr = Ptr<Graph>;
+/// Shared owner of a `GraphExec`.
 using GraphExecPtr = Ptr<GraphExec>;
+/// Shared owner of a `Kernel`.
 using KernelPtr = Ptr<Kernel>;
+/// Shared owner of a `MemoryPool`.
 using MemoryPoolPtr = Ptr<MemoryPool>;
+/// Shared owner of a `Module`.
 using ModulePtr = Ptr<Module>;
+/// Shared owner of a `Stream`. Compares and hashes the stream, not the object.
 using StreamPtr = Ptr<Stream>;
 
 /// These compare the streams, not the objects: all wrappers of one native stream are the same key of a map. Null equals only

@@ -17,6 +17,7 @@ namespace weir {
 
 struct CaptureState;
 
+/// What a node of a graph does.
 enum class NodeKind : std::uint8_t {
   kernel, copy, fill, host_function, child_graph, empty, event_record, event_wait, memory_operations, allocate, free,
   conditional, other,
@@ -35,9 +36,11 @@ struct WEIR_API Topology {
   bool reaches(std::uint32_t from, std::uint32_t to) const;
   /// The nodes without a predecessor, and those without a successor.
   std::vector<std::uint32_t> roots() const;
+  /// The nodes that no edge leaves.
   std::vector<std::uint32_t> leaves() const;
 };
 
+/// How a graph is made ready to run.
 struct InstantiateOptions {
   /// Each launch frees memory that the launch before allocated and did not free (cudaGraphInstantiateFlagAutoFreeOnLaunch).
   bool auto_free_on_launch = true;
@@ -50,11 +53,14 @@ struct InstantiateOptions {
 /// `Stream::capture_info`.
 class WEIR_API Graph : public RefCounted {
  public:
+  /// The device that the graph was captured on.
   Device& device() const noexcept { return device_; }
   /// The vendor's graph (cudaGraph_t, hipGraph_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
+  /// How many nodes there are. A child graph is one node.
   std::size_t node_count() const;
+  /// Nodes and edges. A child graph is one node.
   Topology topology() const;
   /// The graph in Graphviz's language. Feature `graph_debug_dot`.
   std::string debug_dot() const;
@@ -65,6 +71,7 @@ class WEIR_API Graph : public RefCounted {
   /// have one executable at a time: throws `unsupported` while there is another.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
+  /// "cuda:0 graph"
   std::string describe() const;
 
  protected:
@@ -85,6 +92,7 @@ class WEIR_API Graph : public RefCounted {
 /// An executable graph. Launches of one executable run one after another, whatever their streams.
 class WEIR_API GraphExec : public RefCounted {
  public:
+  /// The device on whose streams it is launched.
   Device& device() const noexcept { return device_; }
   /// Valid until the next update, which may replace it.
   void* native_handle() const noexcept { return handle_; }
@@ -100,6 +108,7 @@ class WEIR_API GraphExec : public RefCounted {
   /// `graph_update`.
   void update(const Graph& graph);
 
+  /// "cuda:0 executable graph"
   std::string describe() const;
 
  protected:

@@ -19,6 +19,7 @@
 /// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
 namespace weir {
 
+/// Which memory, and who may touch it.
 enum class MemoryKind : std::uint8_t {
   device,   ///< the device's own memory; the host may not touch it
   pinned,   ///< page-locked host memory: the device can address it, and copies of it are asynchronous
@@ -42,8 +43,11 @@ class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
   void* data() const noexcept { return data_; }
+  /// Its size, as it was asked for.
   std::size_t size_bytes() const noexcept { return size_; }
+  /// Which memory it is.
   MemoryKind kind() const noexcept { return kind_; }
+  /// The device that it was allocated on.
   Device& device() const noexcept { return *device_; }
   /// The stream in whose order this memory is freed; null for memory of `Device::allocate`.
   Stream* stream() const noexcept { return stream_; }
@@ -70,6 +74,7 @@ class WEIR_API Allocation final : public RefCounted {
   Allocation* next_ = nullptr;        // in the pool of spent objects, or in a stream's list of deferred frees
 };
 
+/// Shared owner of an `Allocation`.
 using AllocationPtr = Ptr<Allocation>;
 
 namespace detail {
@@ -84,6 +89,7 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
 
  public:
+  /// What it holds.
   using element_type = T;
 
   Buffer() = default;
@@ -103,10 +109,15 @@ class Buffer {
 
   /// The first element's address. The host may dereference it only if `host_accessible()`.
   T* data() const noexcept { return allocation_ ? static_cast<T*>(allocation_->data()) : nullptr; }
+  /// The number of elements.
   std::size_t size() const noexcept { return size_; }
+  /// The size of the elements, in bytes.
   std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+  /// Whether there are no elements.
   bool empty() const noexcept { return size_ == 0; }
+  /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return allocation_ && allocation_->host_accessible(); }
+  /// The memory; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
   /// Elements `[offset, offset + count)`, without ownership.
@@ -121,6 +132,7 @@ class Buffer {
     return {data(), size_};
   }
 
+  /// Lets go of the memory; empty afterwards.
   void reset() noexcept {
     allocation_.reset();
     size_ = 0;
@@ -146,6 +158,7 @@ struct MemoryPoolOptions {
 /// A pool of stream-ordered memory, after cudaMemPool_t. Feature `memory_pools`.
 class WEIR_API MemoryPool : public RefCounted {
  public:
+  /// The device whose memory it is.
   Device& device() const noexcept { return device_; }
   /// Bytes that allocations use now.
   std::size_t used_bytes() const;
@@ -153,7 +166,9 @@ class WEIR_API MemoryPool : public RefCounted {
   std::size_t reserved_bytes() const;
   /// Returns unused memory to the system until at most `keep` bytes are reserved.
   void trim_to(std::size_t keep);
+  /// Changes `MemoryPoolOptions::release_threshold`.
   void set_release_threshold(std::size_t bytes);
+  /// The vendor's pool (cudaMemPool_t, hipMemPool_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
  protected:
@@ -173,7 +188,9 @@ class WEIR_API MemoryPool : public RefCounted {
 /// outlive the registration. Feature `host_registration`.
 class WEIR_API HostRegistration final : public RefCounted {
  public:
+  /// The address under which the host sees the memory.
   void* data() const noexcept { return data_; }
+  /// How many bytes are pinned.
   std::size_t size_bytes() const noexcept { return size_; }
   /// The device's address of the memory.
   void* device_pointer() const noexcept { return device_pointer_; }

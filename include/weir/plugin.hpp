@@ -7,18 +7,21 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weir/abi.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/feature.hpp"
+#include "weir/module.hpp"
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
 /// What a plugin `libweir_NAME.so`, which contains a backend, consists of.
 ///
-/// A plugin has a note, which says what it was built for, and exports one C function, the factory. The core reads the note
-/// from the file and loads the plugin only if it fits, so that no code of a plugin that does not fit ever runs.
+/// A plugin has a note, which says what it was built for, and exports one C function, the factory; a second one if it can
+/// compile without a device. The core reads the note from the file and loads the plugin only if it fits, so that no code of
+/// a plugin that does not fit ever runs.
 /// `WEIR_PLUGIN` writes both.
 namespace weir {
 
@@ -26,6 +29,7 @@ namespace weir {
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
+  /// Notes one thing that was tried: a file, and "opened" or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
   /// For a driver that shows no device: the features that the driver's release would give one.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
@@ -69,16 +73,45 @@ consteval auto make_plugin_note(const char (&name)[NameSize], const char (&versi
 }  // namespace detail
 }  // namespace weir
 
+namespace weir {
+
+/// What a plugin's compiler is asked, and what it answers.
+struct ImageCompilation {
+  std::string_view architecture;  ///< in the plugin's own words, as in DeviceProperties::architecture
+  std::string_view source;
+  const CompileOptions& options;  ///< checked, as those of `Device::do_compile` are
+  std::vector<std::byte> image;   ///< to be filled in: what `Device::load_module` takes
+  std::string log;                ///< to be filled in: the compiler's warnings
+};
+
+}  // namespace weir
+
 extern "C" {
 /// The factory, which a plugin exports: opens the driver and returns the backend, which lives until the process ends. Throws
 /// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a
 /// process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
+/// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error`, as
+/// `Device::compile` does. Called from any thread, with or without a backend.
+WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 
-/// Defines a plugin's note and its one exported function. `name`: of the backend, as in the file's name; `version`: the
-/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
+/// `WEIR_PLUGIN` defines a plugin's note and its factory. `name`: of the backend, as in the file's name; `version`: the
+/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`. `WEIR_PLUGIN_COMPILER`
+/// defines its compiler, if it has one. `compile`: a function `void(weir::ImageCompilation&)`.
+///
+/// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as
+/// the names of the two functions there.
+#ifdef WEIR_CREATE_BACKEND
+#define WEIR_PLUGIN(name, version, create) \
+  extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
+#define WEIR_PLUGIN_COMPILER(compile) \
+  extern "C" void WEIR_COMPILE_IMAGE(weir::ImageCompilation& compilation) { compile(compilation); }
+#else
 #define WEIR_PLUGIN(name, version, create)                                                                  \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
       weir::detail::make_plugin_note(name, version);                                                        \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
+#define WEIR_PLUGIN_COMPILER(compile) \
+  extern "C" void weir_compile_image(weir::ImageCompilation& compilation) { compile(compilation); }
+#endif

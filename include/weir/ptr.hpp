@@ -29,9 +29,11 @@ class WEIR_API RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
+  /// One more owner.
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   /// The same for an object that no other thread knows yet: a new one, or one from a pool.
   void retain_first() const noexcept { references_.store(1, std::memory_order_relaxed); }
+  /// One owner fewer. The last one ends the object.
   void release() const noexcept {
     // Only an owner can add an owner, so the only owner needs no atomic read-modify-write.
     if (references_.load(std::memory_order_acquire) == 1) {
@@ -80,6 +82,7 @@ class WEIR_API RefCounted {
 template <class T>
 class Ptr {
  public:
+  /// What it points to.
   using element_type = T;
 
   Ptr() noexcept = default;
@@ -102,6 +105,7 @@ class Ptr {
     return *this;
   }
 
+  /// The object, or null.
   T* get() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   T* operator->() const noexcept { return object_; }
@@ -109,6 +113,7 @@ class Ptr {
 
   /// Releases the object. The pointer is null afterwards.
   void reset() noexcept { Ptr().swap(*this); }
+  /// Exchanges the objects of two pointers.
   void swap(Ptr& other) noexcept { std::swap(object_, other.object_); }
   /// Returns the object without releasing it: the caller must `release()` it, or `Ptr::attach` it again.
   T* detach() noexcept { return std::exchange(object_, nullptr); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +51,13 @@ class WEIR_API Registry {
   Device& default_device();
   /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for a malformed name; otherwise like `open`.
   Device& device(std::string_view name);
+
+  /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend's: the image that
+  /// `Device::load_module` takes. Needs the backend's plugin and compiler, but no driver and no device. What the compiler
+  /// warns of is put into `log`, if given. Throws as `Device::compile` does; `plugin_not_found`, `backend_unknown` or
+  /// `plugin_incompatible` without the plugin; `unsupported` if it has no such compiler.
+  std::vector<std::byte> compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
+                                       const CompileOptions& options = {}, std::string* log = nullptr);
 
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;

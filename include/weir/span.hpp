@@ -61,6 +61,7 @@ concept ElementRange = requires(std::remove_reference_t<R>& r) {
 template <class T>
 class Span {
  public:
+  /// What it holds.
   using element_type = T;
 
   constexpr Span() noexcept = default;
@@ -73,13 +74,17 @@ class Span {
              detail::SameElements<detail::elements_of<R>, T>)
   constexpr Span(R&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
+  /// The first element's address, which may be a device's.
   constexpr T* data() const noexcept { return data_; }
+  /// The number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
   /// Throws `invalid_argument` if no memory can have so many elements.
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
+  /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
   /// Elements `[offset, offset + count)`, which must be within the span; this is not checked.
   constexpr Span subspan(std::size_t offset, std::size_t count) const noexcept { return {data_ + offset, count}; }
+  /// The first `count` elements; the caller sees to it that there are so many.
   constexpr Span first(std::size_t count) const noexcept { return {data_, count}; }
 
  private:
@@ -87,6 +92,7 @@ class Span {
   std::size_t size_ = 0;
 };
 
+/// The elements' type is found from what the span is made of.
 template <ElementRange R>
   requires(!std::is_array_v<std::remove_reference_t<R>>)
 Span(R&& range) -> Span<detail::elements_of<R>>;

@@ -44,6 +44,7 @@ struct PriorityRange {
   friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
 };
 
+/// How a stream is made.
 struct StreamOptions {
   /// Whether the stream and the legacy default stream wait for each other's work.
   bool blocking = false;
@@ -51,6 +52,7 @@ struct StreamOptions {
   std::variant<Priority, int> priority = Priority::normal;
 };
 
+/// Where a stream came from.
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
 /// The kinds of conditional nodes: see `Stream::capture_if` and `Stream::capture_while`.
@@ -97,7 +99,9 @@ class WEIR_API Stream : public RefCounted {
  public:
   // --- Identity ---------------------------------------------------------------------------------------------------
 
+  /// The device that the work runs on.
   Device& device() const noexcept { return *device_; }
+  /// Where the stream came from.
   StreamKind kind() const noexcept { return kind_; }
   /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend). This object still owns it. After this
   /// call external code may capture the stream, so each later call asks the driver whether it captures.
@@ -110,6 +114,7 @@ class WEIR_API Stream : public RefCounted {
   bool is_non_blocking() const;
   /// The stream's priority as the vendor numbers it.
   int priority() const;
+  /// Whether `close` or `release_handle` was called.
   bool is_closed() const noexcept;
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
   std::string describe() const;
@@ -120,6 +125,7 @@ class WEIR_API Stream : public RefCounted {
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
   WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
+  /// A hash that goes with `==`.
   std::size_t hash() const noexcept;
   WEIR_API friend std::ostream& operator<<(std::ostream&, const Stream&);
 
@@ -199,8 +205,11 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr capture(F&& function) {
     return capture(CaptureMode::thread_local_, std::forward<F>(function));
   }
+  /// Whether the stream captures. Asking never breaks the capture.
   CaptureStatus capture_status() const;
+  /// Whether the stream is in a capture, which an error may have invalidated.
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  /// Likewise, with the capture's id and the graph that is being built.
   CaptureInfo capture_info() const;
 
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
@@ -286,6 +295,7 @@ class WEIR_API Stream : public RefCounted {
   /// stream, behind all work enqueued by then. `pool`: a pool of this device; null for the default one.
   /// Feature `async_allocation`; while capturing `graph_memory_nodes`.
   AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
     return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
@@ -336,16 +346,16 @@ class WEIR_API Stream : public RefCounted {
   /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
   /// trivially copyable values as they are; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
   /// `wrong_device`; `invalid_argument` for an impossible shape, and if the number or the sizes of the arguments do not
-  /// match the kernel's (checked if the driver tells them). Features `cooperative_launch` and `block_cooperation` if the
-  /// configuration needs them.
+  /// match the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
+  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration
+  /// needs them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
           void* addresses[sizeof...(v) + 1] = {&v...};
-          launch_packed(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                        std::span<const std::size_t>(detail::sizes_of<std::remove_reference_t<decltype(v)>...>, sizeof...(v)));
+          launch_packed(kernel, config, addresses, detail::argument_types<std::remove_reference_t<decltype(v)>...>);
         },
         values);
   }
@@ -353,6 +363,14 @@ class WEIR_API Stream : public RefCounted {
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
     if (!kernel) detail::throw_null_kernel(*this);
     launch(*kernel, config, args...);
+  }
+  /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
+  /// `KernelParameter` for what converts.
+  template <class... P>
+  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
+    if (!kernel) detail::throw_null_kernel(*this);
+    void* const addresses[sizeof...(P) + 1] = {args.address()...};
+    launch_packed(*kernel, config, addresses, kernel.types());
   }
   /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
   /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.
@@ -363,8 +381,11 @@ class WEIR_API Stream : public RefCounted {
 
   /// Features `synchronization_policy` and `access_policy_window`.
   SynchronizationPolicy synchronization_policy() const;
+  /// Changes how a host thread waits in `synchronize`. Feature `synchronization_policy`.
   void set_synchronization_policy(SynchronizationPolicy policy);
+  /// The window of memory that the L2 cache keeps for this stream. Feature `access_policy_window`.
   AccessPolicyWindow access_policy_window() const;
+  /// Changes it. Throws `invalid_argument` for a ratio that is not between 0 and 1.
   void set_access_policy_window(const AccessPolicyWindow& window);
   /// Copies the attributes that can be set from `other`, a stream of the same device. Priority and blocking behaviour stay.
   void copy_attributes(const Stream& other);
@@ -468,8 +489,9 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
   virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
-  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                         std::span<const std::size_t> sizes, const CaptureState& capture);
+  /// `arguments`: the address of each.
+  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                         const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
@@ -483,8 +505,8 @@ class WEIR_API Stream : public RefCounted {
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
-  void launch_packed(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                     std::span<const std::size_t> sizes);
+  void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void memory_operation(const MemoryOperation& operation);
 
   Device* device_;

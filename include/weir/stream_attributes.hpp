@@ -15,6 +15,7 @@ enum class SynchronizationPolicy : std::uint8_t {
   block,      ///< sleeps
 };
 
+/// What the L2 cache does with a line.
 enum class AccessProperty : std::uint8_t { normal, streaming, persisting };
 
 /// A window of memory and how the L2 cache should treat it (cudaAccessPolicyWindow).

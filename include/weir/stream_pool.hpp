@@ -12,11 +12,13 @@
 /// A pool of streams, for code that needs a stream for a short time. Creating streams is slow, and some drivers have few.
 namespace weir {
 
+/// Whether a stream may be on loan to several at a time.
 enum class PoolSharing : std::uint8_t {
   exclusive,    ///< each stream is leased once at a time
   round_robin,  ///< leases rotate over `max_streams` streams; several may share a stream
 };
 
+/// How a pool is made.
 struct StreamPoolOptions {
   std::size_t max_streams = 32;  ///< at least 1
   PoolSharing sharing = PoolSharing::exclusive;
@@ -58,6 +60,7 @@ class WEIR_API StreamPool {
   ~StreamPool();
   StreamPool(const StreamPool&) = delete;
   StreamPool& operator=(const StreamPool&) = delete;
+  /// The device whose streams it lends.
   Device& device() const noexcept;
   /// Throws `pool_exhausted` if all streams are leased or capturing.
   StreamLease lease();

@@ -14,9 +14,11 @@ namespace weir {
 template <class Signature, std::size_t InlineSize = 48>
 class UniqueFunction;
 
+/// A move-only callable that takes `Args` and returns `R`.
 template <class R, class... Args, std::size_t InlineSize>
 class UniqueFunction<R(Args...), InlineSize> {
  public:
+  /// The bytes of captures that are kept in place.
   static constexpr std::size_t inline_size = InlineSize;
 
   UniqueFunction() noexcept = default;

@@ -7,7 +7,9 @@
 
 /// The version of these headers. CMake reads it from here.
 #define WEIR_VERSION_MAJOR 0
+/// The second number of the version.
 #define WEIR_VERSION_MINOR 1
+/// The third number of the version.
 #define WEIR_VERSION_PATCH 0
 
 /// The version as one number, for comparison: 0.1.0 is 100, 1.2.3 is 10203.
@@ -27,6 +29,6 @@ WEIR_API const char* version() noexcept;
 WEIR_API const char* abi() noexcept;
 
 /// Counts incompatible changes of the interface. A plugin or program of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 6;
+inline constexpr std::uint32_t interface_revision = 8;
 
 }  // namespace weir

@@ -11,6 +11,7 @@
 #include "weir/event.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"

@@ -19,8 +19,9 @@ namespace bridge {
 struct HardwareQueue {
   std::mutex mutex;
   std::atomic<int> streams{0};
-  CUevent tail = nullptr;      // behind all that was submitted
-  const void* last = nullptr;  // the stream that submitted last
+  CUevent tail = nullptr;              // behind all that was submitted
+  const void* last = nullptr;          // the stream that submitted last
+  ihipStream_t* unrecorded = nullptr;  // the same, where the event does not stand for its work yet
 };
 
 namespace {
@@ -144,6 +145,17 @@ HardwareQueue* take_queue(int device, int priority) {
 
 void give_back(HardwareQueue* queue) noexcept { --queue->streams; }
 
+void leave_queue(const ihipStream_t& stream) noexcept {
+  {
+    const std::lock_guard lock(stream.queue->mutex);
+    if (stream.queue->last == &stream) {  // it is idle, and another stream may get its address
+      stream.queue->last = nullptr;
+      stream.queue->unrecorded = nullptr;
+    }
+  }
+  give_back(stream.queue);
+}
+
 HardwareQueue* queue_of_null_stream(int device) {
   HardwareQueue*& queue = device_queues(device).null_stream;
   static std::mutex mutex;
@@ -153,14 +165,19 @@ HardwareQueue* queue_of_null_stream(int device) {
 }
 
 HardwareQueue* queue_of_this_thread(int device) {
-  struct Mine {
-    std::map<int, HardwareQueue*> queues;
-    ~Mine() {
-      for (const auto& [ordinal, queue] : queues) give_back(queue);
+  using Queues = std::map<int, HardwareQueue*>;
+  // A pointer, since static objects' destructors come behind those of the main thread's own.
+  thread_local Queues* mine = nullptr;
+  struct End {
+    ~End() {
+      for (const auto& [ordinal, queue] : *mine) give_back(queue);
+      delete std::exchange(mine, nullptr);
     }
   };
-  thread_local Mine mine;
-  HardwareQueue*& queue = mine.queues[device];
+  if (mine == nullptr) mine = new Queues;
+  thread_local const End end;
+  (void)end;
+  HardwareQueue*& queue = (*mine)[device];
   if (queue == nullptr) queue = take_queue(device, 0);
   return queue;
 }
@@ -168,18 +185,24 @@ HardwareQueue* queue_of_this_thread(int device) {
 // Work that is captured goes to no queue. Nor does any to the null stream while a blocking stream captures: CUDA refuses it.
 Submission::Submission(const Target& target) noexcept : target_(target), counts_(!is_in_capture(target)) {
   if (!counts_) return;
-  const std::lock_guard lock(target_.queue->mutex);
-  if (target_.queue->tail == nullptr) cuda()->EventCreate(&target_.queue->tail, CU_EVENT_DISABLE_TIMING);
-  if (target_.queue->last != nullptr && target_.queue->last != name_of(target_)) {
-    cuda()->StreamWaitEvent(target_.cuda, target_.queue->tail, 0);
-  }
+  HardwareQueue& queue = *target_.queue;
+  const std::lock_guard lock(queue.mutex);
+  if (queue.tail == nullptr) cuda()->EventCreate(&queue.tail, CU_EVENT_DISABLE_TIMING);
+  if (queue.last == name_of(target_)) return;
+  bool is_behind = queue.last != nullptr;
+  if (ihipStream_t* const stream = std::exchange(queue.unrecorded, nullptr)) is_behind = record_if_alive(stream, queue.tail);
+  if (is_behind) cuda()->StreamWaitEvent(target_.cuda, queue.tail, 0);
 }
 
+// What a non-blocking stream submits is followed by an event once another stream comes: CUDA's streams are not endless. On the
+// others an event would wait for more than it was to stand for by then.
 Submission::~Submission() {
   if (!counts_ || is_in_capture(target_)) return;  // it may have joined a capture meanwhile
-  const std::lock_guard lock(target_.queue->mutex);
-  cuda()->EventRecord(target_.queue->tail, target_.cuda);
-  target_.queue->last = name_of(target_);
+  HardwareQueue& queue = *target_.queue;
+  const std::lock_guard lock(queue.mutex);
+  queue.last = name_of(target_);
+  queue.unrecorded = target_.own != nullptr && target_.own->flags == hipStreamNonBlocking ? target_.own : nullptr;
+  if (queue.unrecorded == nullptr) cuda()->EventRecord(queue.tail, target_.cuda);
 }
 
 CUDA_HOST_NODE_PARAMS on_host_thread(hipHostFn_t function, void* data) {

@@ -62,6 +62,13 @@ bool is_alive(hipStream_t stream) noexcept {
   return streams.alive.contains(stream);
 }
 
+bool record_if_alive(ihipStream_t* stream, CUevent event) noexcept {
+  Registry& streams = registry();
+  const std::shared_lock lock(streams.mutex);
+  if (!streams.alive.contains(stream) || is_in_capture({stream->cuda, stream->device, stream, stream->queue})) return false;
+  return cuda()->EventRecord(event, stream->cuda) == CUDA_SUCCESS;
+}
+
 std::vector<ihipStream_t*> living_streams() {
   Registry& streams = registry();
   const std::shared_lock lock(streams.mutex);
@@ -139,7 +146,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
     }
     if (stream->twin != nullptr) driver.StreamDestroy(stream->twin);
     const CUresult result = driver.StreamDestroy(stream->cuda);
-    give_back(stream->queue);
+    leave_queue(*stream);
     delete stream;
     return from_cuda(result);
   });

@@ -187,7 +187,8 @@ class Gate {
 bool needs_gate(Stream& stream);
 
 /// Lets the device run what is ready, by round trips on a stream of the suite's own: work that a broken ordering has let go
-/// too early gets its chance to show. A right implementation passes whatever this does.
+/// too early gets its chance to show. A right implementation passes whatever this does. Returns after a while in any case: devices
+/// may have streams share a queue, and what a case holds then holds up the suite's stream, too.
 void settle(Device& device = conformance::device());
 
 /// Whether `condition` comes true within the case's patience; for what a driver does in its own time, such as destroying what

@@ -76,8 +76,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
 /// The stream that a handle stands for, on the current device where it is a default stream's; null where it stands for none.
 std::shared_ptr<Stream> find(CUstream handle);
-/// Enqueues work behind what the stream has, and behind what default streams demand. The lock is held.
-void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> run, std::vector<Point> after = {});
+/// Enqueues work behind what the stream has, and behind what default streams demand. Waits where the stream has very much to do.
+void enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, std::function<void()> run, std::vector<Point> after = {});
 /// All streams of a device.
 std::vector<std::shared_ptr<Stream>> streams_of(int device);
 /// Whether the calling thread is in a host function, where no call may be made.

@@ -203,7 +203,7 @@ CUresult forbidden_by_capture(Lock&) {
 }
 
 CUresult submit(CUstream to, std::unique_ptr<Node> node) {
-  const Lock lock(machine());
+  Lock lock(machine());
   if (in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
   const auto stream = find(to);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -219,7 +219,7 @@ CUresult submit(CUstream to, std::unique_ptr<Node> node) {
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
   }
-  enqueue(stream, [node = std::shared_ptr<Node>(std::move(node))] { cpu_cuda::run(*node); });
+  enqueue(lock, stream, [node = std::shared_ptr<Node>(std::move(node))] { cpu_cuda::run(*node); });
   return CUDA_SUCCESS;
 }
 
@@ -458,7 +458,7 @@ CUresult GraphLaunch(CUgraphExec handle_of_exec, CUstream to) {
     lock.unlock();
     return submit(to, std::move(node));
   }
-  enqueue(stream, [graph = exec->graph] { graph->run(); }, {exec->last});
+  enqueue(lock, stream, [graph = exec->graph] { graph->run(); }, {exec->last});
   exec->last = stream->last();
   return CUDA_SUCCESS;
 }

@@ -8,11 +8,12 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
 /// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The compiler is
-/// CPU_CUDA_CXX, or the one that this was built with.
+/// CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was compiled.
 struct _nvrtcProgram {
   std::string source, name, log, image;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -70,26 +71,41 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   } const remove{folder};
   static const std::regex dynamic(R"(extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\])");
   const std::string name = program->name.empty() ? "kernel.cu" : program->name;
+  std::string text;
   {
-    std::ofstream out(folder / "kernel.cpp");
+    std::ostringstream out;
     out << "#include \"" CPU_CUDA_SOURCES "/kernel_prelude.hpp\"\n#line 1 \"" << name << "\"\n"
         << std::regex_replace(program->source, dynamic, "$1* const $2 = reinterpret_cast<$1*>(::cpu_cuda::dynamic_shared.data())")
         << "\n#line 1 \"descriptions\"\n"
         << descriptions(program->source);
+    text = out.str();
+    std::ofstream(folder / "kernel.cpp") << text;
   }
   // Headers that are given stand in a folder; those that the prelude has included already are the compiler's own.
-  for (const auto& [header, text] : program->headers) {
+  for (const auto& [header, content] : program->headers) {
     if (header.starts_with("c") && header.find('.') == std::string::npos) continue;
     if (header == "stdint.h" || header == "stddef.h" || header == "limits.h" || header == "float.h") continue;
     fs::create_directories((folder / header).parent_path());
-    std::ofstream(folder / header) << text;
+    std::ofstream(folder / header) << content;
+    text += content;
   }
   std::vector<std::string> command{std::getenv("CPU_CUDA_CXX") != nullptr ? std::getenv("CPU_CUDA_CXX") : CPU_CUDA_CXX,
                                    "-x", "c++", "-std=c++20", "-shared", "-fPIC", "-O1", "-w", "-fno-gnu-unique", "-I" + folder.string(),
                                    "-o", folder / "kernel.so", folder / "kernel.cpp"};
   for (int i = 0; i < count; ++i) {
     const std::string option = options[i];
-    if (option.starts_with("-D") || option.starts_with("-I")) command.push_back(option);
+    if (!option.starts_with("-D") && !option.starts_with("-I")) continue;
+    command.push_back(option);
+    text += option;
+  }
+  // Included files may change: what has their folders is compiled each time.
+  fs::path cached;
+  if (const char* const cache = std::getenv("CPU_CUDA_CACHE"); cache != nullptr && text.find("-I") == std::string::npos) {
+    cached = fs::path(cache) / (std::to_string(std::hash<std::string>()(text)) + ".so");
+    if (fs::exists(cached)) {
+      program->image = read(cached);
+      return NVRTC_SUCCESS;
+    }
   }
   const pid_t child = ::fork();
   if (child == 0) {
@@ -106,6 +122,12 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   if (status != 0 && std::getenv("CPU_CUDA_VERBOSE") != nullptr) std::fputs(program->log.c_str(), stderr);
   if (status != 0) return NVRTC_ERROR_COMPILATION;
   program->image = read(folder / "kernel.so");
+  if (!cached.empty()) {
+    std::error_code ignored;
+    const fs::path made = cached.string() + "." + std::to_string(::getpid());
+    fs::copy_file(folder / "kernel.so", made, ignored);
+    fs::rename(made, cached, ignored);
+  }
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t* size) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "functions.hpp"
 
@@ -11,7 +12,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 int contexts[8];  // what the handles of contexts point to
-thread_local std::vector<CUcontext> stack;
+// Plain data, since static objects' destructors come behind those of the main thread's own.
+thread_local CUcontext stack[64];
+thread_local std::size_t depth = 0;
 thread_local bool runs_host_function = false;
 
 struct Streams {
@@ -105,7 +108,7 @@ int device_count() noexcept {
 }
 CUcontext context_of(int device) noexcept { return reinterpret_cast<CUcontext>(&contexts[device]); }
 int device_of(CUcontext context) noexcept { return static_cast<int>(reinterpret_cast<int*>(context) - contexts); }
-int current_device() noexcept { return stack.empty() || stack.back() == nullptr ? -1 : device_of(stack.back()); }
+int current_device() noexcept { return depth == 0 ? -1 : device_of(stack[depth - 1]); }
 bool in_host_function() noexcept { return runs_host_function; }
 
 bool Point::is_reached() const noexcept { return stream == nullptr || stream->done >= number; }
@@ -125,9 +128,10 @@ std::shared_ptr<Stream> find(CUstream handle) {
     return stream;
   }
   if (handle == CU_STREAM_PER_THREAD) {
-    thread_local std::map<int, std::shared_ptr<Stream>> mine;
+    // Never destroyed: static objects' destructors come behind those of the main thread's own.
+    thread_local auto* const mine = new std::map<int, std::shared_ptr<Stream>>;
     if (device < 0) return nullptr;
-    auto& stream = mine[device];
+    auto& stream = (*mine)[device];
     if (stream == nullptr) stream = make_stream(device, true, 0);
     return stream;
   }
@@ -143,7 +147,9 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device) {
   return list;
 }
 
-void enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> run_work, std::vector<Point> after) {
+void enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, std::function<void()> run_work, std::vector<Point> after) {
+  constexpr std::size_t most = 1024;
+  stream->changed.wait(lock, [&] { return stream->queue.size() < most; });
   if (stream->is_legacy) {
     for (const auto& other : streams_of(stream->device)) {
       if (other->is_blocking && other != stream && other->submitted > other->done) after.push_back(other->last());
@@ -227,13 +233,13 @@ CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult CtxPushCurrent(CUcontext context) {
-  stack.push_back(context);
+  if (depth == std::size(stack)) return CUDA_ERROR_OUT_OF_MEMORY;
+  stack[depth++] = context;
   return CUDA_SUCCESS;
 }
 CUresult CtxPopCurrent(CUcontext* context) {
-  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = stack.back();
-  stack.pop_back();
+  if (depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = stack[--depth];
   return CUDA_SUCCESS;
 }
 CUresult CtxGetStreamPriorityRange(int* least, int* greatest) {
@@ -326,13 +332,13 @@ CUresult LaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   return submit(stream, std::move(node));
 }
 CUresult StreamAddCallback(CUstream handle, CUstreamCallback function, void* data, unsigned) {
-  const Lock lock(machine());
+  Lock lock(machine());
   const auto stream = find(handle);
   if (stream->capture != nullptr) {
     invalidate_capture(*stream);
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  enqueue(stream, [=] {
+  enqueue(lock, stream, [=] {
     runs_host_function = true;
     function(handle, CUDA_SUCCESS, data);
     runs_host_function = false;
@@ -354,7 +360,7 @@ CUresult EventDestroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult EventRecord(CUevent handle, CUstream to) {
-  const Lock lock(machine());
+  Lock lock(machine());
   const auto stream = find(to);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   Event& event = event_of(handle);
@@ -364,9 +370,10 @@ CUresult EventRecord(CUevent handle, CUstream to) {
     event.nodes = stream->dependencies;
     return CUDA_SUCCESS;
   }
+  auto time = std::make_shared<Clock::time_point>();
+  enqueue(lock, stream, [time] { *time = Clock::now(); });
   event.capture = nullptr;
-  event.time = std::make_shared<Clock::time_point>();
-  enqueue(stream, [time = event.time] { *time = Clock::now(); });
+  event.time = std::move(time);
   event.point = stream->last();
   return CUDA_SUCCESS;
 }
@@ -418,7 +425,7 @@ CUresult StreamWaitEvent(CUstream handle, CUevent awaited, unsigned flags) {
     invalidate_capture(*stream);
     return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   }
-  if (event.point.stream != nullptr) enqueue(stream, {}, {event.point});
+  if (event.point.stream != nullptr) enqueue(lock, stream, {}, {event.point});
   return CUDA_SUCCESS;
 }
 CUresult EventQuery(CUevent handle) {

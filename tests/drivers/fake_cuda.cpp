@@ -6,6 +6,7 @@
 //
 //   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
 //   strict=1         calls on streams and events need a current context
+//   capability=90    of the devices: ten times the major compute capability and the minor one
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
@@ -20,6 +21,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <elf.h>
+
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -166,11 +170,44 @@ CUresult capture_info(const Call& c, Word count) {
   return CUDA_SUCCESS;
 }
 
+/// A loaded image. Of machine code its kernels are known; of what else is loaded, every name is a kernel's.
+struct Module {
+  std::vector<std::string> kernels;
+  bool is_machine_code = false;
+};
+
+// Kept for ever, as graphs are.
+CUresult load(CUmodule* module, const char* image) {
+  auto* const loaded = new Module;
+  *module = reinterpret_cast<CUmodule>(loaded);
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return CUDA_SUCCESS;
+  loaded->is_machine_code = true;
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(image);
+  const auto* const sections = reinterpret_cast<const Elf64_Shdr*>(image + header->e_shoff);
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_SYMTAB) continue;
+    const char* const names = image + sections[sections[i].sh_link].sh_offset;
+    const auto* const symbols = reinterpret_cast<const Elf64_Sym*>(image + sections[i].sh_offset);
+    for (std::size_t k = 0; k < sections[i].sh_size / sizeof(Elf64_Sym); ++k) {
+      if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC) loaded->kernels.emplace_back(names + symbols[k].st_name);
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult find_function(CUfunction* function, const Module& module, const char* name) {
+  if (!module.is_machine_code) return make(function);
+  const auto found = std::find(module.kernels.begin(), module.kernels.end(), name);
+  if (found == module.kernels.end()) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(const_cast<std::string*>(&*found));
+  return CUDA_SUCCESS;
+}
+
 int attribute(CUdevice_attribute which) {
   switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return Script::instance().number("capability", 90) / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return Script::instance().number("capability", 90) % 10;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
     default: return Script::instance().number("attributes", 1024);
   }
@@ -272,10 +309,26 @@ constexpr Function functions[] = {
        reinterpret_cast<CUstreamCallback>(c.b)(reinterpret_cast<CUstream>(c.a), CUDA_SUCCESS, memory(c.c));
        return CUDA_SUCCESS;
      }},
-    {"cuModuleLoadDataEx", [](const Call& c) { return make(out<CUmodule>(c.a)); }},
-    {"cuModuleGetFunction", [](const Call& c) { return make(out<CUfunction>(c.a)); }},
+    {"cuModuleLoadDataEx", [](const Call& c) {
+       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call image \"%.80s\"\n", out<char>(c.b));
+       return load(out<CUmodule>(c.a), out<const char>(c.b));
+     }},
+    {"cuModuleGetFunction", [](const Call& c) { return find_function(out<CUfunction>(c.a), *out<Module>(c.b), out<const char>(c.c)); }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
-    {"cuModuleGetFunctionCount", [](const Call& c) { *out<unsigned>(c.a) = 0; return CUDA_SUCCESS; }},
+    {"cuModuleGetFunctionCount", [](const Call& c) {
+       *out<unsigned>(c.a) = static_cast<unsigned>(out<Module>(c.b)->kernels.size());
+       return CUDA_SUCCESS;
+     }},
+    {"cuModuleEnumerateFunctions", [](const Call& c) {
+       for (std::size_t i = 0; i < c.b; ++i) out<std::string*>(c.a)[i] = &out<Module>(c.c)->kernels[i];
+       return CUDA_SUCCESS;
+     }},
+    {"cuFuncGetName", [](const Call& c) { *out<const char*>(c.a) = out<std::string>(c.b)->c_str(); return CUDA_SUCCESS; }},
+    {"cuOccupancyMaxPotentialBlockSize", [](const Call& c) {
+       *out<int>(c.a) = 132;
+       *out<int>(c.b) = c.e == 4096 ? 128 : 256;
+       return CUDA_SUCCESS;
+     }},
 };
 
 // Every function that the backend may ask for, so that each has a thunk of its own.

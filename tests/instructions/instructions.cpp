@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -19,9 +18,9 @@
 //
 //   weir_instructions [--update] [--keep FOLDER] [PART-OF-A-NAME]
 //
-// `--update` writes what was counted into that file. `--keep`: callgrind's files, for callgrind_annotate. The exit status is 1
-// where an operation needs 3 % more instructions than is written, or more atomic operations or calls to the driver; 77 where
-// nothing can be compared.
+// `--update` writes what was counted into that file. `--keep`: callgrind's files, for callgrind_annotate. The exit status is
+// 1 where an operation needs 3 % more instructions than is written, or more atomic operations or calls to the driver; 77
+// where nothing can be compared.
 
 namespace {
 
@@ -64,15 +63,14 @@ void read_dump(const std::filesystem::path& file, std::map<std::string, Cost>& c
 /// In the order in which they were counted.
 std::vector<std::pair<std::string, Cost>> count(const std::string& valgrind, const std::string& program,
                                                 const std::string& folder, const std::string& filter) {
-  const weir::test::Outcome outcome =
-      weir::test::run(valgrind,
-                      {"--tool=callgrind", "--collect-bus=yes", "--callgrind-out-file=" + folder + "/dump", program, "--count",
-                       filter},
-                      {{"WEIR_BACKEND", "cuda"},
-                       {"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS},
-                       {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
-                       {"WEIR_NVRTC", "/nonexistent/libnvrtc.so"},
-                       {"WEIR_TEST_DRIVER", "quick=1 missing=cuFuncGetParamInfo"}});
+  const weir::test::Outcome outcome = weir::test::run(
+      valgrind,
+      {"--tool=callgrind", "--collect-bus=yes", "--callgrind-out-file=" + folder + "/dump", program, "--count", filter},
+      {{"WEIR_BACKEND", "cuda"},
+       {"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS},
+       {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
+       {"WEIR_NVRTC", "/nonexistent/libnvrtc.so"},
+       {"WEIR_TEST_DRIVER", "quick=1 missing=cuFuncGetParamInfo"}});
   if (outcome.status != 0) {
     std::cerr << outcome.output << outcome.errors << "the program that is counted failed\n";
     std::exit(1);
@@ -89,7 +87,8 @@ std::vector<std::pair<std::string, Cost>> count(const std::string& valgrind, con
   std::vector<std::pair<std::string, Cost>> result;
   for (const std::string& name : names) {
     const Cost weir = costs[name + "|weir"], raw = costs[name + "|raw"];
-    result.emplace_back(name, Cost{weir.instructions - raw.instructions, weir.atomics - raw.atomics, weir.calls - raw.calls});
+    result.emplace_back(name,
+                        Cost{weir.instructions - raw.instructions, weir.atomics - raw.atomics, weir.calls - raw.calls});
   }
   return result;
 }
@@ -99,7 +98,8 @@ std::string compare(const Cost& now, const ordered_json& written) {
   std::string more;
   // Ten runs differ by some instructions with where things happen to lie in memory.
   const auto instructions = written.at("instructions").get<std::int64_t>();
-  if (now.instructions > instructions + std::max<std::int64_t>(std::abs(instructions) * 3 / 100, 20)) more += " instructions";
+  if (now.instructions > instructions + std::max<std::int64_t>(std::abs(instructions) * 3 / 100, 20))
+    more += " instructions";
   if (now.atomics > written.at("atomics").get<std::int64_t>()) more += " atomics";
   if (now.calls > written.at("calls").get<std::int64_t>()) more += " calls";
   return more;
@@ -114,7 +114,8 @@ int measure(const std::string& program, bool update, std::string folder, const s
   const std::string valgrind = find_valgrind();
   if (valgrind.empty() || !WEIR_HAS_CALLGRIND_HEADER) {
     std::cout << "skipped: instructions are counted by valgrind, which is not "
-              << (valgrind.empty() ? "on this machine" : "whole: its header valgrind/callgrind.h was missing when this was built")
+              << (valgrind.empty() ? "on this machine"
+                                   : "whole: its header valgrind/callgrind.h was missing when this was built")
               << "; ci/install-deps.sh installs it\n";
     return skipped;
   }
@@ -158,9 +159,10 @@ int measure(const std::string& program, bool update, std::string folder, const s
     return skipped;
   }
   if (failures != 0) {
-    std::printf("%d of %d operations take more than is written in %s. If that is worth it, weir_instructions --update writes it "
-                "down\n",
-                failures, compared, WEIR_TEST_BASELINE);
+    std::printf(
+        "%d of %d operations take more than is written in %s. If that is worth it, weir_instructions --update writes it "
+        "down\n",
+        failures, compared, WEIR_TEST_BASELINE);
   }
   return failures == 0 ? 0 : 1;
 }

@@ -51,7 +51,7 @@ std::set<std::string> options_of(const std::string& command) {
   return options_in(help.substr(begin, help.find("Exit status") - begin));
 }
 
-const std::vector<std::string> commands = {"", "info", "doctor", "run"};
+const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -166,6 +166,7 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"nosuch"}, "there is no command 'nosuch'\n");
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
 }
 
@@ -244,7 +245,9 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };
-  CHECK(offers("''") == "--help --version info doctor run\n");
+  CHECK(offers("''") == "--help --version info doctor kernels run\n");
+  CHECK(offers("kernels i") == "inspect\n");
+  CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("d") == "doctor\n");
   CHECK(offers("info --backend h") == "hip host\n");
   CHECK(offers("run --backend = c") == "cuda\n");

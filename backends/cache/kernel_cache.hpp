@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/host/file_descriptor.hpp"
+#include "backends/cache/file_descriptor.hpp"
 
-/// Compiled modules, stored under the hash of all their inputs: on disk, or in memory if no folder can be used.
-namespace weir::host {
+/// What a backend has compiled, stored under the hash of all its inputs: on disk, or in memory if no folder can be used.
+namespace weir::cache {
 
 /// 128 bits of XXH3.
 struct CacheKey {
@@ -38,12 +38,12 @@ class CacheKeyBuilder {
   void* state_;
 };
 
-using Image = std::vector<std::byte>;
+using Bytes = std::vector<std::byte>;
 
 /// Whether these bytes begin like the file of an entry.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
-/// The module in the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.
-std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
+/// The content of the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.
+std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
 /// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; else nothing. Throws
 /// `invalid_environment`.
@@ -55,21 +55,19 @@ class KernelCache {
  public:
   static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;
 
-  /// Stores entries in the folder "host" of `folder`, which is created if possible. Since code is loaded from it, it is used
-  /// only if it belongs to this user alone. If there is no usable folder, entries are kept in memory and a warning is
-  /// logged.
-  explicit KernelCache(std::optional<std::string> folder, std::uint64_t capacity = default_capacity);
-  /// The process's cache, in `default_cache_folder()`. Throws `invalid_environment`.
-  static KernelCache& instance();
+  /// Stores entries in the folder `backend` ("cuda") of `folder`, which is created if possible. Since code is loaded from
+  /// it, it is used only if it belongs to this user alone. If there is no usable folder, entries are kept in memory and a
+  /// warning is logged.
+  KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity = default_capacity);
 
-  std::optional<Image> find(const CacheKey& key);
+  std::optional<Bytes> find(const CacheKey& key);
   /// A full folder is no error.
-  void store(const CacheKey& key, std::span<const std::byte> image);
+  void store(const CacheKey& key, std::span<const std::byte> content);
 
  private:
   bool open_folder();
-  std::optional<Image> read_entry(const std::string& name) const;
-  bool write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> image);
+  std::optional<Bytes> read_entry(const std::string& name) const;
+  bool write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> content);
   void trim();
   void warn_once(const std::string& cause);
 
@@ -78,7 +76,7 @@ class KernelCache {
   std::uint64_t capacity_;
   std::mutex mutex_;
   bool warned_ = false;
-  std::map<CacheKey, Image> memory_;
+  std::map<CacheKey, Bytes> memory_;
 };
 
-}  // namespace weir::host
+}  // namespace weir::cache

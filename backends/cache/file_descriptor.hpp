@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace weir::host {
+namespace weir::cache {
 
 /// An open file, or none.
 class FileDescriptor {
@@ -51,4 +51,4 @@ class FileDescriptor {
   int number_;
 };
 
-}  // namespace weir::host
+}  // namespace weir::cache

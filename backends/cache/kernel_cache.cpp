@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/kernel_cache.hpp"
+#include "backends/cache/kernel_cache.hpp"
 
 #define XXH_INLINE_ALL
 #include <dirent.h>
@@ -21,7 +21,7 @@
 
 #include "weir/backend_support.hpp"
 
-namespace weir::host {
+namespace weir::cache {
 namespace {
 
 constexpr std::string_view entry_suffix = ".module";
@@ -32,9 +32,9 @@ struct EntryHeader {
   char magic[8] = {'W', 'E', 'I', 'R', 'K', 'E', 'R', 'N'};
   std::uint32_t version = 1;
   std::uint32_t header_size = sizeof(EntryHeader);
-  std::uint64_t image_size = 0;
+  std::uint64_t content_size = 0;
   std::array<std::uint8_t, 16> key{};
-  std::array<std::uint8_t, 16> image_hash{};
+  std::array<std::uint8_t, 16> content_hash{};
 };
 static_assert(sizeof(EntryHeader) == 56);
 
@@ -46,8 +46,8 @@ std::array<std::uint8_t, 16> to_bytes(XXH128_hash_t hash) noexcept {
   return bytes;
 }
 
-std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> image) noexcept {
-  return to_bytes(XXH3_128bits(image.data(), image.size()));
+std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> content) noexcept {
+  return to_bytes(XXH3_128bits(content.data(), content.size()));
 }
 
 std::string error_text(int error) { return std::generic_category().message(error); }
@@ -97,7 +97,7 @@ bool is_cache_entry(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= sizeof(header.magic) && std::memcmp(bytes.data(), header.magic, sizeof(header.magic)) == 0;
 }
 
-std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw) {
+std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw) {
   const EntryHeader expected;
   EntryHeader header;
   if (!is_cache_entry(entry) || entry.size() < sizeof(header)) {
@@ -105,31 +105,25 @@ std::span<const std::byte> image_of_entry(std::span<const std::byte> entry, Cach
     return {};
   }
   std::memcpy(&header, entry.data(), sizeof(header));
-  const auto image = entry.subspan(sizeof(header));
+  const auto content = entry.subspan(sizeof(header));
   if (header.version != expected.version || header.header_size != expected.header_size) {
     flaw = "was written by another release of Weir";
-  } else if (image.size() != header.image_size) {
-    flaw = fmt::format("holds {} bytes and should hold {}", image.size(), header.image_size);
-  } else if (hash_of(image) != header.image_hash) {
+  } else if (content.size() != header.content_size) {
+    flaw = fmt::format("holds {} bytes and should hold {}", content.size(), header.content_size);
+  } else if (hash_of(content) != header.content_hash) {
     flaw = "is damaged";
   }
   key.bytes = header.key;
-  return image;
+  return content;
 }
 
-KernelCache::KernelCache(std::optional<std::string> folder, std::uint64_t capacity) : capacity_(capacity) {
+KernelCache::KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity) : capacity_(capacity) {
   if (!folder) {
     warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME is set, and HOME names no folder that is there");
     return;
   }
-  path_ = *folder + "/host";
+  path_ = *folder + "/" + std::string(backend);
   if (!open_folder()) folder_.close();
-}
-
-KernelCache& KernelCache::instance() {
-  // Never destroyed: modules may be compiled in the destructors of static objects.
-  static KernelCache& cache = *new KernelCache(default_cache_folder());
-  return cache;
 }
 
 bool KernelCache::open_folder() {
@@ -161,7 +155,7 @@ void KernelCache::warn_once(const std::string& cause) {
                            cause));
 }
 
-std::optional<Image> KernelCache::find(const CacheKey& key) {
+std::optional<Bytes> KernelCache::find(const CacheKey& key) {
   const std::lock_guard lock(mutex_);
   if (const auto found = memory_.find(key); found != memory_.end()) return found->second;
   if (!folder_) return std::nullopt;
@@ -169,15 +163,15 @@ std::optional<Image> KernelCache::find(const CacheKey& key) {
   return read_entry(name);
 }
 
-std::optional<Image> KernelCache::read_entry(const std::string& name) const {
+std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
   const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  Image entry(static_cast<std::size_t>(status.st_size));
+  Bytes entry(static_cast<std::size_t>(status.st_size));
   const bool read = file.read(entry.data(), entry.size());
   CacheKey key;
   std::string flaw = read ? "" : "cannot be read";
-  const auto image = read ? image_of_entry(entry, key, flaw) : std::span<const std::byte>();
+  const auto content = read ? content_of_entry(entry, key, flaw) : std::span<const std::byte>();
   if (flaw.empty() && key.hex() != name.substr(0, 32)) flaw = "is another entry under this name";
   if (!flaw.empty()) {
     support::log(support::LogLevel::warn, fmt::format("{}/{} {}; it is compiled again", path_, name, flaw));
@@ -185,24 +179,24 @@ std::optional<Image> KernelCache::read_entry(const std::string& name) const {
     return std::nullopt;
   }
   ::futimens(file.number(), nullptr);  // marks it as used: see trim
-  return Image(image.begin(), image.end());
+  return Bytes(content.begin(), content.end());
 }
 
-void KernelCache::store(const CacheKey& key, std::span<const std::byte> image) {
+void KernelCache::store(const CacheKey& key, std::span<const std::byte> content) {
   const std::lock_guard lock(mutex_);
-  if (folder_ && write_entry(key, key.hex() + std::string(entry_suffix), image)) return trim();
-  memory_.emplace(key, Image(image.begin(), image.end()));
+  if (folder_ && write_entry(key, key.hex() + std::string(entry_suffix), content)) return trim();
+  memory_.emplace(key, Bytes(content.begin(), content.end()));
 }
 
-bool KernelCache::write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> image) {
+bool KernelCache::write_entry(const CacheKey& key, const std::string& name, std::span<const std::byte> content) {
   static std::atomic<std::uint64_t> entries{0};
   EntryHeader header;
-  header.image_size = image.size();
+  header.content_size = content.size();
   header.key = key.bytes;
-  header.image_hash = hash_of(image);
+  header.content_hash = hash_of(content);
   const std::string unfinished = fmt::format("{}{}-{}", unfinished_prefix, ::getpid(), ++entries);
   FileDescriptor file(::openat(folder_.number(), unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const bool written = file && file.write(&header, sizeof(header)) && file.write(image.data(), image.size()) && file.close() &&
+  const bool written = file && file.write(&header, sizeof(header)) && file.write(content.data(), content.size()) && file.close() &&
                        ::renameat(folder_.number(), unfinished.c_str(), folder_.number(), name.c_str()) == 0;
   if (!written) {
     warn_once(fmt::format("writing to {} failed: {}", path_, error_text(errno)));
@@ -248,4 +242,4 @@ void KernelCache::trim() {
   }
 }
 
-}  // namespace weir::host
+}  // namespace weir::cache
