@@ -170,7 +170,8 @@ struct is_floating<double> {
   static constexpr bool value = true;
 };
 
-// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and those that are.
+// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and
+// those that are.
 template <class...>
 struct kinds {
   static constexpr uint64_t known = 0, floating = 0;
@@ -264,12 +265,12 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat> {
   }
 
   // No pragma promises the vectorizer that threads are independent, though CUDA's rules would allow it: compilers take such
-  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares
-  // the pointers at run time instead, once a row.
+  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares the
+  // pointers at run time instead, once a row.
   //
-  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first 2^21
-  // blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang compiles a
-  // check that i does not wrap, and a cheaper one for an unsigned number.
+  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first
+  // 2^21 blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang
+  // compiles a check that i does not wrap, and a cheaper one for an unsigned number.
   __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
     if (flat && !sets_thread_variables) {
       const global_index first = static_cast<global_index>(at.x * block.x);

@@ -46,8 +46,8 @@ bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each line is made to read as if
-// it stood where the kernel's name does.
+// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each line
+// is made to read as if it stood where the kernel's name does.
 constexpr std::string_view record[] = {
     "static_assert(::weir_host::rules<decltype(&@)>::returns_void, "
     "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
@@ -241,8 +241,8 @@ class Rewriter {
     }
   }
 
-  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
-  // counts in a way that compilers see through.
+  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the
+  // launcher counts in a way that compilers see through.
   void global_x(std::size_t i) {
     const std::size_t end = end_of_global_x(i);
     if (end == i) return;
@@ -449,8 +449,8 @@ class Rewriter {
     return text.empty() ? "0" : text;
   }
 
-  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a class,
-  // or a lambda that captures by a list.
+  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a
+  // class, or a lambda that captures by a list.
   bool hides_parameters(std::size_t body) const {
     const std::size_t end = token(body).match;
     for (std::size_t i = body + 1; i < end; ++i) {

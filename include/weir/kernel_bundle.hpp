@@ -17,8 +17,8 @@
 namespace weir {
 
 /// A view of a bundle's bytes: images for architectures, and the source if the bundle carries it. `Device::load` takes what
-/// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they are a
-/// part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
+/// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they
+/// are a part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
 class WEIR_API KernelBundle {
  public:
   /// Code for one architecture of one backend.
@@ -28,7 +28,8 @@ class WEIR_API KernelBundle {
     std::span<const std::byte> code;  ///< what `Device::load_module` takes
   };
 
-  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, saying what is wrong.
+  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, saying what is
+  /// wrong.
   explicit KernelBundle(std::span<const std::byte> bytes);
 
   /// What the source's file was called: "blur.cu".
