@@ -3,8 +3,9 @@
 // How do I pass arguments to a kernel?
 //
 // By value, in the kernel's order: numbers, structures that are trivially copyable, and a `Buffer` or `Span` for each
-// pointer. Nothing is converted, since a kernel's types are known to its compiler only: what is a `float` there must be a
-// `float` here. A wrong number or a wrong size is `invalid_argument`, where the driver can tell.
+// pointer. A kernel that is given its type converts them, as a function's call would, and what does not fit does not compile.
+// Without its type nothing is converted: what is a `float` there must be a `float` here. A wrong number, a wrong size, or a
+// floating-point number for another number is then `invalid_argument`, where the backend can tell.
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -27,6 +28,10 @@ int main() {
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   stream->fill(x, 2.0F);
   stream->launch(apply, weir::grid_for(n), n, Line{3.0F, 1.0F}, x, y);
+  if (stream->read(y) != std::vector<float>(n, 7.0F)) return 1;
+
+  const auto typed = device.compile(source)->kernel<void(unsigned int, Line, const float*, float*)>("apply");
+  stream->launch(typed, weir::grid_for(n), 1000, Line{3.0F, 1.0F}, x, y);  // 1000 is an int, and a constant that fits
   if (stream->read(y) != std::vector<float>(n, 7.0F)) return 1;
 
   if (!apply->parameter_sizes()) return 0;  // this driver cannot tell

@@ -429,6 +429,134 @@ TEST_CASE("S1 kernel: keeps its module alive, and tells its name and limits") {
   CHECK(board[0] == 7);
 }
 
+TEST_CASE("S1 kernel: of C++ linkage, and of instances of templates, by their names") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const weir::ModulePtr module = device().compile(R"(
+namespace image {
+template <class T, int N> __global__ void scaled(T* out, T by) { *out = by * N; }
+template <class T> __global__ void sum(T* out) {
+  __shared__ T part[32];
+  part[threadIdx.x] = (T)threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) { T total = 0; for (int i = 0; i < 32; ++i) total += part[i]; *out = total; }
+}
+template __global__ void sum<unsigned>(unsigned*);
+__constant__ unsigned offset = 1000;
+__global__ void plain(unsigned* out) { *out = offset; }
+}
+)",
+                                                  {.kernels = {"image::scaled<unsigned, 3>", "image::scaled<float,2>", "image::plain",
+                                                               "image::sum<unsigned>"}});
+  s->launch(module->kernel("image::scaled<unsigned,3>"), {}, board.cell(0), 7U);
+  s->launch(module->kernel<void(float*, float)>("image::scaled<float, 2>"), {}, reinterpret_cast<float*>(board.cell(1).data()), 1.5);
+  s->launch(module->kernel("image::plain"), {}, board.cell(2));
+  s->launch(module->kernel("image::scaled< unsigned int, 3u >"), {}, board.cell(3), 5U);
+  if (device().supports(Feature::block_cooperation)) s->launch(module->kernel("image::sum<unsigned>"), {1, 32}, board.cell(4));
+  for (std::size_t i = 0; i < 5; ++i) board.show(*s, i);
+  s->synchronize();
+  CHECK(board[0] == 21);
+  CHECK(board[1] == 0x40400000U);  // 3.0F
+  CHECK(board[2] == 1000);
+  CHECK(board[3] == 15);
+  if (device().supports(Feature::block_cooperation)) CHECK(board[4] == 31 * 32 / 2);
+  const Refusal refusal = refusal_of([&] { (void)module->kernel("image::scaled<double, 3>"); });
+  CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
+  CHECK(refusal.says("CompileOptions::kernels"));
+  CHECK_REFUSED(Errc::compilation_failed, device().compile("__global__ void k() {}", {.kernels = {"no_such_template<int>"}}));
+  CHECK_REFUSED(Errc::invalid_argument, device().compile("__global__ void k() {}", {.kernels = {""}}));
+}
+
+TEST_CASE("S1 kernel: its instances share the variables of their module") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const weir::ModulePtr module = device().compile(R"(
+extern "C" { __device__ unsigned shared_by_all = 3; }
+template <int N> __global__ void read(unsigned* out) { *out = shared_by_all * N; }
+)",
+                                                  {.kernels = {"read<1>", "read<2>"}});
+  const std::uint32_t value = 50;
+  s->copy_bytes(module->global("shared_by_all").data(), &value, sizeof(value));
+  s->launch(module->kernel("read<1>"), {}, board.cell(0));
+  s->launch(module->kernel("read<2>"), {}, board.cell(1));
+  board.show(*s, 0);
+  board.show(*s, 1);
+  s->synchronize();
+  CHECK(board[0] == 50);
+  CHECK(board[1] == 100);
+}
+
+TEST_CASE("S1 compile: a second time it is the same, and a header that was changed is noticed") {
+  if (!needs_kernels()) return;
+  const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-cache-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const StreamPtr s = device().create_stream();
+  Board board;
+  std::size_t cell = 0;
+  for (const unsigned value : {11U, 11U, 12U, 11U}) {
+    std::ofstream(folder / "changing_header_of_the_suite.h") << "#define VALUE " << value << "\n";
+    const auto kernel = device().compile("#include \"changing_header_of_the_suite.h\"\n"
+                                         "template <class T> __global__ void k(T* p) { *p = VALUE; }",
+                                         {.include_directories = {folder.string()}, .kernels = {"k<unsigned>"}})
+                            ->kernel("k<unsigned>");
+    s->launch(kernel, {}, board.cell(cell));
+    board.show(*s, cell);
+    s->synchronize();
+    CHECK(board[cell] == value);
+    ++cell;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("S1 kernel: the suggested size of a block can be launched, and its occupancy is told") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  constexpr unsigned n = 10007;
+  const auto out = device().allocate<std::uint32_t>(n);
+  std::vector<std::uint32_t> back(n);
+  const weir::Kernel& iota = *kernels().iota;
+  const std::uint32_t threads = iota.suggested_block_size();
+  CHECK(threads >= 1);
+  CHECK(threads <= iota.properties().max_threads_per_block);
+  CHECK(iota.max_active_blocks(threads) >= 1);
+  s->launch(iota, grid_for(n, threads), n, 5U, out);
+  s->copy(back, out);
+  s->synchronize();
+  CHECK(back.front() == 5);
+  CHECK(back.back() == 5 + n - 1);
+  if (!device().supports(Feature::block_cooperation)) return;
+  const std::size_t most = device().properties().shared_memory_per_block_optin;
+  CHECK(iota.max_active_blocks(1, most) >= 1);
+  CHECK(iota.max_active_blocks(1, most + 1) == 0);
+  CHECK(iota.suggested_block_size(1024) >= 1);
+  const auto bounded = device().compile("extern \"C\" __global__ void __launch_bounds__(64) k(unsigned* p) { *p = 1; }")->kernel("k");
+  CHECK(bounded->suggested_block_size() <= 64);
+  CHECK(bounded->properties().max_threads_per_block == 64);
+}
+
+TEST_CASE("S1 launch: a block can have all the shared memory that the device allows, without a further call") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!device().supports(Feature::block_cooperation)) return;
+  const auto kernel = device().compile(R"(
+extern "C" __global__ void k(unsigned n, unsigned* out) {
+  extern __shared__ unsigned values[];
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) values[i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0) *out = values[0] + values[n - 1];
+}
+)")->kernel("k");
+  Board board;
+  const auto bytes = static_cast<std::uint32_t>(device().properties().shared_memory_per_block_optin);
+  const std::uint32_t count = bytes / 4;
+  s->launch(kernel, {.grid = 2, .block = 64, .shared_memory_bytes = bytes}, count, board.cell(0));
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == count - 1);
+}
+
 TEST_CASE("S1 kernel: of a name that the module has not, is an error that names it") {
   if (!needs_kernels()) return;
   const Refusal refusal = refusal_of([] { (void)kernels().module->kernel("no_such_kernel"); });

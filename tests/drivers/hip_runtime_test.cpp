@@ -157,11 +157,13 @@ TEST_CASE("hiprtc T12: features of an architecture, as devices tell theirs, are 
 }
 
 TEST_CASE("hiprtc T12: an architecture that would end the process is refused before the call") {
-  for (const char* const architecture : {"compute_90", "sm_90", "gfx9999", "gfx", "", "gfx90a:xnack", "gfx90a:", "gfx90a xnack-"}) {
+  for (const char* const architecture : {"compute_90", "sm_90", "gfx", "", "gfx90a:xnack", "gfx90a:", "gfx90a xnack-"}) {
     CAPTURE(architecture);
     CHECK_FALSE(compiler().refusal(architecture).empty());
     error_of(architecture, trivial, {}, weir::Errc::invalid_argument);
   }
+  CHECK_FALSE(compiler().refusal("gfx9999").empty());
+  error_of("gfx9999", trivial, {}, weir::Errc::compiler_not_found);
   for (const char* const option : {"--gpu-architecture=sm_90", "--offload-arch=gfx9999", "-arch=sm_90", "-mcpu=gfx906"}) {
     CAPTURE(option);
     const std::string text = error_of("gfx90a", trivial, {.extra = {option}}, weir::Errc::invalid_argument);
