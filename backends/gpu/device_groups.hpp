@@ -5,6 +5,8 @@
 /// parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both are written here.
 namespace weir::gpu {
 
+/// Its names begin with weir_, so that no macro of the program's, such as -DT=float, changes it.
+///
 /// Read before every kernel: what nvcc and hipcc have read before the first line, and the compilers at run time have not. A mask has as many
 /// bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is refused.
 inline constexpr const char* kernel_header = R"weir(
@@ -16,7 +18,7 @@ typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef 
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
 #ifndef __CUDACC_RTC__
 #define WEIR_ATOMIC(name) \
-  template <class T, class V> static inline __device__ auto name##_block(T* p, V v) -> decltype(name(p, v)) { return name(p, v); }
+  template <class weir_T, class weir_V> static inline __device__ auto name##_block(weir_T* p, weir_V v) -> decltype(name(p, v)) { return name(p, v); }
 WEIR_ATOMIC(atomicAdd)
 WEIR_ATOMIC(atomicSub)
 WEIR_ATOMIC(atomicExch)
@@ -28,21 +30,21 @@ WEIR_ATOMIC(atomicAnd)
 WEIR_ATOMIC(atomicOr)
 WEIR_ATOMIC(atomicXor)
 #undef WEIR_ATOMIC
-template <class T, class C, class V> static inline __device__ auto atomicCAS_block(T* p, C c, V v) -> decltype(atomicCAS(p, c, v)) {
+template <class weir_T, class weir_C, class weir_V> static inline __device__ auto atomicCAS_block(weir_T* p, weir_C c, weir_V v) -> decltype(atomicCAS(p, c, v)) {
   return atomicCAS(p, c, v);
 }
 #endif
 #if !defined(__CUDACC_RTC__) && (!defined(HIP_VERSION_MAJOR) || HIP_VERSION_MAJOR < 7)
 #define WEIR_WARP static inline __device__ __attribute__((always_inline, unused))
-template <class M>
+template <class weir_M>
 WEIR_WARP void weir_check_mask() {
 #if defined(__GFX8__) || defined(__GFX9__)
-  static_assert(sizeof(M) == 8, "the mask must have 64 bits, since warps of this device have 64 lanes: write ~0ull for all of them");
+  static_assert(sizeof(weir_M) == 8, "the mask must have 64 bits, since warps of this device have 64 lanes: write ~0ull for all of them");
 #endif
 }
 #define WEIR_SHUFFLE(name)                                                                                                  \
-  template <class M, class T> WEIR_WARP T name##_sync(M, T v, int lane) { weir_check_mask<M>(); return name(v, lane); }     \
-  template <class M, class T> WEIR_WARP T name##_sync(M, T v, int lane, int width) { weir_check_mask<M>(); return name(v, lane, width); }
+  template <class weir_M, class weir_T> WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane) { weir_check_mask<weir_M>(); return name(v, weir_lane); }     \
+  template <class weir_M, class weir_T> WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane, int weir_width) { weir_check_mask<weir_M>(); return name(v, weir_lane, weir_width); }
 WEIR_SHUFFLE(__shfl)
 WEIR_SHUFFLE(__shfl_up)
 WEIR_SHUFFLE(__shfl_down)
@@ -53,38 +55,38 @@ typedef unsigned long long weir_lanes;
 #else
 typedef unsigned int weir_lanes;
 #endif
-template <class M> WEIR_WARP unsigned long long __ballot_sync(M mask, int p) { weir_check_mask<M>(); return (weir_lanes)(__ballot(p) & mask); }
-template <class M> WEIR_WARP int __any_sync(M mask, int p) { return __ballot_sync(mask, p) != 0; }
-template <class M> WEIR_WARP int __all_sync(M mask, int p) { return __ballot_sync(mask, !p) == 0; }
+template <class weir_M> WEIR_WARP unsigned long long __ballot_sync(weir_M mask, int p) { weir_check_mask<weir_M>(); return (weir_lanes)(__ballot(p) & mask); }
+template <class weir_M> WEIR_WARP int __any_sync(weir_M mask, int p) { return __ballot_sync(mask, p) != 0; }
+template <class weir_M> WEIR_WARP int __all_sync(weir_M mask, int p) { return __ballot_sync(mask, !p) == 0; }
 WEIR_WARP unsigned long long __activemask() { return (weir_lanes)__ballot(1); }
 WEIR_WARP void __syncwarp() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
-template <class M> WEIR_WARP void __syncwarp(M) { weir_check_mask<M>(); __syncwarp(); }
-template <class M, class T> WEIR_WARP unsigned long long __match_any_sync(M mask, T v) {
-  weir_check_mask<M>();
-  unsigned long long mine = 0;
-  for (unsigned long long left = (weir_lanes)(__ballot(1) & mask); left != 0; left &= left - 1) {
-    const int lane = __ffsll(left) - 1;
-    if (__shfl(v, lane) == v) mine |= 1ull << lane;
+template <class weir_M> WEIR_WARP void __syncwarp(weir_M) { weir_check_mask<weir_M>(); __syncwarp(); }
+template <class weir_M, class weir_T> WEIR_WARP unsigned long long __match_any_sync(weir_M mask, weir_T v) {
+  weir_check_mask<weir_M>();
+  unsigned long long weir_mine = 0;
+  for (unsigned long long weir_left = (weir_lanes)(__ballot(1) & mask); weir_left != 0; weir_left &= weir_left - 1) {
+    const int weir_lane = __ffsll(weir_left) - 1;
+    if (__shfl(v, weir_lane) == v) weir_mine |= 1ull << weir_lane;
   }
-  return mine;
+  return weir_mine;
 }
-template <class M, class T> WEIR_WARP unsigned long long __match_all_sync(M mask, T v, int* same) {
-  weir_check_mask<M>();
+template <class weir_M, class weir_T> WEIR_WARP unsigned long long __match_all_sync(weir_M mask, weir_T v, int* same) {
+  weir_check_mask<weir_M>();
   const unsigned long long here = (weir_lanes)(__ballot(1) & mask);
   *same = __all_sync(mask, __shfl(v, __ffsll(here) - 1) == v);
   return *same ? here : 0;
 }
 #define WEIR_REDUCE(name, expression)                                                                       \
-  template <class M, class T> WEIR_WARP T name(M mask, T v) {                                               \
-    weir_check_mask<M>();                                                                                   \
-    unsigned long long left = (weir_lanes)(__ballot(1) & mask);                                             \
-    T x = __shfl(v, __ffsll(left) - 1);                                                                     \
-    for (left &= left - 1; left != 0; left &= left - 1) {                                                   \
-      const T y = __shfl(v, __ffsll(left) - 1);                                                             \
+  template <class weir_M, class weir_T> WEIR_WARP weir_T name(weir_M mask, weir_T v) {                                               \
+    weir_check_mask<weir_M>();                                                                                   \
+    unsigned long long weir_left = (weir_lanes)(__ballot(1) & mask);                                             \
+    weir_T x = __shfl(v, __ffsll(weir_left) - 1);                                                                     \
+    for (weir_left &= weir_left - 1; weir_left != 0; weir_left &= weir_left - 1) {                                                   \
+      const weir_T y = __shfl(v, __ffsll(weir_left) - 1);                                                             \
       x = expression;                                                                                       \
     }                                                                                                       \
     return x;                                                                                               \
@@ -154,12 +156,12 @@ struct subset {
     while (rank-- > 0) left &= left - 1;
     return __ffsll(left) - 1;
   }
-  template <class T> WEIR_CG T shfl(T v, unsigned rank) const { return __shfl(v, (int)lane_of(rank % (unsigned)size())); }
-  template <class T> WEIR_CG T shfl_up(T v, unsigned delta) const {
+  template <class weir_T> WEIR_CG weir_T shfl(weir_T v, unsigned rank) const { return __shfl(v, (int)lane_of(rank % (unsigned)size())); }
+  template <class weir_T> WEIR_CG weir_T shfl_up(weir_T v, unsigned delta) const {
     const unsigned rank = (unsigned)thread_rank();
     return __shfl(v, (int)lane_of(rank >= delta ? rank - delta : rank));
   }
-  template <class T> WEIR_CG T shfl_down(T v, unsigned delta) const {
+  template <class weir_T> WEIR_CG weir_T shfl_down(weir_T v, unsigned delta) const {
     const unsigned rank = (unsigned)thread_rank();
     return __shfl(v, (int)lane_of(rank + delta < size() ? rank + delta : rank));
   }
@@ -201,39 +203,39 @@ class grid_group {
 };
 WEIR_CG_FREE grid_group this_grid() { return grid_group(); }
 
-template <unsigned N, class Parent = void>
+template <unsigned weir_N, class Parent = void>
 class thread_block_tile {
-  static_assert(N != 0 && (N & (N - 1)) == 0 && N <= 64, "a tile has a power of two of threads, no more than a warp");
+  static_assert(weir_N != 0 && (weir_N & (weir_N - 1)) == 0 && weir_N <= 64, "a tile has a power of two of threads, no more than a warp");
   unsigned meta_rank_, meta_size_;
 
  public:
   WEIR_CG thread_block_tile(unsigned rank, unsigned size) : meta_rank_(rank), meta_size_(size) {}
-  template <class Other> WEIR_CG thread_block_tile(const thread_block_tile<N, Other>& o) : meta_rank_(o.meta_group_rank()), meta_size_(o.meta_group_size()) {}
-  WEIR_CG static unsigned thread_rank() { return weir::rank_in_block() % N; }
-  WEIR_CG static constexpr unsigned size() { return N; }
-  WEIR_CG static constexpr unsigned num_threads() { return N; }
+  template <class Other> WEIR_CG thread_block_tile(const thread_block_tile<weir_N, Other>& o) : meta_rank_(o.meta_group_rank()), meta_size_(o.meta_group_size()) {}
+  WEIR_CG static unsigned thread_rank() { return weir::rank_in_block() % weir_N; }
+  WEIR_CG static constexpr unsigned size() { return weir_N; }
+  WEIR_CG static constexpr unsigned num_threads() { return weir_N; }
   WEIR_CG unsigned meta_group_rank() const { return meta_rank_; }
   WEIR_CG unsigned meta_group_size() const { return meta_size_; }
   WEIR_CG static void sync() { weir::sync_wave(); }
-  template <class T> WEIR_CG T shfl(T v, int rank) const { return __shfl(v, rank, (int)N); }
-  template <class T> WEIR_CG T shfl_up(T v, unsigned delta) const { return __shfl_up(v, delta, (int)N); }
-  template <class T> WEIR_CG T shfl_down(T v, unsigned delta) const { return __shfl_down(v, delta, (int)N); }
-  template <class T> WEIR_CG T shfl_xor(T v, int mask) const { return __shfl_xor(v, mask, (int)N); }
+  template <class weir_T> WEIR_CG weir_T shfl(weir_T v, int rank) const { return __shfl(v, rank, (int)weir_N); }
+  template <class weir_T> WEIR_CG weir_T shfl_up(weir_T v, unsigned delta) const { return __shfl_up(v, delta, (int)weir_N); }
+  template <class weir_T> WEIR_CG weir_T shfl_down(weir_T v, unsigned delta) const { return __shfl_down(v, delta, (int)weir_N); }
+  template <class weir_T> WEIR_CG weir_T shfl_xor(weir_T v, int mask) const { return __shfl_xor(v, mask, (int)weir_N); }
   WEIR_CG unsigned long long ballot(int p) const {
-    const unsigned long long bits = __ballot(p) >> (weir::lane() / N * N);
-    return N == 64 ? bits : bits & ((1ull << (N % 64)) - 1);
+    const unsigned long long bits = __ballot(p) >> (weir::lane() / weir_N * weir_N);
+    return weir_N == 64 ? bits : bits & ((1ull << (weir_N % 64)) - 1);
   }
   WEIR_CG int any(int p) const { return ballot(p) != 0; }
   WEIR_CG int all(int p) const { return ballot(!p) == 0; }
-  template <class T> WEIR_CG unsigned long long match_any(T v) const {
+  template <class weir_T> WEIR_CG unsigned long long match_any(weir_T v) const {
     unsigned long long same = 0;
-    for (unsigned r = 0; r < N; ++r) same |= (unsigned long long)(shfl(v, (int)r) == v) << r;
+    for (unsigned r = 0; r < weir_N; ++r) same |= (unsigned long long)(shfl(v, (int)r) == v) << r;
     return same;
   }
 };
-template <unsigned N, class Parent>
-WEIR_CG thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
-  return thread_block_tile<N, Parent>((unsigned)parent.thread_rank() / N, ((unsigned)parent.size() + N - 1) / N);
+template <unsigned weir_N, class Parent>
+WEIR_CG thread_block_tile<weir_N, Parent> tiled_partition(const Parent& parent) {
+  return thread_block_tile<weir_N, Parent>((unsigned)parent.thread_rank() / weir_N, ((unsigned)parent.size() + weir_N - 1) / weir_N);
 }
 
 class coalesced_group : public weir::subset {
@@ -242,7 +244,7 @@ class coalesced_group : public weir::subset {
 };
 WEIR_CG_FREE coalesced_group coalesced_threads() { return coalesced_group(__ballot(1)); }
 
-// A block, or a tile of a size that is known when the kernel runs.
+// weir_A block, or a tile of a size that is known when the kernel runs.
 class thread_group {
   unsigned size_;  // 0: the block
   unsigned first_;
@@ -253,8 +255,8 @@ class thread_group {
   WEIR_CG thread_group(unsigned size, weir::lanes mask) : size_(size), first_(weir::rank_in_block() / (size == 0 ? 1 : size)), mask_(mask) {}
   WEIR_CG thread_group(const thread_block&) : thread_group(0, 0) {}
   WEIR_CG thread_group(const coalesced_group& g) : thread_group((unsigned)g.size(), g.mask) {}
-  template <unsigned N, class P> WEIR_CG thread_group(const thread_block_tile<N, P>&)
-      : thread_group(N, (N == 64 ? ~0ull : (1ull << (N % 64)) - 1) << (weir::lane() / N * N)) {}
+  template <unsigned weir_N, class weir_P> WEIR_CG thread_group(const thread_block_tile<weir_N, weir_P>&)
+      : thread_group(weir_N, (weir_N == 64 ? ~0ull : (1ull << (weir_N % 64)) - 1) << (weir::lane() / weir_N * weir_N)) {}
   WEIR_CG unsigned size() const { return size_ == 0 ? weir::block_size() : size_; }
   WEIR_CG unsigned num_threads() const { return size(); }
   WEIR_CG unsigned thread_rank() const { return size_ == 0 ? weir::rank_in_block() : (unsigned)lanes().thread_rank(); }
@@ -265,21 +267,21 @@ WEIR_CG thread_group tiled_partition(const Parent&, unsigned n) {
   return thread_group(n, (n >= 64 ? ~0ull : (1ull << n) - 1) << (weir::lane() / n * n));
 }
 
-template <class G> WEIR_CG void sync(const G& g) { g.sync(); }
-template <class T> struct plus { WEIR_CG T operator()(T a, T b) const { return a + b; } };
-template <class T> struct less { WEIR_CG T operator()(T a, T b) const { return b < a ? b : a; } };
-template <class T> struct greater { WEIR_CG T operator()(T a, T b) const { return a < b ? b : a; } };
-template <class T> struct bit_and { WEIR_CG T operator()(T a, T b) const { return a & b; } };
-template <class T> struct bit_or { WEIR_CG T operator()(T a, T b) const { return a | b; } };
-template <class T> struct bit_xor { WEIR_CG T operator()(T a, T b) const { return a ^ b; } };
-template <unsigned N, class P, class T, class Op>
-WEIR_CG T reduce(const thread_block_tile<N, P>& g, T v, Op op) {
-  for (int k = (int)N / 2; k > 0; k /= 2) v = op(v, g.shfl_xor(v, k));
+template <class weir_G> WEIR_CG void sync(const weir_G& g) { g.sync(); }
+template <class weir_T> struct plus { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return a + b; } };
+template <class weir_T> struct less { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return b < a ? b : a; } };
+template <class weir_T> struct greater { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return a < b ? b : a; } };
+template <class weir_T> struct bit_and { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return a & b; } };
+template <class weir_T> struct bit_or { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return a | b; } };
+template <class weir_T> struct bit_xor { WEIR_CG weir_T operator()(weir_T a, weir_T b) const { return a ^ b; } };
+template <unsigned weir_N, class weir_P, class weir_T, class Op>
+WEIR_CG weir_T reduce(const thread_block_tile<weir_N, weir_P>& g, weir_T v, Op op) {
+  for (int k = (int)weir_N / 2; k > 0; k /= 2) v = op(v, g.shfl_xor(v, k));
   return v;
 }
-template <class T, class Op>
-WEIR_CG T reduce(const coalesced_group& g, T v, Op op) {
-  T sum = g.shfl(v, 0);
+template <class weir_T, class Op>
+WEIR_CG weir_T reduce(const coalesced_group& g, weir_T v, Op op) {
+  weir_T sum = g.shfl(v, 0);
   for (unsigned r = 1; r < g.size(); ++r) sum = op(sum, g.shfl(v, r));
   return sum;
 }

@@ -124,7 +124,7 @@ done
 echo precious >"$folder/out/map.png"
 full() (
   trap '' XFSZ
-  ulimit -f 20
+  ulimit -f 40
   "$entropy" "$folder/long" --png "$folder/out/map.png" 2>&1
 )
 status=0

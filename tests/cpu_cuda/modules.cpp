@@ -141,6 +141,11 @@ CUresult OccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int 
   *blocks = std::max(1, 2048 / std::max(1, threads));
   return CUDA_SUCCESS;
 }
+CUresult OccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction function, CUoccupancyB2DSize, std::size_t, int limit) {
+  const int most = static_cast<int>(function_of(function)->description->max_threads);
+  *threads = limit > 0 ? std::min(limit, most) : most;
+  return OccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, *threads, 0);
+}
 CUresult FuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
                ? static_cast<int>(function_of(function)->description->max_threads)

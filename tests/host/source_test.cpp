@@ -91,7 +91,7 @@ TEST_CASE("kernels of C++ linkage are recorded by their names with their namespa
   CHECK(has(rewritten("extern \"C\" { } __global__ void k() {}"), "::record(\"k\", 0);"));
   CHECK_FALSE(has(rewritten("template <class T> __global__ void k(T n) {}"), "::record("));
   const std::string text = rewritten("namespace a { template <class T> __global__ void k(T n) {}\ntemplate __global__ void k<int>(int); }");
-  CHECK(has(text, "&::a::weir_kernel_k<int>>::record(\"a::k<int>\", 0);"));
+  CHECK(has(text, "&::a::weir_kernel_k<int>, true>::record(\"a::k<int>\", 0);"));
 }
 
 TEST_CASE("launch bounds are kept, whatever expression they are") {

@@ -87,8 +87,9 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
 #ifdef WEIR_TEST_COMMAND
   const auto inspect = [](const std::string& file) { return weir::test::run(WEIR_TEST_COMMAND, {"kernels", "inspect", file}); };
   const Outcome listing = inspect(bundle);
+  CAPTURE(listing.output);
   CHECK(listing.status == 0);
-  for (const char* const line : {"k.cu, ", "\n  image   host native ", "\n  source  89 B, C++20\n", "\n  define  M=1\n", "\n  header  n.cuh"}) {
+  for (const char* const line : {"k.cu, ", "\n  image   host native ", "\n  source  82 B, C++20\n", "\n  define  M=1\n", "\n  header  n.cuh"}) {
     CAPTURE(line);
     CHECK(listing.says(line));
   }
@@ -169,6 +170,7 @@ TEST_CASE("tool: a code object for AMD, without a GPU") {
     MESSAGE("there is no HIPRTC: skipped");
     return;
   }
+  CAPTURE(code.errors);
   CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
   CHECK(project.make_image("hip gfx9999").complains("does not compile for gfx9999"));
   CHECK(project.make_image("hip sm_90").complains("'sm_90' is no architecture of AMD's"));

@@ -64,7 +64,7 @@ TEST_CASE("kernel names: which parameters are floating-point numbers, by a sourc
 }
 
 TEST_CASE("kernel names: kernels are found in a source by what stands before them, and not if there are two") {
-  const auto kinds = kinds_in(R"(
+  const auto kinds = kinds_in(R"code(
 #define KERNEL extern "C" __global__ void
 __global__ void __launch_bounds__(256, 2) a(float x) {}
 template <class T> __global__ void b(T x, float y) {}
@@ -74,7 +74,7 @@ extern "C" __attribute__((used)) __global__ void e(double);
 extern "C" __global__ void e(double x) {}
 __device__ void f(float x) {}
 KERNEL g(float x) {}
-)");
+)code");
   CHECK(text_of(kinds.at("a"), 1) == "f");
   CHECK(text_of(kinds.at("b"), 2) == "?f");
   CHECK(kinds.count("c") + kinds.count("d") + kinds.count("f") + kinds.count("g") == 0);

@@ -97,7 +97,7 @@ std::optional<Place> place_of(std::string_view text) {
     for (std::size_t at = text.find(open); at != std::string_view::npos; at = text.find(open, at + 1)) {
       const std::size_t end = text.find_first_not_of("0123456789", at + 1);
       if (at == 0 || end == at + 1 || end == std::string_view::npos) continue;
-      const std::string_view close = open == '(' ? "): " : ":";
+      const std::string_view close = open == '(' ? "): " : text.substr(end) == "," ? "," : ":";  // "…:7," of a list of includes
       if (!text.substr(end).starts_with(close)) continue;
       return Place{text.substr(0, at), text.substr(at + 1, end - at - 1), text.substr(end + close.size()), open == '('};
     }
@@ -157,8 +157,9 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
       const std::string_view text = header != headers.end() ? std::string_view(header->text) : std::string_view(source_text);
       at = column(lines[i + 1], lines[i + 2], text, place->line);
     }
-    all += fmt::format("{}{}:{}:", before, header != headers.end() ? header->path.string() : name == "CompileSource" ? source.string() : std::string(place->file),
-                       place->line);
+    const bool goes_on = line.ends_with(',') && place->rest.empty();
+    all += fmt::format("{}{}:{}{}", before, header != headers.end() ? header->path.string() : name == "CompileSource" ? source.string() : std::string(place->file),
+                       place->line, goes_on ? "," : ":");
     if (at != 0) all += fmt::format("{}:", at);
     all += place->parentheses ? " " : "";
     all.append(place->rest).append("\n");
