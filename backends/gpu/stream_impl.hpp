@@ -229,7 +229,8 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
   if (!awaited.counts()) return;
   const Submission submission(*this);
   if constexpr (Api::remembers_records()) {
-    if (awaited.memory().capture() != 0) [[unlikely]] return wait_for_captured(awaited, capture);
+    if (awaited.memory().capture() != 0) [[unlikely]]
+      return wait_for_captured(awaited, capture);
   }
   check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
 }

@@ -62,7 +62,8 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
   const auto result = api_.allocate_async(memory, bytes, from, native());
-  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
+  if (result != Api::success) [[unlikely]]
+    fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   return memory;
 }
 
