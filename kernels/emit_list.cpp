@@ -265,7 +265,20 @@ void Emitter::list(const Statements& statements, Loop loop) {
           wrap(i);
         }
         break;
-      case Way::recomputed: break;
+      case Way::recomputed: {
+        // What is the same for all threads is asked of a group outside of pieces, too.
+        const Variable& v = f_.variable(s.declarators[0].name.variable);
+        if (!v.is_group) break;
+        Names names;
+        add_names(v.declarator->initializer, names);
+        add_what_names_need(names);
+        out_.text(fmt::format("[[maybe_unused]] const auto {} =", v.name));
+        open_lambda(names, {}, false);
+        out_.text("return ");
+        expression(v.declarator->initializer);
+        out_.text("; }(::uint3{}, 0u, 0u);");
+        break;
+      }
       case Way::shared: shared(s, f_.place->is_kernel && &statements == &f_.body); break;
       case Way::type: out_.at(s.token).words(s.words); break;
       case Way::uniform_declaration:  // before the piece that is being gathered, which cannot change what it depends on

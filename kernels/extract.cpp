@@ -31,9 +31,14 @@ class Extractor {
     return std::any_of(statements.begin(), statements.end(), [](const Statement& s) { return s.cooperates; });
   }
 
+  const Meeting* meeting_at(const Words& words, std::size_t i) const {
+    if (!words[i].is_identifier()) return nullptr;
+    return unit_.meeting(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
+                         i + 1 < words.size() ? words[i + 1].text : "");
+  }
   bool is_meeting_place(const Words& words, std::size_t i) const {
+    if (meeting_at(words, i) != nullptr) return true;
     if (!words[i].is_identifier() || (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))) return false;
-    if (find_meeting(words[i].text) != nullptr) return true;
     return unit_.find_cooperating(words[i].text) != nullptr && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
   }
   bool has_meeting(const Words& words) const {
@@ -62,12 +67,16 @@ class Extractor {
         break;
       case Kind::loop: loop(s); break;
       case Kind::range_loop:
-      case Kind::choice: {
-        const char* const where = s.is(Kind::choice) ? "inside a switch; write it with if and else"
-                                                     : "inside a loop over a range; write it with an index";
         for_all(std::as_const(s), [&](const Statement& inner) {
-          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, where); });
+          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, "inside a loop over a range; write it with an index"); });
         });
+        break;
+      case Kind::choice: {
+        bool meets = false;
+        for_all(std::as_const(s), [&](const Statement& inner) {
+          for_own_words(inner, [&](const Words& words) { meets = meets || has_meeting(words); });
+        });
+        if (meets) return choice(std::move(s), out);
         break;
       }
       case Kind::type: refuse_meeting(s.words, "inside a class or a declaration of a type"); break;
@@ -76,6 +85,83 @@ class Extractor {
     for_lists(s, [&](const Statements& inner) { s.cooperates = s.cooperates || any_cooperates(inner); });
     if (s.cooperates && (s.is(Kind::branch) || s.is(Kind::loop))) refuse_declaration(s.words);
     out.push_back(std::move(s));
+  }
+
+  static bool breaks(const Statements& statements) {
+    return std::any_of(statements.begin(), statements.end(), [](const Statement& s) {
+      if (s.is(Kind::jump)) return s.words[0].is("break");
+      return (s.is(Kind::block) || s.is(Kind::branch)) && (breaks(s.body) || breaks(s.other));
+    });
+  }
+  // Takes the break off the end of a part of a switch. False if control may fall through to the next part.
+  static bool end_part(Statements& part) {
+    if (part.empty()) return false;
+    Statement& last = part.back();
+    if (last.is(Kind::block)) return end_part(last.body);
+    if (last.is(Kind::leave) || (last.is(Kind::jump) && last.words[0].is("continue"))) return true;
+    if (!last.is(Kind::jump)) return false;
+    part.pop_back();
+    return true;
+  }
+
+  // A switch in which threads meet becomes a chain of ifs.
+  void choice(Statement&& s, Statements& out) {
+    struct Part {
+      std::uint32_t token;
+      bool is_default;
+      Words condition;
+      Statements statements;
+    };
+    pull(s.words, out);
+    const Words value = operand(s.words, out, false);
+    std::vector<Part> parts;
+    bool behind_label = false;
+    for (Statement& inner : s.body) {
+      if (!inner.is(Kind::label)) {
+        if (parts.empty()) throw Refused(inner.token, "a statement before the first case of a switch in which threads meet");
+        parts.back().statements.push_back(std::move(inner));
+        behind_label = false;
+        continue;
+      }
+      if (!behind_label) parts.push_back({inner.token, false, {}, {}});
+      behind_label = true;
+      Part& part = parts.back();
+      if (inner.words[0].is("default")) {
+        part.is_default = true;
+        continue;
+      }
+      if (!part.condition.empty()) append(part.condition, made_up("||", inner.token));
+      append(part.condition, value);
+      append(part.condition, made_up("== (", inner.token));
+      append(part.condition, slice(inner.words, 1, inner.words.size() - 1));
+      append(part.condition, made_up(")", inner.token));
+    }
+    for (Part& part : parts) {
+      const bool ends = end_part(part.statements) || &part == &parts.back();
+      if (!ends || breaks(part.statements)) {
+        throw Refused(part.token,
+                      "a case that goes on to the next one, or breaks off before its end, of a switch in which threads meet; write "
+                      "it with if and else");
+      }
+    }
+    const auto rest = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.is_default; });
+    Statements chain;
+    if (rest != parts.end()) {
+      chain = std::move(rest->statements);
+      parts.erase(rest);
+    }
+    for (; !parts.empty(); parts.pop_back()) {
+      Statement branch;
+      branch.kind = Kind::branch;
+      branch.token = parts.back().token;
+      branch.words = std::move(parts.back().condition);
+      branch.body = std::move(parts.back().statements);
+      branch.has_other = !chain.empty();
+      branch.other = std::move(chain);
+      chain.clear();
+      chain.push_back(std::move(branch));
+    }
+    for (Statement& more : chain) statement(std::move(more), out);
   }
 
   // The variable would have to live as long as the statement, for each thread.
@@ -92,7 +178,7 @@ class Extractor {
     refuse_meeting(s.step, "in the step of a for loop; write it at the end of the loop's body");
     list(s.body);
     pull(s.words, s.before);
-    bool cooperates = any_cooperates(s.body) || !s.before.empty();
+    bool cooperates = s.cooperates || any_cooperates(s.body) || !s.before.empty();
     for (const Statement& first : s.first) {
       for_own_words(first, [&](const Words& words) { cooperates = cooperates || has_meeting(words); });
     }
@@ -120,7 +206,7 @@ class Extractor {
   void declaration(Statement&& s, Statements& out) {
     for (Declarator& d : s.declarators) {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
-      pull(d.initializer, out);
+      pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
       one.kind = Kind::declaration;
       one.token = s.token;
@@ -131,16 +217,18 @@ class Extractor {
   }
 
   // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
-  void pull(Words& words, Statements& out) {
+  // `list`: they are arguments or elements of a list.
+  void pull(Words& words, Statements& out, bool list = false) {
     for (;;) {
       std::size_t at = words.size();
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
-      check_always_evaluated(words, at);
-      const Meeting* const meeting = find_meeting(words[at].text);
-      std::size_t first = at;
-      while (first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
+      check_always_evaluated(words, at, list);
+      const Meeting* const meeting = meeting_at(words, at);
+      const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
+      std::size_t first = member ? postfix_begin(words, at - 1) : at;
+      while (!member && first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
       std::size_t open = at + 1;
       Words template_arguments;
       if (is_at(words, open, "<")) {
@@ -160,6 +248,17 @@ class Extractor {
       Statement s;
       s.token = words[at].token;
       s.cooperates = true;
+      if (member) {
+        Words group = slice(words, first, at - 1);
+        pull(group, out);
+        if (words[at - 1].is("->")) {
+          Words followed = made_up("*(", s.token);
+          append(followed, group);
+          append(followed, made_up(")", s.token));
+          group = std::move(followed);
+        }
+        arguments.insert(arguments.begin(), std::move(group));
+      }
       for (std::size_t i = first; i <= at; ++i) s.function += words[i].text;
       s.template_arguments = std::move(template_arguments);
       const bool whole = first == 0 && close + 1 == words.size();
@@ -181,8 +280,35 @@ class Extractor {
     }
   }
 
+  // Where the expression begins whose member stands behind `end`.
+  static std::size_t postfix_begin(const Words& words, std::size_t end) {
+    std::size_t i = end;
+    for (;;) {
+      while (i > 0 && (words[i - 1].is(")") || words[i - 1].is("]"))) {
+        int depth = 0;
+        do {
+          --i;
+          if (words[i].is(")") || words[i].is("]")) ++depth;
+          if (words[i].is("(") || words[i].is("[")) --depth;
+        } while (i > 0 && depth > 0);
+      }
+      if (i > 0 && words[i - 1].is(">")) {
+        int depth = 0;
+        do {
+          --i;
+          if (words[i].is(">")) ++depth;
+          if (words[i].is("<")) --depth;
+        } while (i > 0 && depth > 0);
+      }
+      if (i > 0 && words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) --i;
+      if (i > 0 && words[i - 1].is("::")) --i;
+      else if (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->"))) --i;
+      else return i;
+    }
+  }
+
   // Refuses a meeting that is evaluated under a condition that is part of the expression, or in a lambda.
-  static void check_always_evaluated(const Words& words, std::size_t at) {
+  static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
     const auto refuse = [&](const char* where) {
       throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
     };
@@ -215,7 +341,11 @@ class Extractor {
         refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
       }
     }
-    if (passed_comma) refuse("behind a comma operator; make it a statement of its own");
+    if (passed_comma && !list) refuse("behind a comma operator; make it a statement of its own");
+    for (std::size_t k = 0; list && k < at; ++k) {
+      if (words[k].is("++") || words[k].is("--") || is_assignment(words[k].text))
+        refuse("behind a change of a variable in a list; make it a statement of its own");
+    }
   }
 
   Word made_up_name(const char* prefix, std::uint32_t token) {
@@ -244,7 +374,7 @@ class Extractor {
   bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
     const int count = static_cast<int>(arguments.size());
     if (count < meeting.least_arguments || count > meeting.most_arguments) {
-      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", meeting.name,
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", is_of_group(meeting) ? meeting.name.substr(7) : meeting.name,
                                          meeting.least_arguments == meeting.most_arguments
                                              ? fmt::format("{}", meeting.least_arguments)
                                              : fmt::format("{} to {}", meeting.least_arguments, meeting.most_arguments),

@@ -93,8 +93,13 @@ class Lexer {
   void enter_file(std::string_view quoted, std::string_view flags) {
     const auto known = std::find(source_.files.begin(), source_.files.end(), quoted);
     file_ = static_cast<std::uint32_t>(known - source_.files.begin());
-    if (known == source_.files.end()) source_.files.emplace_back(quoted);
-    user_ = flags.find('3') == std::string_view::npos && file_name(quoted) != prelude_file_name;
+    if (known == source_.files.end()) {
+      source_.files.emplace_back(quoted);
+      const std::string name = file_name(quoted);
+      users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name && !name.starts_with(header_folder));
+    }
+    // As it was entered: GCC marks what a system header's macro became in the user's file as a system header's.
+    user_ = users_[file_];
   }
 
   void token() {
@@ -172,6 +177,7 @@ class Lexer {
   std::size_t line_start_ = 0;
   std::uint32_t line_ = 1;
   std::uint32_t file_ = 0;
+  std::vector<bool> users_;  // of each file, whether it is the user's
   bool user_ = true;
   bool at_line_start_ = true;
 };

@@ -11,6 +11,9 @@ namespace weir::kernels {
 
 /// How the preprocessor's line markers call the text that stands before a source and is not the user's code.
 inline constexpr std::string_view prelude_file_name = "<weir prelude>";
+/// The folder of headers that belong to it, as the compiler is told it. Not a folder of system headers: words of macros of those
+/// would count as theirs.
+inline constexpr std::string_view header_folder = "../headers";
 
 struct Token {
   enum class Kind : std::uint8_t { identifier, number, string, character, punctuation };

@@ -42,7 +42,7 @@ class Places {
     choose_recomputed();
     for (Variable& v : f_.variables) {
       const bool lanes = v.kind == Variable::Kind::parameter || v.kind == Variable::Kind::result ||
-                         v.kind == Variable::Kind::operand || (v.in_head && v.at_list_level);
+                         v.kind == Variable::Kind::operand || ((v.in_head || v.before_condition) && v.at_list_level);
       if (v.place == Place::piece && lanes) v.place = Place::lanes;
     }
   }
@@ -100,7 +100,8 @@ class Places {
       case Kind::range_loop: note_binding(f_, s.words); break;
       case Kind::meeting:
       case Kind::call:
-        for (const Words& argument : s.arguments) {
+        for (std::size_t i = s.is(Kind::meeting) && is_of_group(*find_meeting(s.function)) ? 1 : 0; i < s.arguments.size(); ++i) {
+          const Words& argument = s.arguments[i];
           if (argument.size() == 1 && argument[0].variable != no_variable) direct_.push_back(argument[0].variable);
         }
         return;
@@ -207,7 +208,8 @@ class Places {
       if (word.variable != no_variable) {
         const Variable& v = f_.variable(word.variable);
         const bool fixed = v.place == Place::recomputed || (v.place == Place::uniform && v.kind != Variable::Kind::shared);
-        if (!fixed || !never_assigned(word.variable)) return false;
+        // What a loop counts is the same from one piece to the next, until the loop's step.
+        if (!fixed || !(never_assigned(word.variable) || word.text.starts_with("weir_offset_"))) return false;
       } else if (!is_built_in_variable(word.text) && !word.is("weir_global_x") && !is_harmless(words, i, f_, unit_)) {
         return false;
       }
@@ -215,10 +217,38 @@ class Places {
     return true;
   }
 
+  // A block, a grid or a tile of one: it follows from the thread's index, and takes part in meetings by what it is.
+  bool is_fixed_group(const Variable& v) const {
+    if (!v.at_list_level || v.in_head || v.escapes || v.declarator == nullptr || v.kind == Variable::Kind::shared) return false;
+    const Declarator& d = *v.declarator;
+    if (!d.dimensions.empty() || !d.pointer.empty() || d.form != Declarator::Form::equals) return false;
+    bool makes_group = false;
+    for (std::size_t i = 0; i < d.initializer.size(); ++i) {
+      const Word& word = d.initializer[i];
+      makes_group = makes_group || word.is("weir_this_thread_block") || word.is("weir_this_grid") || word.is("tiled_partition");
+      if (!word.is_identifier() || is_at(d.initializer, i + 1, "::")) continue;
+      if (word.variable == no_variable) {
+        const bool known = word.is("weir_this_thread_block") || word.is("weir_this_grid") || word.is("tiled_partition") ||
+                           is_built_in_variable(word.text) || is_harmless(d.initializer, i, f_, unit_);
+        if (!known) return false;
+      } else if (!never_assigned(word.variable) || (f_.variable(word.variable).place != Place::uniform &&
+                                                    f_.variable(word.variable).place != Place::recomputed)) {
+        return false;
+      }
+    }
+    return makes_group;
+  }
+
   void choose_recomputed() {
     for (std::size_t i = 0; i < f_.variables.size(); ++i) {  // a variable names those before it alone
       Variable& v = f_.variables[i];
       const int index = static_cast<int>(i);
+      if (v.place == Place::piece && !f_.uses_thread_variables && never_assigned(index) &&
+          std::find(direct_.begin(), direct_.end(), index) == direct_.end() && is_fixed_group(v)) {
+        v.place = Place::recomputed;
+        v.is_group = true;
+        continue;
+      }
       if (v.place != Place::piece || v.kind != Variable::Kind::local || !v.at_list_level || v.in_head || v.escapes ||
           !never_assigned(index))
         continue;
@@ -291,6 +321,11 @@ bool is_uniform(const Words& words, const Function& f, const Unit& unit) {
                              (i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1));
         if (!address || (is_at(words, i + 1, "[") && !(i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1))))
           return false;
+      } else if (v.is_group && v.place == Place::recomputed) {
+        const bool of_all = is_at(words, i + 1, ".") && i + 2 < words.size() &&
+                            (words[i + 2].is("size") || words[i + 2].is("num_threads") || words[i + 2].is("meta_group_size"));
+        if (!of_all) return false;
+        i += 2;
       } else if (v.place != Place::uniform) {
         return false;
       }

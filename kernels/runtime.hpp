@@ -45,6 +45,7 @@ struct launch_services {
   void* (*take)(size_t bytes);
   void (*give_back)(void* memory);
   void (*fail)(void* launch, const kernel_fault& fault);
+  bool (*sync_grid)(void* launch, const char* place);
 };
 struct block_range {
   uint32_t grid[3];
@@ -252,6 +253,11 @@ struct block {
   }
   template <class F>
   WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
+    if (m.full()) {  // most turns of most loops are everybody's
+      int leaving = 0;
+      run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });
+      if (leaving == 0) return;
+    }
     alignas(64) unsigned char c[most_threads];
     run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
     m.spell_out();
@@ -278,6 +284,10 @@ alignas(64) static thread_local unsigned char* thread_dynamic_shared;
 template <class T>
 struct dynamic_array {
   WEIR_ALWAYS_INLINE operator T*() const { return reinterpret_cast<T*>(thread_dynamic_shared); }
+  template <class U>
+  WEIR_ALWAYS_INLINE explicit operator U*() const {
+    return reinterpret_cast<U*>(thread_dynamic_shared);
+  }
 };
 
 // --- Barriers: all threads of the block that have not returned must be there.

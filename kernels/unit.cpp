@@ -13,6 +13,7 @@ namespace weir::kernels {
 
 Unit::Unit(const TokenizedSource& source) : source_(source) {
   scan(0, source.tokens.size());
+  find_groups();
   find_cooperation();
   check_names();
   find_thread_readers();
@@ -63,6 +64,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       } else {
         note_class(declaration, i);
         classes_.emplace_back(i, end);
+        // The body of an operator ends its declaration; behind a class there may be a variable.
+        if (i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"))) declaration = end;
       }
       i = end;
     } else if (is(i, "(") && i > declaration) {
@@ -157,11 +160,36 @@ void Unit::note_class(std::size_t first, std::size_t brace) {
   }
 }
 
+// The names of the namespace cooperative_groups. Without any there are no groups.
+void Unit::find_groups() {
+  for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+    if (!is(i, "cooperative_groups")) continue;
+    uses_groups_ = true;
+    group_namespaces_.insert("cooperative_groups");
+    if (i >= 3 && is(i - 3, "namespace") && is(i - 1, "=")) group_namespaces_.emplace(word(i - 2));
+    using_groups_ = using_groups_ || (i >= 2 && is(i - 2, "using") && is(i - 1, "namespace"));
+  }
+}
+
+const Meeting* Unit::meeting(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next) const {
+  const bool member = before == "." || before == "->";
+  if (!member) {
+    if (const Meeting* const found = find_meeting(name)) return found;
+  }
+  if (!uses_groups_ || next != "(") return nullptr;
+  const Meeting* const found = find_group_meeting(name, member);
+  if (found == nullptr || member) return found;
+  const bool qualified = before == "::";
+  return (qualified ? group_namespaces_.count(qualifier) != 0 : using_groups_ && !defines_function(name)) ? found : nullptr;
+}
+
 void Unit::find_cooperation() {
   const auto meets = [&](std::size_t first, std::size_t last, bool shared_memory) -> std::size_t {
     for (std::size_t i = first; i < last; ++i) {
+      if (!is_identifier(i)) continue;
+      if (meeting(i > 1 ? word(i - 2) : "", i > 0 ? word(i - 1) : "", word(i), word(i + 1)) != nullptr) return i;
       if (!names(i)) continue;
-      if (find_meeting(word(i)) != nullptr || (shared_memory && is(i, "__shared__"))) return i;
+      if (shared_memory && is(i, "__shared__")) return i;
       if (cooperating_.count(word(i)) != 0 && (is(i + 1, "(") || is(i + 1, "<"))) return i;
     }
     return 0;
@@ -175,11 +203,11 @@ void Unit::find_cooperation() {
     }
   }
   for (const auto& [first, last] : classes_) {
-    if (const std::size_t at = meets(first, last, true)) {
+    if (const std::size_t at = meets(first, last, false)) {
       throw Refused(
           static_cast<std::uint32_t>(at),
-          fmt::format("'{}' in a member function or an initializer; threads of a block can work together in functions at "
-                      "namespace scope alone",
+          fmt::format("'{}' in a member function or an initializer; threads of a block can meet in functions at namespace "
+                      "scope alone",
                       word(at)));
     }
   }

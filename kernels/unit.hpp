@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/lexer.hpp"
+#include "kernels/vocabulary.hpp"
 
 /// What a source has at namespace scope, as far as it matters for threads that work together.
 namespace weir::kernels {
@@ -38,6 +39,9 @@ class Unit {
   const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
   /// The definition of a function in which threads meet, which may be called; null if the name is none.
   const FunctionPlace* find_cooperating(std::string_view name) const;
+  /// What threads meet in where the last of these words is followed by `next`; null for none. `before` and `qualifier` stand in front of
+  /// it: `.`, `->` or `::`, and the name before that.
+  const Meeting* meeting(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next) const;
   /// Whether a function of that name is defined in the source and takes a parameter by reference.
   bool takes_references(std::string_view name) const { return by_reference_.count(name) != 0; }
   bool defines_function(std::string_view name) const { return defined_.count(name) != 0; }
@@ -63,6 +67,7 @@ class Unit {
   std::size_t function_at(std::size_t declaration, std::size_t open);
   void note_declaration(std::size_t first, std::size_t last);
   void note_class(std::size_t first, std::size_t last);
+  void find_groups();
   void find_cooperation();
   void find_thread_readers();
   void check_names();
@@ -73,6 +78,9 @@ class Unit {
   std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
   std::vector<std::uint32_t> lone_shared_;
   bool hidden_reader_ = false;
+  std::set<std::string, std::less<>> group_namespaces_;  // cooperative_groups and its other names
+  bool uses_groups_ = false;
+  bool using_groups_ = false;  // by `using namespace`
 };
 
 }  // namespace weir::kernels

@@ -42,6 +42,22 @@ constexpr Meeting meetings[] = {
     {"__all", Scope::warp, Result::own, 1, 1, false},
 };
 
+// Functions of groups of threads. Their first argument is the group, if they have one.
+constexpr Meeting group_meetings[] = {
+    {"_group_sync", Scope::block, Result::none, 1, 1, false},
+    {"_group_shfl", Scope::warp, Result::own, 3, 3, false},
+    {"_group_shfl_up", Scope::warp, Result::own, 3, 3, false},
+    {"_group_shfl_down", Scope::warp, Result::own, 3, 3, false},
+    {"_group_shfl_xor", Scope::warp, Result::own, 3, 3, false},
+    {"_group_any", Scope::warp, Result::own, 2, 2, false},
+    {"_group_all", Scope::warp, Result::own, 2, 2, false},
+    {"_group_ballot", Scope::warp, Result::own, 2, 2, false},
+    {"_group_match_any", Scope::warp, Result::own, 2, 2, false},
+    {"_group_reduce", Scope::warp, Result::own, 3, 3, false},
+    {"_group_coalesced_threads", Scope::warp, Result::own, 0, 0, false},
+};
+constexpr std::string_view group_prefix = "_group_";
+
 constexpr std::string_view atomics[] = {"Add", "Sub", "Exch", "Min", "Max", "Inc", "Dec", "CAS", "And", "Or", "Xor"};
 
 constexpr std::string_view plain_functions[] = {
@@ -52,7 +68,8 @@ constexpr std::string_view plain_functions[] = {
     "__popcll", "__clz", "__clzll", "__ffs", "__ffsll", "__brev", "__mul24", "__umul24", "__mulhi", "__umulhi",
     "__float_as_int", "__int_as_float", "__float_as_uint", "__uint_as_float", "__ldg", "__fmaf_rn", "__fmul_rn",
     "__fadd_rn", "__saturatef", "__float2int_rn", "__float2int_rz", "__int2float_rn", "__funnelshift_l",
-    "__funnelshift_r", "isnan", "isinf"};
+    "__funnelshift_r", "isnan", "isinf", "thread_rank", "num_threads", "meta_group_rank", "meta_group_size",
+    "weir_this_thread_block", "weir_this_grid"};
 
 template <class List>
 bool one_of(std::string_view name, const List& list) {
@@ -62,10 +79,24 @@ bool one_of(std::string_view name, const List& list) {
 }  // namespace
 
 const Meeting* find_meeting(std::string_view name) {
-  if (!name.starts_with("__")) return nullptr;
-  const auto* const found = std::find_if(std::begin(meetings), std::end(meetings), [&](const Meeting& m) { return m.name == name; });
-  return found == std::end(meetings) ? nullptr : found;
+  const auto find = [&](const auto& list) -> const Meeting* {
+    const auto* const found = std::find_if(std::begin(list), std::end(list), [&](const Meeting& m) { return m.name == name; });
+    return found == std::end(list) ? nullptr : found;
+  };
+  if (name.starts_with("__")) return find(meetings);
+  return name.starts_with(group_prefix) ? find(group_meetings) : nullptr;
 }
+
+const Meeting* find_group_meeting(std::string_view name, bool member) {
+  const bool free_only = name == "coalesced_threads" || name == "reduce";
+  if (member ? free_only : !free_only && name != "sync") return nullptr;
+  for (const Meeting& m : group_meetings) {
+    if (m.name.substr(group_prefix.size()) == name) return &m;
+  }
+  return nullptr;
+}
+
+bool is_of_group(const Meeting& meeting) { return meeting.name.starts_with(group_prefix); }
 
 bool is_built_in_variable(std::string_view name) {
   constexpr std::string_view variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};

@@ -20,8 +20,11 @@ struct Meeting {
   bool takes_mask;  ///< the first argument names the lanes
 };
 
-/// Null for a word that is none.
+/// Null for a word that is none. Those of groups of threads are called `_group_sync` and so on.
 const Meeting* find_meeting(std::string_view name);
+/// A function of a group of threads: `group.sync()` if `member`, else `cooperative_groups::sync(group)`. Null for a word that is none.
+const Meeting* find_group_meeting(std::string_view name, bool member);
+bool is_of_group(const Meeting& meeting);
 /// `threadIdx`, `blockIdx`, `blockDim`, `gridDim`.
 bool is_built_in_variable(std::string_view name);
 /// Whether it is an atomic function: atomicAdd and its like, with `_block` and `_system` too.

@@ -3,9 +3,20 @@
 
 #include <array>
 
-/// The headers that kernels for all backends may include. NVRTC brings none; HIPRTC has the integers of exact width built in
-/// up to 6.4, the same ones, and not since. They hide the compiler's own, and so have the types and macros that those have.
+#include "backends/gpu/device_groups.hpp"
+#include "kernels/bfloat16.hpp"
+
+/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
+/// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
 namespace weir::gpu {
+
+// clang-format off
+#define WEIR_MACRO(name, parameters, value) "#undef " name "\n#define " name parameters " " value "\n"
+#define WEIR_LIMITS(type, most, unsigned_most)         \
+  WEIR_MACRO("INT" type "_MIN", "", "(-" most " - 1)") \
+  WEIR_MACRO("INT" type "_MAX", "", most) WEIR_MACRO("UINT" type "_MAX", "", unsigned_most)
+#define WEIR_CONSTANTS(type, value, unsigned_value) \
+  WEIR_MACRO("INT" type "_C", "(c)", value) WEIR_MACRO("UINT" type "_C", "(c)", unsigned_value)
 
 inline constexpr const char* stdint_header = R"(
 #ifndef WEIR_STDINT
@@ -29,118 +40,28 @@ using ::int_fast8_t; using ::int_fast16_t; using ::int_fast32_t; using ::int_fas
 using ::uint_fast8_t; using ::uint_fast16_t; using ::uint_fast32_t; using ::uint_fast64_t;
 using ::intptr_t; using ::uintptr_t; using ::intmax_t; using ::uintmax_t;
 }
-#undef INT8_MIN
-#define INT8_MIN (-127 - 1)
-#undef INT8_MAX
-#define INT8_MAX 127
-#undef UINT8_MAX
-#define UINT8_MAX 255
-#undef INT16_MIN
-#define INT16_MIN (-32767 - 1)
-#undef INT16_MAX
-#define INT16_MAX 32767
-#undef UINT16_MAX
-#define UINT16_MAX 65535
-#undef INT32_MIN
-#define INT32_MIN (-2147483647 - 1)
-#undef INT32_MAX
-#define INT32_MAX 2147483647
-#undef UINT32_MAX
-#define UINT32_MAX 4294967295U
-#undef INT64_MIN
-#define INT64_MIN (-9223372036854775807LL - 1)
-#undef INT64_MAX
-#define INT64_MAX 9223372036854775807LL
-#undef UINT64_MAX
-#define UINT64_MAX 18446744073709551615ULL
-#undef INT_LEAST8_MIN
-#define INT_LEAST8_MIN (-127 - 1)
-#undef INT_LEAST8_MAX
-#define INT_LEAST8_MAX 127
-#undef UINT_LEAST8_MAX
-#define UINT_LEAST8_MAX 255
-#undef INT_LEAST16_MIN
-#define INT_LEAST16_MIN (-32767 - 1)
-#undef INT_LEAST16_MAX
-#define INT_LEAST16_MAX 32767
-#undef UINT_LEAST16_MAX
-#define UINT_LEAST16_MAX 65535
-#undef INT_LEAST32_MIN
-#define INT_LEAST32_MIN (-2147483647 - 1)
-#undef INT_LEAST32_MAX
-#define INT_LEAST32_MAX 2147483647
-#undef UINT_LEAST32_MAX
-#define UINT_LEAST32_MAX 4294967295U
-#undef INT_LEAST64_MIN
-#define INT_LEAST64_MIN (-9223372036854775807LL - 1)
-#undef INT_LEAST64_MAX
-#define INT_LEAST64_MAX 9223372036854775807LL
-#undef UINT_LEAST64_MAX
-#define UINT_LEAST64_MAX 18446744073709551615ULL
-#undef INT_FAST8_MIN
-#define INT_FAST8_MIN (-127 - 1)
-#undef INT_FAST8_MAX
-#define INT_FAST8_MAX 127
-#undef UINT_FAST8_MAX
-#define UINT_FAST8_MAX 255
-#undef INT_FAST16_MIN
-#define INT_FAST16_MIN (-9223372036854775807L - 1)
-#undef INT_FAST16_MAX
-#define INT_FAST16_MAX 9223372036854775807L
-#undef UINT_FAST16_MAX
-#define UINT_FAST16_MAX 18446744073709551615UL
-#undef INT_FAST32_MIN
-#define INT_FAST32_MIN (-9223372036854775807L - 1)
-#undef INT_FAST32_MAX
-#define INT_FAST32_MAX 9223372036854775807L
-#undef UINT_FAST32_MAX
-#define UINT_FAST32_MAX 18446744073709551615UL
-#undef INT_FAST64_MIN
-#define INT_FAST64_MIN (-9223372036854775807L - 1)
-#undef INT_FAST64_MAX
-#define INT_FAST64_MAX 9223372036854775807L
-#undef UINT_FAST64_MAX
-#define UINT_FAST64_MAX 18446744073709551615UL
-#undef INTPTR_MIN
-#define INTPTR_MIN (-9223372036854775807L - 1)
-#undef INTPTR_MAX
-#define INTPTR_MAX 9223372036854775807L
-#undef UINTPTR_MAX
-#define UINTPTR_MAX 18446744073709551615UL
-#undef INTMAX_MIN
-#define INTMAX_MIN (-9223372036854775807L - 1)
-#undef INTMAX_MAX
-#define INTMAX_MAX 9223372036854775807L
-#undef UINTMAX_MAX
-#define UINTMAX_MAX 18446744073709551615UL
-#undef PTRDIFF_MIN
-#define PTRDIFF_MIN (-9223372036854775807L - 1)
-#undef PTRDIFF_MAX
-#define PTRDIFF_MAX 9223372036854775807L
-#undef SIZE_MAX
-#define SIZE_MAX 18446744073709551615UL
-#undef INT8_C
-#define INT8_C(c) c
-#undef UINT8_C
-#define UINT8_C(c) c
-#undef INT16_C
-#define INT16_C(c) c
-#undef UINT16_C
-#define UINT16_C(c) c
-#undef INT32_C
-#define INT32_C(c) c
-#undef UINT32_C
-#define UINT32_C(c) c##U
-#undef INT64_C
-#define INT64_C(c) c##LL
-#undef UINT64_C
-#define UINT64_C(c) c##ULL
-#undef INTMAX_C
-#define INTMAX_C(c) c##L
-#undef UINTMAX_C
-#define UINTMAX_C(c) c##UL
-#endif
+)"
+WEIR_LIMITS("8", "127", "255") WEIR_LIMITS("16", "32767", "65535") WEIR_LIMITS("32", "2147483647", "4294967295U")
+WEIR_LIMITS("64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_LEAST8", "127", "255") WEIR_LIMITS("_LEAST16", "32767", "65535")
+WEIR_LIMITS("_LEAST32", "2147483647", "4294967295U")
+WEIR_LIMITS("_LEAST64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_FAST8", "127", "255") WEIR_LIMITS("_FAST16", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST32", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST64", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("PTR", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("MAX", "9223372036854775807L", "18446744073709551615UL")
+WEIR_MACRO("PTRDIFF_MIN", "", "(-9223372036854775807L - 1)") WEIR_MACRO("PTRDIFF_MAX", "", "9223372036854775807L")
+WEIR_MACRO("SIZE_MAX", "", "18446744073709551615UL")
+WEIR_CONSTANTS("8", "c", "c") WEIR_CONSTANTS("16", "c", "c") WEIR_CONSTANTS("32", "c", "c##U")
+WEIR_CONSTANTS("64", "c##LL", "c##ULL") WEIR_CONSTANTS("MAX", "c##L", "c##UL")
+R"(#endif
 )";
+
+#undef WEIR_MACRO
+#undef WEIR_LIMITS
+#undef WEIR_CONSTANTS
+// clang-format on
 
 inline constexpr const char* stddef_header = R"(
 #ifndef WEIR_STDDEF
@@ -180,7 +101,154 @@ template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
 #endif
 )";
 
-inline constexpr std::array device_header_names = {"cstdint", "stdint.h", "cstddef", "stddef.h"};
-inline constexpr std::array device_header_texts = {stdint_header, stdint_header, stddef_header, stddef_header};
+// What NVRTC and HIPRTC have built in. HIPRTC 5.2 crashes on a header without any text.
+inline constexpr const char* empty_header = "\n";
+
+inline constexpr const char* limits_header = R"(
+#ifndef WEIR_LIMITS
+#define WEIR_LIMITS
+#undef CHAR_BIT
+#define CHAR_BIT 8
+#undef SCHAR_MIN
+#define SCHAR_MIN (-128)
+#undef SCHAR_MAX
+#define SCHAR_MAX 127
+#undef UCHAR_MAX
+#define UCHAR_MAX 255
+#undef CHAR_MIN
+#define CHAR_MIN SCHAR_MIN
+#undef CHAR_MAX
+#define CHAR_MAX SCHAR_MAX
+#undef SHRT_MIN
+#define SHRT_MIN (-32768)
+#undef SHRT_MAX
+#define SHRT_MAX 32767
+#undef USHRT_MAX
+#define USHRT_MAX 65535
+#undef INT_MIN
+#define INT_MIN (-2147483647 - 1)
+#undef INT_MAX
+#define INT_MAX 2147483647
+#undef UINT_MAX
+#define UINT_MAX 4294967295U
+#undef LONG_MIN
+#define LONG_MIN (-9223372036854775807L - 1)
+#undef LONG_MAX
+#define LONG_MAX 9223372036854775807L
+#undef ULONG_MAX
+#define ULONG_MAX 18446744073709551615UL
+#undef LLONG_MIN
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#undef LLONG_MAX
+#define LLONG_MAX 9223372036854775807LL
+#undef ULLONG_MAX
+#define ULLONG_MAX 18446744073709551615ULL
+#endif
+)";
+
+inline constexpr const char* float_header = R"(
+#ifndef WEIR_FLOAT
+#define WEIR_FLOAT
+#undef FLT_RADIX
+#define FLT_RADIX 2
+#undef FLT_MANT_DIG
+#define FLT_MANT_DIG 24
+#undef FLT_DIG
+#define FLT_DIG 6
+#undef FLT_MAX
+#define FLT_MAX 3.402823466e+38F
+#undef FLT_MIN
+#define FLT_MIN 1.175494351e-38F
+#undef FLT_EPSILON
+#define FLT_EPSILON 1.192092896e-07F
+#undef DBL_MANT_DIG
+#define DBL_MANT_DIG 53
+#undef DBL_DIG
+#define DBL_DIG 15
+#undef DBL_MAX
+#define DBL_MAX 1.7976931348623157e+308
+#undef DBL_MIN
+#define DBL_MIN 2.2250738585072014e-308
+#undef DBL_EPSILON
+#define DBL_EPSILON 2.2204460492503131e-16
+#endif
+)";
+
+inline constexpr const char* math_header = R"(
+#ifndef WEIR_MATH
+#define WEIR_MATH
+#undef INFINITY
+#undef NAN
+#undef HUGE_VAL
+#ifdef __CUDACC_RTC__
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#else
+#define INFINITY __builtin_huge_valf()
+#define NAN __builtin_nanf("")
+#define HUGE_VAL __builtin_huge_val()
+#endif
+#undef HUGE_VALF
+#define HUGE_VALF INFINITY
+#undef M_E
+#define M_E 2.7182818284590452354
+#undef M_LOG2E
+#define M_LOG2E 1.4426950408889634074
+#undef M_LOG10E
+#define M_LOG10E 0.43429448190325182765
+#undef M_LN2
+#define M_LN2 0.69314718055994530942
+#undef M_LN10
+#define M_LN10 2.30258509299404568402
+#undef M_PI
+#define M_PI 3.14159265358979323846
+#undef M_PI_2
+#define M_PI_2 1.57079632679489661923
+#undef M_PI_4
+#define M_PI_4 0.78539816339744830962
+#undef M_1_PI
+#define M_1_PI 0.31830988618379067154
+#undef M_2_PI
+#define M_2_PI 0.63661977236758134308
+#undef M_2_SQRTPI
+#define M_2_SQRTPI 1.12837916709551257390
+#undef M_SQRT2
+#define M_SQRT2 1.41421356237309504880
+#undef M_SQRT1_2
+#define M_SQRT1_2 0.70710678118654752440
+#endif
+)";
+
+// A failed assertion ends the kernel with an error.
+inline constexpr const char* assert_header = R"(
+#undef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#elif defined(__CUDACC_RTC__)
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, 1))
+#else
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+)";
+
+// `./` keeps NVRTC from taking this text for the toolkit's file of the same name. HIPRTC has half precision built in.
+inline constexpr const char* half_header = R"(
+#ifdef __CUDACC_RTC__
+#include <./cuda_fp16.h>
+#endif
+)";
+
+inline constexpr std::array device_header_names = {
+    "cstdint", "stdint.h", "cstddef", "stddef.h", "climits", "limits.h", "cfloat", "float.h", "cassert", "assert.h", "cmath", "math.h",
+    "cstdio", "stdio.h", "cuda_runtime.h", "device_launch_parameters.h", "hip/hip_runtime.h", "cuda_fp16.h", "hip/hip_fp16.h",
+    "cuda_bf16.h", "hip/hip_bf16.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "hip/hip_cooperative_groups.h",
+    "weir_kernel.h"};
+inline constexpr std::array device_header_texts = {
+    stdint_header, stdint_header, stddef_header, stddef_header, limits_header, limits_header, float_header, float_header, assert_header,
+    assert_header, math_header, math_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
+    half_header, kernels::bfloat16_header, kernels::bfloat16_header, groups_header, groups_reduce_header, groups_header, kernel_header};
+static_assert(device_header_names.size() == device_header_texts.size());
 
 }  // namespace weir::gpu

@@ -89,7 +89,7 @@ namespace {
 struct CallbackAsFunction {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
-  gpu::FreeListHook pool_hook;
+  CallbackAsFunction* next_spent = nullptr;
 
   static gpu::FreeList<CallbackAsFunction>& list() {
     static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
@@ -97,10 +97,7 @@ struct CallbackAsFunction {
   }
   static CallbackAsFunction* take(void (*function)(void*), void* data) {
     CallbackAsFunction* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackAsFunction;
-      list().adopt(call);
-    }
+    if (call == nullptr) call = new CallbackAsFunction;
     call->function = function;
     call->data = data;
     return call;

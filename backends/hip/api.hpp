@@ -13,7 +13,9 @@
 
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/images.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
@@ -109,6 +111,8 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = false;  // the runtime makes them up: there is no PTX
   static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
   static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
   static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
@@ -333,15 +337,25 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
+  /// The runtime does not tell: the image does.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
+    return kernels_of(image, device.properties().architecture);
+  }
   /// Nothing to do on AMD. hipFuncSetAttribute takes a host function's address, not a module's function.
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return ModuleOccupancyMaxPotentialBlockSize(&blocks, &threads, function, shared_memory_bytes, 0);
+  }
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+    return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile", device.describe());
+  }
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return hip::rank_image(architecture, properties.architecture);
   }
 
  private:
@@ -373,5 +387,8 @@ class Api : public Symbols {
   std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
+
+/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/gpu/library.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/module.hpp"
 #include "weir/registry.hpp"
 
@@ -25,10 +26,14 @@ class Compiler {
   /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. Call this first: HIPRTC
   /// aborts the process on an architecture that it does not know.
   std::string refusal(std::string_view architecture) const;
-  /// Returns the code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, or `invalid_argument` if
-  /// `refusal` refuses the architecture or an option names one.
-  std::vector<std::byte> compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                 std::string_view object) const;
+  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
+  /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.
+  /// The warnings are put into `log`.
+  gpu::Program compile(const std::string& architecture, std::string_view source, const CompileOptions& options, const char* operation,
+                       std::string_view object, std::string& log) const;
+  /// The same from the cache, if it is there; the warnings are logged.
+  gpu::Program compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                              const char* operation, std::string_view object) const;
 
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -41,7 +46,9 @@ class Compiler {
 
   const Functions* functions_ = nullptr;
   std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked
+  std::vector<std::string> files_;          // that it consists of
   std::string description_;
+  int release_ = 0;
   bool usable_ = false;
 };
 

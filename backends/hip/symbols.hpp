@@ -96,6 +96,7 @@
   X(ModuleGetGlobal, hipModuleGetGlobal, 500, required)                                                         \
   X(FuncGetAttribute, hipFuncGetAttribute, 500, required)                                                       \
   X(ModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, 500, required) \
+  X(ModuleOccupancyMaxPotentialBlockSize, hipModuleOccupancyMaxPotentialBlockSize, 500, required)               \
   X(LaunchKernel, hipModuleLaunchKernel, 500, required)                                                         \
   X(StreamBeginCapture, hipStreamBeginCapture, 500, required)                                                   \
   X(StreamEndCapture, hipStreamEndCapture, 500, required)                                                       \

@@ -194,6 +194,19 @@ WEIR_FUNCTION double __ll2double_rn(long long x) { return (double)x; }
 WEIR_FUNCTION double __ull2double_rn(unsigned long long x) { return (double)x; }
 WEIR_FUNCTION float __double2float_rn(double x) { return (float)x; }
 
+// --- Time, in ticks of a clock that runs evenly
+WEIR_FUNCTION long long clock64() {
+#if defined(__x86_64__)
+  return (long long)__builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  long long ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return (long long)__builtin_readcyclecounter();
+#endif
+}
+
 // --- Memory
 template <class weir_T>
 WEIR_FUNCTION weir_T __ldg(const weir_T* address) {

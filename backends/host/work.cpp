@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
@@ -17,7 +18,7 @@
 namespace weir::host {
 namespace {
 
-// Below this, sharing a copy out costs more than it gains.
+// Smaller copies are not shared between workers.
 constexpr std::size_t copy_piece = std::size_t{1} << 20U;
 constexpr std::size_t shared_copy = 4 * copy_piece;
 
@@ -50,7 +51,8 @@ void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::si
   }
 }
 
-/// Copies one word whole, so that a stream or thread that waits for its value sees the old one or the new. False if it is none.
+/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. False if the
+/// copy is no such word.
 bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
   const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const auto copy = [&]<class T>(T) {
@@ -107,7 +109,7 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 namespace {
 
-/// Keeps what is being thrown for the queue's next synchronize, and logs it.
+/// Logs the current exception and keeps it for the queue's next synchronize.
 void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
   queue.keep_error(std::current_exception());
   try {
@@ -137,7 +139,7 @@ void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
 }
 
 SharedFunction::~SharedFunction() {
-  // As on a GPU, where the driver ends the functions of a graph on a thread of its own.
+  // As on a GPU, where the driver destroys the functions of a graph on its own thread.
   const support::HostFunctionScope scope;
   function.reset();
 }
@@ -240,30 +242,80 @@ Progress WorkRun::run_launch(const Launch& launch) {
     return Progress::done;
   }
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
+  if (launch.cooperative) {
+    run_together(blocks);
+    return Progress::done;
+  }
+  // Just enough pieces to keep all threads busy with an uneven kernel.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done = run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
   return done ? Progress::done : Progress::pending;
 }
 
-/// A block could not go on. The launch's other blocks run on; the stream's next synchronization throws.
+/// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
 void WorkRun::fail(void* run, const KernelFault& fault) {
   const auto& self = *static_cast<const WorkRun*>(run);
   self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));
 }
 
+/// All blocks of the grid wait for each other.
+bool WorkRun::sync_grid(void* run, const char* place) {
+  const auto& self = *static_cast<const WorkRun*>(run);
+  KernelFault fault{place, "sync of a grid_group", {}, whole_grid, 0, 0, 0};
+  if (self.barrier_ == nullptr) {
+    fail(run, fault);
+    return false;
+  }
+  const GridBarrier::Outcome outcome = self.barrier_->wait();
+  if (outcome.first_to_know) {
+    fault.here = outcome.waiting;
+    fault.expected = outcome.blocks;
+    fail(run, fault);
+  }
+  return outcome.all_came;
+}
+
+BlockRange WorkRun::block_range(std::uint64_t first, std::uint64_t last) {
+  static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
+                                              [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail,
+                                              &WorkRun::sync_grid};
+  const auto& launch = std::get<Launch>(*work_);
+  return {{launch.grid.x, launch.grid.y, launch.grid.z},
+          {launch.block.x, launch.block.y, launch.block.z},
+          first,
+          last,
+          launch.shared_bytes,
+          &services,
+          this};
+}
+
+/// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
+void WorkRun::run_together(std::uint64_t blocks) {
+  const Launch& launch = std::get<Launch>(*work_);
+  GridBarrier barrier(static_cast<std::uint32_t>(blocks));
+  barrier_ = &barrier;
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(blocks);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      threads.emplace_back([&, block] {
+        if (!barrier.begin()) return;
+        launch.kernel->run_blocks()(block_range(block, block + 1), argument_addresses_.data());
+        barrier.end();
+      });
+    }
+    barrier.open(true);
+  } catch (const std::exception& e) {
+    barrier.open(false);
+    keep_thrown(*queue_, "a cooperative kernel was not run", e.what());
+  }
+  for (std::thread& thread : threads) thread.join();
+  barrier_ = nullptr;
+}
+
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
-    static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
-                                                [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail};
-    const BlockRange range{{launch->grid.x, launch->grid.y, launch->grid.z},
-                           {launch->block.x, launch->block.y, launch->block.z},
-                           first,
-                           last,
-                           launch->shared_bytes,
-                           &services,
-                           this};
-    launch->kernel->run_blocks()(range, argument_addresses_.data());
+    launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
     if (copy->height > 1) return copy_rows(*copy, first, last);
     std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);

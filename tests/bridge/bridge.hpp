@@ -10,15 +10,12 @@
 #include "backends/gpu/capture_lock.hpp"
 #include "driver.hpp"
 #include "newer.hpp"
+#include "release.hpp"
 
 /// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and
 /// the behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so
 /// that it cannot pass unseen.
 namespace bridge {
-
-/// The HIP release that this library presents: 502 for 5.2. It decides what is exported, and how that behaves.
-extern const int release;
-inline bool before(int other) noexcept { return release < other; }
 
 /// What the library shall have by name alone, from the environment variable WEIR_BRIDGE_HOLLOW, a list with commas:
 /// "capture" has captures begin and end that hold nothing, "calls" has functions that a runtime may leave out return 801.

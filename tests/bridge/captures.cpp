@@ -75,7 +75,7 @@ weir::gpu::CaptureLock& bridge::capture_lock() noexcept {
 }
 
 CUresult bridge::ask_capturing(CUstream stream, CUstreamCaptureStatus& status) noexcept {
-  const std::shared_lock lock(capture_lock());
+  const weir::gpu::CaptureLock::Question question(capture_lock());
   return cuda()->StreamIsCapturing(stream, &status);
 }
 
@@ -164,7 +164,7 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus
     CUgraph native_graph = nullptr;
     const CUgraphNode* native_dependencies = nullptr;
     std::size_t native_count = 0;
-    const std::shared_lock lock(capture_lock());
+    const weir::gpu::CaptureLock::Question question(capture_lock());
     const CUresult result =
         driver.StreamGetCaptureInfo(on.cuda, &native, &native_id, &native_graph, &native_dependencies, &native_count);
     if (result != CUDA_SUCCESS) return from_cuda(result);

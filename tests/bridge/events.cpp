@@ -26,7 +26,7 @@ void note_record(hipEvent_t event, const Target& on) {
   std::size_t nodes = 0;
   const CUgraphNode* list = nullptr;
   if (on.own != nullptr) {
-    const std::shared_lock lock(capture_lock());
+    const weir::gpu::CaptureLock::Question question(capture_lock());
     cuda()->StreamGetCaptureInfo(on.cuda, &status, &capture, nullptr, &list, &nodes);
   }
   if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) capture = 0;

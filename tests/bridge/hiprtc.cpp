@@ -36,9 +36,8 @@ std::string native_architecture() {
   return "sm_" + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/// clang's options as NVRTC's; false where the compiler would not know one. A wrong target ends the process, as it does
-/// there.
-bool translate(int count, const char** options, std::vector<std::string>& to) {
+/// clang's options as NVRTC's; false where the compiler would not know one. A wrong target ends the process, as it does there.
+bool translate(const Nvrtc& compiler, int count, const char** options, std::vector<std::string>& to) {
   std::string target;
   for (int i = 0; i < count; ++i) {
     const std::string_view option = options[i];
@@ -55,6 +54,8 @@ bool translate(int count, const char** options, std::vector<std::string>& to) {
       to.emplace_back("-lineinfo");
     } else if (option.starts_with("-std=c++") || option.starts_with("-D") || option.starts_with("-I")) {
       to.emplace_back(option);
+    } else if (option == "-include" && i + 1 < count) {
+      to.push_back("--pre-include=" + std::string(options[++i]));
     } else if (!option.starts_with("-O") && !option.starts_with("-W") && !option.starts_with("-m")) {
       return false;
     }
@@ -62,6 +63,7 @@ bool translate(int count, const char** options, std::vector<std::string>& to) {
   if (target.empty() && cuda() == nullptr) return false;  // "Please provide architecture"
   if (!target.empty() && !is_known_target(target)) undefined("hiprtcCompileProgram", "the architecture is not known");
   to.push_back("--gpu-architecture=" + native_architecture());
+  for (const std::string& folder : compiler.header_folders) to.push_back("--include-path=" + folder);
   return true;
 }
 
@@ -97,7 +99,7 @@ hiprtcResult hiprtcCreateProgram(hiprtcProgram* program, const char* source, con
 hiprtcResult hiprtcCompileProgram(hiprtcProgram program, int count, const char** options) {
   return with_compiler([&](const Nvrtc& compiler) {
     std::vector<std::string> translated;
-    if (!translate(count, options, translated)) return HIPRTC_ERROR_COMPILATION;
+    if (!translate(compiler, count, options, translated)) return HIPRTC_ERROR_COMPILATION;
     std::vector<const char*> native;
     for (const std::string& option : translated) native.push_back(option.c_str());
     return from_nvrtc(compiler.CompileProgram(program_of(program), static_cast<int>(native.size()), native.data()));

@@ -152,6 +152,17 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
   });
 }
 
+hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t function, size_t shared_bytes, int limit) {
+  return on_device([&](const Cuda& driver) {
+    const auto native = handle<CUfunction>(function);
+    CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
+    if (result == CUDA_SUCCESS) {
+      result = driver.OccupancyMaxPotentialBlockSize(grid, block, native, nullptr, shared_bytes, limit);
+    }
+    return from_cuda(result);
+  });
+}
+
 hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function) {
   return on_device([&](const Cuda& driver) {
     check_device("hipFuncGetAttribute", function);

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <initializer_list>
+#include <system_error>
 #include <type_traits>
 
 namespace bridge {
@@ -24,6 +26,14 @@ const Nvrtc* nvrtc() noexcept {
 #define BRIDGE_NVRTC_RESOLVE(name) resolve("nvrtc" #name, made->name);
     BRIDGE_NVRTC_SYMBOLS(BRIDGE_NVRTC_RESOLVE)
 #undef BRIDGE_NVRTC_RESOLVE
+    Dl_info file{};
+    std::error_code error;
+    if (complete && ::dladdr(reinterpret_cast<void*>(made->CreateProgram), &file) != 0) {
+      const auto folder = std::filesystem::canonical(file.dli_fname, error).parent_path();
+      for (const char* include : {"../include", "../../include", "../include/cccl", "../../include/cccl"}) {
+        if (std::filesystem::is_directory(folder / include, error)) made->header_folders.push_back(folder / include);
+      }
+    }
     return complete ? made : nullptr;
   }();
   return library;

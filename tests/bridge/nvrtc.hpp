@@ -3,6 +3,9 @@
 
 #include <nvrtc.h>
 
+#include <string>
+#include <vector>
+
 /// NVRTC, opened at run time.
 namespace bridge {
 
@@ -14,6 +17,7 @@ struct Nvrtc {
 #define BRIDGE_NVRTC_MEMBER(name) decltype(&::nvrtc##name) name = nullptr;
   BRIDGE_NVRTC_SYMBOLS(BRIDGE_NVRTC_MEMBER)
 #undef BRIDGE_NVRTC_MEMBER
+  std::vector<std::string> header_folders;  ///< of the toolkit that it belongs to
 };
 
 /// Null where there is none.

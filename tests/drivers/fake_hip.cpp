@@ -11,6 +11,7 @@
 //   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   busy_ms=NUMBER   the same for that time, from the first question on; questions=1: their number at the end
+//   attributes=N     every attribute of the device is N, but its architecture's numbers, its warp size and its shared memory
 //   peers=1          devices can address each other's memory
 //   nodes=NUMBER     what a capture holds from its beginning; first_node=KIND: of that kind and the next ones
 //   silent=1         the end of an invalidated capture gives a graph
@@ -90,7 +91,8 @@ int attribute(int number, int* value) {
     *value = number == 75 && release() <= 602 ? 0 : 65536;
     return hipSuccess;
   }
-  *value = number == 88 ? (release() >= 602 ? 1 : 0) : number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : 1;
+  const int otherwise = number == 88 && release() < 602 ? 0 : 1;
+  *value = number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : Script::instance().number("attributes", otherwise);
   return hipSuccess;
 }
 

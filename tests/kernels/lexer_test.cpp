@@ -56,6 +56,15 @@ TEST_CASE("line markers tell where a token comes from") {
   CHECK(source.tokens[2].line == 1);
 }
 
+TEST_CASE("what a system header's macro became in the user's file is the user's") {
+  // GCC's way to write: float x = INFINITY;
+  const TokenizedSource source = tokenize(
+      "# 1 \"/usr/include/math.h\" 1 3 4\nsystem\n# 1 \"k.cu\"\nfloat x =\n# 1 \"k.cu\" 3 4\n __builtin_inff ()\n# 1 \"k.cu\"\n ;\n");
+  std::string text;
+  for (std::size_t i = 0; i < source.tokens.size(); ++i) text += source.spelling(i);
+  CHECK(text == "floatx=__builtin_inff();");
+}
+
 TEST_CASE("names in line markers are unescaped") {
   CHECK(file_name(R"("a\\b\303\244.cu")") == "a\\b\xc3\xa4.cu");
   CHECK(file_name("\"\"").empty());

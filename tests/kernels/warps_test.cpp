@@ -2,116 +2,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/kernels/support.hpp"
+#include "tests/kernels/corpus.hpp"
 
 /// Functions of a warp, each against what its words promise.
 namespace weir::test {
 namespace {
 
-constexpr const char* source = R"(
-#define ALL 0xffffffffffffffffull
-typedef decltype(__popcll(0)) count_type;
-
-extern "C" __global__ void shuffles(const int* in, int* out, int distance, int width) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
-  int v = in[i];
-  out[i] = __shfl_sync(ALL, v, distance + threadIdx.x, width);
-  out[i + n] = __shfl_up_sync(ALL, v, distance, width);
-  out[i + 2 * n] = __shfl_down_sync(ALL, v, distance, width);
-  out[i + 3 * n] = __shfl_xor_sync(ALL, v, distance, width);
-}
-
-extern "C" __global__ void votes(const int* in, int* out) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
-  const int v = in[i];
-  out[i] = __popcll(__ballot_sync(ALL, v > 0));
-  out[i + n] = __any_sync(ALL, v == 7);
-  out[i + 2 * n] = __all_sync(ALL, v < 7);
-  out[i + 3 * n] = __popcll(__activemask());
-  bool same = false;
-  auto equal = __match_any_sync(ALL, v);
-  out[i + 4 * n] = __popcll(equal);
-  int all;
-  auto lanes = __match_all_sync(ALL, v / 100, &all);
-  out[i + 5 * n] = all;
-  out[i + 6 * n] = __popcll(lanes);
-}
-
-extern "C" __global__ void reductions(const unsigned* in, unsigned* out) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x, n = blockDim.x * gridDim.x;
-  out[i] = __reduce_add_sync(ALL, in[i]);
-  out[i + n] = __reduce_min_sync(ALL, in[i]);
-  out[i + 2 * n] = __reduce_max_sync(ALL, in[i]);
-  out[i + 3 * n] = __reduce_and_sync(ALL, in[i]);
-  out[i + 4 * n] = __reduce_or_sync(ALL, in[i]);
-  out[i + 5 * n] = __reduce_xor_sync(ALL, in[i]);
-}
-
-// Warps and halves of warps go different ways; a lane that is not there is not counted.
-extern "C" __global__ void divergent(const int* in, int* out) {
-  const int lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
-  int v = in[threadIdx.x];
-  if (warp == 1) {
-    v = __shfl_xor_sync(ALL, v, 1) + 1000;
-    __syncwarp();
-  } else if (lane < 16) {
-    v = __shfl_down_sync(0xffff, v, 1, 16);
-    out[blockDim.x + threadIdx.x] = __popcll(__activemask());
-  } else {
-    v = -__popcll(__ballot_sync(ALL << 16, v > 0));
-  }
-  __syncwarp();
-  out[threadIdx.x] = v;
-}
-
-// Lanes leave a loop one by one; those that stay go on shuffling among themselves.
-extern "C" __global__ void lanes_leave(const int* in, int* out) {
-  const int lane = threadIdx.x % warpSize;
-  int rounds = in[threadIdx.x], sum = 0;
-  while (__any_sync(ALL, rounds > 0)) {
-    if (rounds > 0) sum += __popcll(__activemask());
-    --rounds;
-  }
-  out[threadIdx.x] = sum;
-}
-
-// In place of one atomic each, one a warp: the leader adds for all.
-extern "C" __global__ void aggregated(const int* in, int* counter, int* out) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (in[i] > 0) {
-    auto active = __activemask();
-    const int leader = __ffsll(active) - 1;
-    const int lane = threadIdx.x % warpSize;
-    int base = 0;
-    if (lane == leader) base = atomicAdd(counter, __popcll(active));
-    base = __shfl_sync(active, base, leader);
-    out[base + __popcll(active & ((1ull << lane) - 1))] = in[i];
-  }
-}
-
-// HIP's forms without masks.
-extern "C" __global__ void without_masks(const int* in, int* out) {
-  int v = in[threadIdx.x];
-  for (int o = warpSize / 2; o > 0; o /= 2) v += __shfl_down(v, o);
-  v = __shfl(v, 0);
-  out[threadIdx.x] = v + 0 * __shfl_up(v, 1) + 0 * __shfl_xor(v, 1, 8);
-  out[blockDim.x + threadIdx.x] = __any(in[threadIdx.x] == 3) + 2 * __all(in[threadIdx.x] >= 0) + 4 * __popcll(__ballot(1));
-}
-
-// Values of other types: doubles, pointers, structs of two.
-struct Pair { float a; int b; };
-extern "C" __global__ void types(const double* in, double* out) {
-  double v = in[threadIdx.x];
-  double w = __shfl_xor_sync(ALL, v, 1);
-  const double* p = __shfl_xor_sync(ALL, in + threadIdx.x, 2);
-  out[threadIdx.x] = w + *p;
-}
-)";
-
-const ModulePtr& module() {
-  static const ModulePtr compiled = compile(source);
-  return compiled;
-}
+const ModulePtr& module() { return corpus("warps"); }
 
 TEST_SUITE_BEGIN("any warp width");
 
@@ -224,18 +121,13 @@ TEST_CASE("atomics of a warp made one") {
   CHECK(kept == expected);
 }
 
-TEST_CASE("forms without masks, and values of other types") {
+TEST_CASE("values of other types") {
   const unsigned n = 2 * warp_size();
   const auto in = random_ints(n, 4, 0, 50);
-  const auto out = upload(std::vector<int>(2 * n));
-  launch(module()->kernel("without_masks"), {.grid = {1}, .block = {n}}, upload(in), out);
   const std::vector<double> doubles(in.begin(), in.end());
   const auto sums = upload(std::vector<double>(n));
   launch(module()->kernel("types"), {.grid = {1}, .block = {n}}, upload(doubles), sums);
   for (unsigned i = 0; i < n; ++i) {
-    const auto first = in.begin() + static_cast<long>(i - i % warp_size()), last = first + static_cast<long>(warp_size());
-    CHECK(out.data()[i] == std::accumulate(first, last, 0));
-    CHECK(out.data()[n + i] == (std::find(first, last, 3) != last) + 2 + 4 * static_cast<int>(warp_size()));
     CHECK(sums.data()[i] == doubles[i ^ 1U] + doubles[i ^ 2U]);
   }
 }
@@ -244,7 +136,7 @@ TEST_SUITE_END();
 
 TEST_CASE("the width of a warp is the device's") {
   const auto out = upload(std::vector<int>(1));
-  launch(compile("extern \"C\" __global__ void k(int* x) { *x = warpSize; }")->kernel("k"), {}, out);
+  launch(module()->kernel("width"), {}, out);
   CHECK(out.data()[0] == 32);
   CHECK(warp_size() == 32);
 }

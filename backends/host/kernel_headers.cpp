@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/host/kernel_headers.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "kernels/bfloat16.hpp"
+#include "kernels/groups.hpp"
+#include "kernels/half.hpp"
+
+namespace weir::host {
+namespace {
+
+struct Header {
+  const char* name;
+  std::string_view text;
+};
+
+constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\n";
+
+constexpr Header headers[] = {
+    {"cuda_runtime.h", built_in},
+    {"device_launch_parameters.h", built_in},
+    {"hip/hip_runtime.h", built_in},
+    {"cuda_fp16.h", kernels::half_header},
+    {"hip/hip_fp16.h", kernels::half_header},
+    {"cuda_bf16.h", kernels::bfloat16_header},
+    {"hip/hip_bf16.h", kernels::bfloat16_header},
+    {"cooperative_groups.h", kernels::groups_header},
+    {"cooperative_groups/reduce.h", kernels::groups_header},
+    {"hip/hip_cooperative_groups.h", kernels::groups_header},
+};
+
+}  // namespace
+
+void write_kernel_headers(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder / "hip");
+  std::filesystem::create_directories(folder / "cooperative_groups");
+  for (const Header& header : headers) {
+    std::ofstream file(folder / header.name, std::ios::binary);
+    file.write(header.text.data(), static_cast<std::streamsize>(header.text.size()));
+    file.close();
+    if (!file) throw std::system_error(errno, std::generic_category(), "writing " + (folder / header.name).string());
+  }
+}
+
+}  // namespace weir::host

@@ -1,0 +1,12 @@
+# weir_embed_corpus(OUTPUT FILES…): writes C++ with the text of each file.
+function(weir_embed_corpus output)
+  set(text "// SPDX-License-Identifier: Apache-2.0\n#include \"tests/kernels/corpus.hpp\"\n\nnamespace weir::test {\n\nstd::span<const CorpusFile> corpus_files() {\n  static constexpr CorpusFile files[] = {\n")
+  foreach(file IN LISTS ARGN)
+    get_filename_component(name "${file}" NAME_WE)
+    file(READ "${file}" source)
+    string(APPEND text "{\"${name}\", R\"corpus(${source})corpus\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  endforeach()
+  string(APPEND text "  };\n  return files;\n}\n\n}  // namespace weir::test\n")
+  file(CONFIGURE OUTPUT "${output}" CONTENT "${text}" @ONLY)
+endfunction()

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in the manner of the CUDA samples and of SHOC.
+
+#define KERNEL_RADIUS 8
+#define KERNEL_LENGTH (2 * KERNEL_RADIUS + 1)
+__constant__ float c_Kernel[KERNEL_LENGTH];
+
+#define ROWS_BLOCKDIM_X 16
+#define ROWS_BLOCKDIM_Y 4
+#define ROWS_RESULT_STEPS 4
+#define ROWS_HALO_STEPS 1
+extern "C" __global__ void convolutionRowsKernel(float* d_Dst, float* d_Src, int imageW, int imageH, int pitch) {
+  __shared__ float s_Data[ROWS_BLOCKDIM_Y][(ROWS_RESULT_STEPS + 2 * ROWS_HALO_STEPS) * ROWS_BLOCKDIM_X];
+  const int baseX = (blockIdx.x * ROWS_RESULT_STEPS - ROWS_HALO_STEPS) * ROWS_BLOCKDIM_X + threadIdx.x;
+  const int baseY = blockIdx.y * ROWS_BLOCKDIM_Y + threadIdx.y;
+  d_Src += baseY * pitch + baseX;
+  d_Dst += baseY * pitch + baseX;
+#pragma unroll
+  for (int i = ROWS_HALO_STEPS; i < ROWS_HALO_STEPS + ROWS_RESULT_STEPS; i++) {
+    s_Data[threadIdx.y][threadIdx.x + i * ROWS_BLOCKDIM_X] = d_Src[i * ROWS_BLOCKDIM_X];
+  }
+#pragma unroll
+  for (int i = 0; i < ROWS_HALO_STEPS; i++) {
+    s_Data[threadIdx.y][threadIdx.x + i * ROWS_BLOCKDIM_X] = (baseX >= -i * ROWS_BLOCKDIM_X) ? d_Src[i * ROWS_BLOCKDIM_X] : 0;
+  }
+#pragma unroll
+  for (int i = ROWS_HALO_STEPS + ROWS_RESULT_STEPS; i < ROWS_HALO_STEPS + ROWS_RESULT_STEPS + ROWS_HALO_STEPS; i++) {
+    s_Data[threadIdx.y][threadIdx.x + i * ROWS_BLOCKDIM_X] = (imageW - baseX > i * ROWS_BLOCKDIM_X) ? d_Src[i * ROWS_BLOCKDIM_X] : 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = ROWS_HALO_STEPS; i < ROWS_HALO_STEPS + ROWS_RESULT_STEPS; i++) {
+    float sum = 0;
+#pragma unroll
+    for (int j = -KERNEL_RADIUS; j <= KERNEL_RADIUS; j++) {
+      sum += c_Kernel[KERNEL_RADIUS - j] * s_Data[threadIdx.y][threadIdx.x + i * ROWS_BLOCKDIM_X + j];
+    }
+    d_Dst[i * ROWS_BLOCKDIM_X] = sum;
+  }
+}
+
+typedef unsigned int uint;
+typedef unsigned char uchar;
+#define UMUL(a, b) ((a) * (b))
+#define HISTOGRAM64_THREADBLOCK_SIZE 64
+#define HISTOGRAM64_BIN_COUNT 64
+inline __device__ void addByte(uchar* s_ThreadBase, uint data) { s_ThreadBase[UMUL(data, HISTOGRAM64_THREADBLOCK_SIZE)]++; }
+inline __device__ void addWord(uchar* s_ThreadBase, uint data) {
+  addByte(s_ThreadBase, (data >> 2) & 0x3FU);
+  addByte(s_ThreadBase, (data >> 10) & 0x3FU);
+  addByte(s_ThreadBase, (data >> 18) & 0x3FU);
+  addByte(s_ThreadBase, (data >> 26) & 0x3FU);
+}
+// Counters of bytes in shared memory, each thread its own, in a permuted place.
+extern "C" __global__ void histogram64Kernel(uint* d_PartialHistograms, uint4* d_Data, uint dataCount) {
+  const uint threadPos = ((threadIdx.x & ~(HISTOGRAM64_BIN_COUNT - 1)) << 0) | ((threadIdx.x & (16 - 1)) << 2) | ((threadIdx.x & (16 * 3)) >> 4);
+  __shared__ uchar s_Hist[HISTOGRAM64_THREADBLOCK_SIZE * HISTOGRAM64_BIN_COUNT];
+  uchar* s_ThreadBase = s_Hist + threadPos;
+#pragma unroll
+  for (uint i = 0; i < (HISTOGRAM64_BIN_COUNT / 4); i++) {
+    ((uint*)s_Hist)[threadIdx.x + i * HISTOGRAM64_THREADBLOCK_SIZE] = 0;
+  }
+  __syncthreads();
+  for (uint pos = UMUL(blockIdx.x, blockDim.x) + threadIdx.x; pos < dataCount; pos += UMUL(blockDim.x, gridDim.x)) {
+    uint4 data = d_Data[pos];
+    addWord(s_ThreadBase, data.x);
+    addWord(s_ThreadBase, data.y);
+    addWord(s_ThreadBase, data.z);
+    addWord(s_ThreadBase, data.w);
+  }
+  __syncthreads();
+  if (threadIdx.x < HISTOGRAM64_BIN_COUNT) {
+    uchar* s_HistBase = s_Hist + UMUL(threadIdx.x, HISTOGRAM64_THREADBLOCK_SIZE);
+    uint sum = 0;
+    uint pos = 4 * (threadIdx.x & (16 - 1));
+#pragma unroll
+    for (uint i = 0; i < (HISTOGRAM64_THREADBLOCK_SIZE / 4); i++) {
+      sum += s_HistBase[pos + 0] + s_HistBase[pos + 1] + s_HistBase[pos + 2] + s_HistBase[pos + 3];
+      pos = (pos + 4) & (HISTOGRAM64_THREADBLOCK_SIZE - 1);
+    }
+    d_PartialHistograms[blockIdx.x * HISTOGRAM64_BIN_COUNT + threadIdx.x] = sum;
+  }
+}
+
+// Walsh and Hadamard, in shared memory, four elements a thread.
+extern "C" __global__ void fwtBatch1Kernel(float* d_Output, float* d_Input, int log2N) {
+  const int N = 1 << log2N;
+  const int base = blockIdx.x << log2N;
+  extern __shared__ float s_data[];
+  float* d_Src = d_Input + base;
+  float* d_Dst = d_Output + base;
+  for (int pos = threadIdx.x; pos < N; pos += blockDim.x) {
+    s_data[pos] = d_Src[pos];
+  }
+  const int pos = threadIdx.x;
+  for (int stride = N >> 2; stride > 0; stride >>= 2) {
+    int lo = pos & (stride - 1);
+    int i0 = ((pos - lo) << 2) + lo;
+    int i1 = i0 + stride;
+    int i2 = i1 + stride;
+    int i3 = i2 + stride;
+    __syncthreads();
+    float D0 = s_data[i0];
+    float D1 = s_data[i1];
+    float D2 = s_data[i2];
+    float D3 = s_data[i3];
+    float T;
+    T = D0; D0 = D0 + D2; D2 = T - D2;
+    T = D1; D1 = D1 + D3; D3 = T - D3;
+    T = D0; s_data[i0] = D0 + D1; s_data[i1] = T - D1;
+    T = D2; s_data[i2] = D2 + D3; s_data[i3] = T - D3;
+  }
+  if (log2N & 1) {
+    __syncthreads();
+    for (int pos = threadIdx.x; pos < N / 2; pos += blockDim.x) {
+      int i0 = pos << 1;
+      int i1 = i0 + 1;
+      float D0 = s_data[i0];
+      float D1 = s_data[i1];
+      s_data[i0] = D0 + D1;
+      s_data[i1] = D0 - D1;
+    }
+  }
+  __syncthreads();
+  for (int pos = threadIdx.x; pos < N; pos += blockDim.x) {
+    d_Dst[pos] = s_data[pos];
+  }
+}
+
+// The classic reduction, by a template with a last warp of its own and `volatile`.
+template <class T>
+struct SharedMemory {
+  __device__ inline operator T*() {
+    extern __shared__ int __smem[];
+    return (T*)__smem;
+  }
+  __device__ inline operator const T*() const {
+    extern __shared__ int __smem[];
+    return (T*)__smem;
+  }
+};
+template <class T, unsigned int blockSize, bool nIsPow2>
+__device__ void reduce6(T* g_idata, T* g_odata, unsigned int n) {
+  T* sdata = SharedMemory<T>();
+  unsigned int tid = threadIdx.x;
+  unsigned int i = blockIdx.x * blockSize * 2 + threadIdx.x;
+  unsigned int gridSize = blockSize * 2 * gridDim.x;
+  T mySum = 0;
+  while (i < n) {
+    mySum += g_idata[i];
+    if (nIsPow2 || i + blockSize < n) mySum += g_idata[i + blockSize];
+    i += gridSize;
+  }
+  sdata[tid] = mySum;
+  __syncthreads();
+  if ((blockSize >= 512) && (tid < 256)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 256];
+  }
+  __syncthreads();
+  if ((blockSize >= 256) && (tid < 128)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 128];
+  }
+  __syncthreads();
+  if ((blockSize >= 128) && (tid < 64)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 64];
+  }
+  __syncthreads();
+  if (tid < 32) {
+    volatile T* smem = sdata;
+    if (blockSize >= 64) mySum = mySum + smem[tid + 32];
+    __syncwarp(0xffffffffull);
+    smem[tid] = mySum;
+    __syncwarp(0xffffffffull);
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+      T other = tid < offset ? smem[tid + offset] : 0;
+      __syncwarp(0xffffffffull);
+      smem[tid] = mySum += other;
+      __syncwarp(0xffffffffull);
+    }
+  }
+  if (tid == 0) g_odata[blockIdx.x] = mySum;
+}
+extern "C" __global__ void reduce6_int_256(int* in, int* out, unsigned int n) { reduce6<int, 256, false>(in, out, n); }
+extern "C" __global__ void reduce6_float_128(float* in, float* out, unsigned int n) { reduce6<float, 128, false>(in, out, n); }
+
+// Options by Black and Scholes.
+#define A1 0.31938153f
+#define A2 -0.356563782f
+#define A3 1.781477937f
+#define A4 -1.821255978f
+#define A5 1.330274429f
+#define RSQRT2PI 0.39894228040143267793994605993438f
+__device__ inline float cndGPU(float d) {
+  float K = __fdividef(1.0f, (1.0f + 0.2316419f * fabsf(d)));
+  float cnd = RSQRT2PI * __expf(-0.5f * d * d) * (K * (A1 + K * (A2 + K * (A3 + K * (A4 + K * A5)))));
+  if (d > 0) cnd = 1.0f - cnd;
+  return cnd;
+}
+__device__ inline void BlackScholesBodyGPU(float& CallResult, float& PutResult, float S, float X, float T, float R, float V) {
+  float sqrtT, expRT;
+  float d1, d2, CNDD1, CNDD2;
+  sqrtT = __fdividef(1.0F, rsqrtf(T));
+  d1 = __fdividef(__logf(S / X) + (R + 0.5f * V * V) * T, V * sqrtT);
+  d2 = d1 - V * sqrtT;
+  CNDD1 = cndGPU(d1);
+  CNDD2 = cndGPU(d2);
+  expRT = __expf(-R * T);
+  CallResult = S * CNDD1 - X * expRT * CNDD2;
+  PutResult = X * expRT * (1.0f - CNDD2) - S * (1.0f - CNDD1);
+}
+extern "C" __launch_bounds__(128) __global__ void BlackScholesGPU(float2* __restrict d_CallResult, float2* __restrict d_PutResult, float2* __restrict d_StockPrice, float2* __restrict d_OptionStrike, float2* __restrict d_OptionYears, float Riskfree, float Volatility, int optN) {
+  const int opt = blockDim.x * blockIdx.x + threadIdx.x;
+  if (opt < (optN / 2)) {
+    float callResult1, callResult2;
+    float putResult1, putResult2;
+    BlackScholesBodyGPU(callResult1, putResult1, d_StockPrice[opt].x, d_OptionStrike[opt].x, d_OptionYears[opt].x, Riskfree, Volatility);
+    BlackScholesBodyGPU(callResult2, putResult2, d_StockPrice[opt].y, d_OptionStrike[opt].y, d_OptionYears[opt].y, Riskfree, Volatility);
+    d_CallResult[opt] = make_float2(callResult1, callResult2);
+    d_PutResult[opt] = make_float2(putResult1, putResult2);
+  }
+}
+
+// A price by paths that a generator of the thread's own makes, added up in the block.
+struct Lcg {
+  unsigned int state;
+  __device__ explicit Lcg(unsigned int seed) : state(seed * 747796405u + 2891336453u) {}
+  __device__ float next() {
+    state = state * 1664525u + 1013904223u;
+    return ((state >> 8) + 0.5f) * (1.0f / 16777216.0f);
+  }
+};
+extern "C" __global__ void monte_carlo(float* out, int paths, float S, float X, float mu, float v) {
+  __shared__ float s_sum[128];
+  __shared__ float s_square[128];
+  Lcg random(blockIdx.x * blockDim.x + threadIdx.x);
+  float sum = 0, square = 0;
+  for (int i = threadIdx.x; i < paths; i += blockDim.x) {
+    const float u1 = random.next(), u2 = random.next();
+    const float z = sqrtf(-2.0f * logf(u1)) * cospif(2.0f * u2);
+    const float pay = fmaxf(S * expf(mu + v * z) - X, 0.0f);
+    sum += pay;
+    square += pay * pay;
+  }
+  s_sum[threadIdx.x] = sum;
+  s_square[threadIdx.x] = square;
+  for (int stride = blockDim.x / 2; stride > 0; stride >>= 1) {
+    __syncthreads();
+    if (threadIdx.x < stride) {
+      s_sum[threadIdx.x] += s_sum[threadIdx.x + stride];
+      s_square[threadIdx.x] += s_square[threadIdx.x + stride];
+    }
+  }
+  if (threadIdx.x == 0) {
+    out[2 * blockIdx.x] = s_sum[0];
+    out[2 * blockIdx.x + 1] = s_square[0];
+  }
+}
+
+// SHOC's: an FFT of 512 points by a block of 64, eight a thread.
+#define M_SQRT1_2F 0.70710678118654752440f
+typedef float2 T2;
+inline __device__ T2 cmul(T2 a, T2 b) { return make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+inline __device__ T2 cadd(T2 a, T2 b) { return make_float2(a.x + b.x, a.y + b.y); }
+inline __device__ T2 csub(T2 a, T2 b) { return make_float2(a.x - b.x, a.y - b.y); }
+inline __device__ T2 exp_i(float phi) { return make_float2(cosf(phi), sinf(phi)); }
+#define exp_1_8 make_float2(1, -1)
+#define exp_1_4 make_float2(0, -1)
+#define exp_3_8 make_float2(-1, -1)
+__device__ inline void FFT2(T2* v) { T2 v0 = v[0]; v[0] = cadd(v0, v[1]); v[1] = csub(v0, v[1]); }
+__device__ inline void swap2(T2* a, T2* b) { T2 t = *a; *a = *b; *b = t; }
+__device__ inline void FFT4(T2* v0, T2* v1, T2* v2, T2* v3) {
+  T2 t[2];
+  t[0] = *v0; t[1] = *v2; FFT2(t); *v0 = t[0]; *v2 = t[1];
+  t[0] = *v1; t[1] = *v3; FFT2(t); *v1 = t[0]; *v3 = t[1];
+  *v3 = cmul(*v3, exp_1_4);
+  t[0] = *v0; t[1] = *v1; FFT2(t); *v0 = t[0]; *v1 = t[1];
+  t[0] = *v2; t[1] = *v3; FFT2(t); *v2 = t[0]; *v3 = t[1];
+}
+__device__ inline void FFT8(T2* v) {
+  T2 t[2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    t[0] = v[i]; t[1] = v[i + 4]; FFT2(t); v[i] = t[0]; v[i + 4] = t[1];
+  }
+  v[5] = cmul(v[5], exp_1_8);
+  v[5].x *= M_SQRT1_2F; v[5].y *= M_SQRT1_2F;
+  v[6] = cmul(v[6], exp_1_4);
+  v[7] = cmul(v[7], exp_3_8);
+  v[7].x *= M_SQRT1_2F; v[7].y *= M_SQRT1_2F;
+  FFT4(&v[0], &v[1], &v[2], &v[3]);
+  FFT4(&v[4], &v[5], &v[6], &v[7]);
+}
+__device__ inline int rev8(int i) { return ((i & 1) << 2) | (i & 2) | ((i & 4) >> 2); }
+__device__ inline void twiddle8(T2* v, int i, int n) {
+#pragma unroll
+  for (int j = 1; j < 8; j++) v[j] = cmul(v[j], exp_i((-2.0f * 3.14159265f * rev8(j) / n) * i));
+}
+__device__ inline void transpose(T2* x, float* s, int ds, float* l, int dl, int sync = 0xf) {
+#pragma unroll
+  for (int i = 0; i < 8; i++) s[rev8(i) * ds] = x[i].x;
+  if (sync & 8) __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 8; i++) x[i].x = l[i * dl];
+  if (sync & 4) __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 8; i++) s[rev8(i) * ds] = x[i].y;
+  if (sync & 2) __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 8; i++) x[i].y = l[i * dl];
+  if (sync & 1) __syncthreads();
+}
+extern "C" __global__ void FFT512_device(T2* work) {
+  int tid = threadIdx.x;
+  work += (blockIdx.y * gridDim.x + blockIdx.x) * 512 + tid;
+  int hi = tid >> 3;
+  int lo = tid & 7;
+  T2 data[8];
+  __shared__ float smem[8 * 8 * 9];
+#pragma unroll
+  for (int i = 0; i < 8; i++) data[i] = work[i * 64];
+  FFT8(data);
+  twiddle8(data, tid, 512);
+  transpose(data, &smem[hi * 8 + lo], 66, &smem[lo * 66 + hi], 8);
+  FFT8(data);
+  twiddle8(data, hi, 64);
+  transpose(data, &smem[hi * 8 + lo], 8 * 9, &smem[hi * 8 * 9 + lo], 8, 0xE);
+  FFT8(data);
+#pragma unroll
+  for (int i = 0; i < 8; i++) work[rev8(i) * 64] = data[i];
+}
+
+// Forces by lists of neighbours.
+extern "C" __global__ void compute_lj_force(float4* __restrict__ force3, const float4* __restrict__ position, const int neighCount, const int* __restrict__ neighList, const float cutsq, const float lj1, const float lj2, const int inum) {
+  unsigned int idx = blockIdx.x * blockDim.x + threadIdx.x;
+  float4 ipos = position[idx];
+  float4 f = {0.0f, 0.0f, 0.0f, 0.0f};
+  int j = 0;
+  while (j < neighCount) {
+    int jidx = neighList[j * inum + idx];
+    float4 jpos = __ldg(&position[jidx]);
+    float delx = ipos.x - jpos.x;
+    float dely = ipos.y - jpos.y;
+    float delz = ipos.z - jpos.z;
+    float r2inv = delx * delx + dely * dely + delz * delz;
+    if (r2inv < cutsq) {
+      r2inv = 1.0f / r2inv;
+      float r6inv = r2inv * r2inv * r2inv;
+      float forceC = r2inv * r6inv * (lj1 * r6inv - lj2);
+      f.x += delx * forceC;
+      f.y += dely * forceC;
+      f.z += delz * forceC;
+    }
+    j++;
+  }
+  force3[idx] = f;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unusual style: functors, carved shared memory, switches, votes in conditions, operators of structs, words of bits.
+#include <assert.h>
+#include <stdio.h>
+#define BLOCK 64
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+#define CUDA_1D_KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+__device__ float d_offset = 2.0f;
+__device__ int d_counter;
+__constant__ int c_table[8] = {1, 2, 3, 5, 8, 13, 21, 34};
+constexpr int kWidth = 8;
+struct __align__(16) Particle { float3 pos; float mass; };
+template <typename T> struct Op { __device__ __forceinline__ T operator()(const T& a, const T& b) const { return a + b; } };
+template <typename T> struct MaxOp { __device__ __forceinline__ T operator()(const T& a, const T& b) const { return a > b ? a : b; } };
+inline __device__ float clamp(float v, float lo, float hi) { return fmaxf(lo, fminf(v, hi)); }
+#ifndef __HIPCC_RTC__  // HIP has them
+inline __device__ __host__ float3 operator+(float3 a, float3 b) { return make_float3(a.x + b.x, a.y + b.y, a.z + b.z); }
+inline __device__ void operator+=(float3& a, float3 b) { a.x += b.x; a.y += b.y; a.z += b.z; }
+#endif
+
+// block reduce template with functor
+template <typename T, int N, typename F>
+__device__ __forceinline__ T blockReduce(T v, F f, T* buf) {
+  buf[threadIdx.x] = v;
+  __syncthreads();
+#pragma unroll
+  for (int s = N / 2; s >= 1; s >>= 1) {
+    if (threadIdx.x < s) { buf[threadIdx.x] = f(buf[threadIdx.x], buf[threadIdx.x + s]); }
+    __syncthreads();
+  }
+  T r = buf[0];
+  __syncthreads();
+  return r;
+}
+extern "C" __global__ void __launch_bounds__(BLOCK) k_functor(const float* __restrict__ in, float* __restrict__ out, int n) {
+  __shared__ float buf[BLOCK];
+  float s = 0.f, m = -1e30f;
+  CUDA_1D_KERNEL_LOOP(i, n) { s += in[i]; m = fmaxf(m, in[i]); }
+  s = blockReduce<float, BLOCK>(s, Op<float>(), buf);
+  m = blockReduce<float, BLOCK>(m, MaxOp<float>{}, buf);
+  if (threadIdx.x == 0) { out[2 * blockIdx.x] = s; out[2 * blockIdx.x + 1] = m; }
+}
+// extern shared cast to several arrays
+extern "C" __global__ void k_carve(const float* in, int* idx, float* out, int n) {
+  extern __shared__ unsigned char raw[];
+  float* vals = (float*)raw;
+  int* ids = (int*)&vals[blockDim.x];
+  Particle* parts = reinterpret_cast<Particle*>(ids + blockDim.x);
+  int t = threadIdx.x;
+  vals[t] = t < n ? in[t] : 0.f; ids[t] = t; parts[t].mass = 2 * vals[t]; parts[t].pos = make_float3(t, t, t);
+  __syncthreads();
+  int o = blockDim.x - 1 - t;
+  out[t] = vals[o] + parts[o].mass + parts[o].pos.y; idx[t] = ids[o];
+}
+// switch around (not containing) barriers, early exit loop w/o goto, flag in shared
+extern "C" __global__ void k_switch(const int* in, int* out, int mode) {
+  __shared__ int s[BLOCK];
+  __shared__ bool done;
+  int v = in[threadIdx.x];
+  switch (mode & 3) {
+    case 0: v += 1; break;
+    case 1: v *= 2;  // fall through
+    case 2: v -= 3; break;
+    default: v = -v;
+  }
+  s[threadIdx.x] = v;
+  __syncthreads();
+  for (int it = 0;; ++it) {
+    if (threadIdx.x == 0) done = true;
+    __syncthreads();
+    int a = s[threadIdx.x], b = s[(threadIdx.x + 1) % BLOCK];
+    __syncthreads();
+    if (a > 100) { s[threadIdx.x] = a / 2; done = false; }
+    __syncthreads();
+    bool stop = done;
+    __syncthreads();
+    if (stop || it > 20) break;
+  }
+  out[threadIdx.x] = s[threadIdx.x];
+}
+// barrier in ?: / && condition: __syncthreads_or inside while cond
+extern "C" __global__ void k_while_vote(int* data, int* rounds) {
+  __shared__ int s[BLOCK];
+  s[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  int r = 0;
+  while (__syncthreads_or(s[threadIdx.x] > 0) && r < 100) { s[threadIdx.x]--; ++r; }
+  data[threadIdx.x] = s[threadIdx.x];
+  if (threadIdx.x == 0) *rounds = r;
+}
+// struct with method holding pointer to shared, no barrier
+struct Tile { float* p; int stride; __device__ float& operator()(int r, int c) { return p[r * stride + c]; } };
+extern "C" __global__ void k_tile(const float* in, float* out) {
+  __shared__ float mem[8 * 9];
+  Tile t{mem, 9};
+  t(threadIdx.y, threadIdx.x) = in[threadIdx.y * 8 + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.y * 8 + threadIdx.x] = t(threadIdx.x, threadIdx.y);
+}
+
+// A switch with barriers in it, by a value on which the block agrees or not.
+extern "C" __global__ void k_switch_barrier(const int* mode, int* out) {
+  __shared__ int s[BLOCK];
+  s[threadIdx.x] = threadIdx.x;
+  switch (mode[blockIdx.x]) {
+    case 0:
+    case 4:
+      __syncthreads();
+      out[blockIdx.x * BLOCK + threadIdx.x] = s[BLOCK - 1 - threadIdx.x];
+      break;
+    case 1: {
+      out[blockIdx.x * BLOCK + threadIdx.x] = 7;
+      __syncthreads();
+      break;
+    }
+    default: out[blockIdx.x * BLOCK + threadIdx.x] = -1; return;
+    case 2: __syncthreads(); out[blockIdx.x * BLOCK + threadIdx.x] = 100 + s[threadIdx.x ^ 1];
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(&d_counter, 1);
+}
+
+// Words of bits, of single roundings and conversions.
+extern "C" __global__ void k_bits(const unsigned* in, unsigned* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  assert(in != NULL);
+  const unsigned v = in[i];
+  out[i] = __popc(v) + 100 * __clz((int)v) + 10000 * __ffs((int)v);
+  out[n + i] = __brev(v);
+  out[2 * n + i] = __umulhi(v, 0x9E3779B9u);
+  out[3 * n + i] = (unsigned)(__popcll((unsigned long long)v << 20) + 100 * __clzll((long long)v));
+  out[4 * n + i] = __float_as_uint(__uint_as_float(v & 0x3fffffffu));
+  out[5 * n + i] = (unsigned)__float2int_rz(__fmul_rn((float)(v % 1000), 0.5f));
+  out[6 * n + i] = (unsigned)clamp((float)(v % 100), 10.0f, 50.0f);
+  out[7 * n + i] = (unsigned)(rsqrtf((float)(v % 1000 + 1)) * 1000.0f);
+  out[8 * n + i] = c_table[v % kWidth] + (unsigned)d_offset;
+  if (v == 0xdeadbeefu) printf("found %u\n", v);
+}
+
+extern "C" __global__ void k_clock(long long* out) {
+  const long long begin = clock64();
+  __syncthreads();
+  out[threadIdx.x] = clock64() - begin;
+}
+
+// Sums of vectors of three by operators that the source defines.
+extern "C" __global__ void k_forces(const float3* in, float3* out, int n) {
+  __shared__ Particle tile[BLOCK];
+  float3 sum = make_float3(0.f, 0.f, 0.f);
+  for (int first = 0; first < n; first += BLOCK) {
+    if (first + threadIdx.x < n) tile[threadIdx.x].pos = in[first + threadIdx.x];
+    __syncthreads();
+    for (int k = 0; k < BLOCK && first + k < n; ++k) sum += tile[k].pos + make_float3(1.f, 0.f, 0.f);
+    __syncthreads();
+  }
+  out[blockIdx.x * BLOCK + threadIdx.x] = sum;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "backends/host/temporary_folder.hpp"
+#include "tests/kernels/corpus.hpp"
+#include "tests/kernels/device_compilers.hpp"
+#include "tests/kernels/dialect_table.hpp"
+
+/// weir_kernel_corpus [--device=cuda:0] [doctest's options]: runs the corpus on a device.
+/// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there is no such
+/// compiler here.
+/// weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's table.
+namespace weir::test {
+namespace {
+
+std::string& target_name() {
+  static std::string name = "host:0";
+  return name;
+}
+
+}  // namespace
+
+Device& target() { return device(target_name()); }
+
+const ModulePtr& corpus(std::string_view name) {
+  static std::map<std::string_view, ModulePtr> modules;
+  ModulePtr& module = modules[name];
+  if (module) return module;
+  for (const CorpusFile& file : corpus_files()) {
+    if (file.name != name) continue;
+    CompileOptions options;
+    options.name = std::string(name) + ".cu";
+    return module = target().compile(file.text, options);
+  }
+  throw std::logic_error("no such file in the corpus: " + std::string(name));
+}
+
+}  // namespace weir::test
+
+int main(int argc, char** argv) {
+  using namespace weir::test;
+  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"}) ::unsetenv(variable);
+  const weir::host::TemporaryFolder cache;
+  ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--device=")) target_name() = argument.substr(9);
+    if (argument.starts_with("--table=")) {
+      try {
+        return check_dialect_table(std::string(argument.substr(8)), i + 1 < argc ? argv[i + 1] : WEIR_DIALECT_PAGE);
+      } catch (const std::runtime_error& error) {
+        fmt::print("{}\n", error.what());
+        return 1;
+      }
+    }
+    if (!argument.starts_with("--compile=")) continue;
+    int failures = 0, compiled = 0;
+    std::string architectures(argument.substr(10));
+    for (std::size_t begin = 0; begin < architectures.size();) {
+      const std::size_t end = std::min(architectures.find(',', begin), architectures.size());
+      const std::string architecture = architectures.substr(begin, end - begin);
+      begin = end + 1;
+      for (const CorpusFile& file : corpus_files()) {
+        // What is written for warps of 32 threads does not compile for others.
+        if (file.name.starts_with("narrow_") && architecture.starts_with("gfx9")) continue;
+        try {
+          compile_for(architecture, file.text, std::string(file.name) + ".cu");
+          ++compiled;
+        } catch (const NoDeviceCompiler& reason) {
+          fmt::print("skipped: {}\n", reason.what());
+          return 77;
+        } catch (const std::runtime_error& error) {
+          fmt::print("{} for {}: {}\n", file.name, architecture, error.what());
+          ++failures;
+        }
+      }
+    }
+    fmt::print("{} compilations, {} failures\n", compiled + failures, failures);
+    return failures == 0 ? 0 : 1;
+  }
+  return doctest::Context(argc, argv).run();
+}

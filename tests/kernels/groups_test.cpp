@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
+#include "tests/kernels/corpus.hpp"
+
+/// Cooperative groups, and launches whose blocks wait for each other.
+namespace weir::test {
+namespace {
+
+const ModulePtr& module() { return corpus("groups"); }
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("sums of a block and of tiles, by a function of any group") {
+  const auto in = random_ints(4 * 64, 1, -100, 100);
+  const auto blocks = upload(std::vector<int>(4)), tiles = upload(std::vector<int>(16));
+  launch(module()->kernel("sums_of_groups"), {.grid = {4}, .block = {64}, .shared_memory_bytes = 256}, upload(in), blocks, tiles);
+  for (long b = 0; b < 4; ++b) CHECK(blocks.data()[b] == std::accumulate(in.begin() + b * 64, in.begin() + (b + 1) * 64, 0));
+  for (long t = 0; t < 16; ++t) CHECK(tiles.data()[t] == std::accumulate(in.begin() + t * 16, in.begin() + (t + 1) * 16, 0));
+}
+
+TEST_CASE("sums and greatest numbers of tiles, by templates") {
+  const auto in = random_floats(3 * 128, 2);
+  const auto out = upload(std::vector<float>(3 * 128 / 8 + 3 * 128 / 32)), greatest = upload(std::vector<float>(12));
+  launch(module()->kernel("sums_of_tiles"), {.grid = {3}, .block = {128}}, upload(in), out, greatest);
+  std::vector<double> expected, most;
+  for (const long size : {8L, 32L}) {
+    for (auto at = in.begin(); at != in.end(); at += size) {
+      expected.push_back(std::accumulate(at, at + size, 0.0));
+      if (size == 32) most.push_back(static_cast<double>(*std::max_element(at, at + size)));
+    }
+  }
+  CHECK(difference(download(out), expected) < 1e-6);
+  CHECK(difference(download(greatest), most) == 0);
+}
+
+TEST_CASE("every word of a tile") {
+  constexpr int n = 96;
+  const auto in = random_ints(n, 3, 0, 99);
+  const auto out = upload(std::vector<int>(11 * n));
+  launch(module()->kernel("words_of_tiles"), {.grid = {1}, .block = {32, 3}}, upload(in), out);
+  for (int i = 0; i < n; ++i) {
+    const int r = i % 16, first = i - r;
+    const auto at = [&](int rank) { return in[static_cast<std::size_t>(first + rank)]; };
+    int ballot = 0, sum = 0, most = 0, least = 100;
+    for (int k = 0; k < 16; ++k) {
+      ballot |= (at(k) % 2) << k;
+      sum += at(k);
+      most = std::max(most, at(k));
+      least = std::min(least, at(k));
+    }
+    const int expected[] = {at(3), at(r >= 2 ? r - 2 : r), at(r + 5 < 16 ? r + 5 : r), at(r ^ 6), most > 90, least > 5, ballot,
+                            i / 16 + 1000 * (n / 16), sum, most, i % 32 + i / 32 * 100};
+    for (int k = 0; k < 11; ++k) {
+      CAPTURE(k);
+      CHECK((k == 4 || k == 5 ? out.data()[k * n + i] != 0 : out.data()[k * n + i]) == expected[k]);
+    }
+  }
+}
+
+TEST_CASE("one atomic for all that come together, and a transposition") {
+  const auto in = random_ints(5000, 4, -50, 50);
+  const auto out = upload(std::vector<int>(5000)), counter = upload(std::vector<int>(1));
+  launch(module()->kernel("filter_in_groups"), {.grid = {6}, .block = {128}}, upload(in), out, counter, 5000);
+  std::vector<int> expected, given(out.data(), out.data() + counter.data()[0]);
+  std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
+  std::sort(expected.begin(), expected.end());
+  std::sort(given.begin(), given.end());
+  CHECK(given == expected);
+
+  const auto matrix = random_floats(48 * 48, 5);
+  const auto turned = upload(std::vector<float>(48 * 48));
+  launch(module()->kernel("transposed_by_groups"), {.grid = {3, 3}, .block = {16, 16}}, upload(matrix), turned, 48);
+  for (std::size_t y = 0; y < 48; ++y) {
+    for (std::size_t x = 0; x < 48; ++x) REQUIRE(turned.data()[x * 48 + y] == matrix[y * 48 + x]);
+  }
+}
+
+TEST_CASE("blocks of a cooperative launch wait for each other") {
+  if (!target().supports(Feature::cooperative_launch)) return;
+  constexpr int n = 3000, steps = 7;
+  const auto in = random_floats(n, 6);
+  const auto a = upload(in), b = upload(std::vector<float>(n));
+  launch(module()->kernel("smoothed"), {.grid = {5}, .block = {64}, .cooperative = true}, a, b, n, steps);
+  std::vector<double> now(in.begin(), in.end()), next(n);
+  for (int s = 0; s < steps; ++s) {
+    for (std::size_t i = 0; i < n; ++i) next[i] = 0.25 * now[i > 0 ? i - 1 : 0] + 0.5 * now[i] + 0.25 * now[i < n - 1 ? i + 1 : n - 1];
+    now.swap(next);
+  }
+  CHECK(difference(download(steps % 2 == 1 ? b : a), now) < 1e-5);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test
