@@ -287,7 +287,8 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
   const auto result = api_.create_pool(context(), options.max_size, handle);
-  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
+  if (result != Api::success) [[unlikely]]
+    fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   Ptr<GpuMemoryPool<Api>> pool;
   try {
     pool = make<GpuMemoryPool<Api>>(*this, handle, true);

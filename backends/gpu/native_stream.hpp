@@ -56,7 +56,8 @@ class RecordMemory {
   void set_stream(const std::shared_ptr<const NativeStream<Api>>& stream) {
     {
       const std::lock_guard lock(mutex_);
-      if (record_.stream == stream && record_.capture == 0) [[likely]] return;
+      if (record_.stream == stream && record_.capture == 0) [[likely]]
+        return;
     }
     set({stream, 0, {}});
   }

@@ -226,7 +226,8 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
   if constexpr (Api::remembers_records()) {
-    if (awaited.memory().capture() != 0) [[unlikely]] return wait_for_captured(awaited, capture);
+    if (awaited.memory().capture() != 0) [[unlikely]]
+      return wait_for_captured(awaited, capture);
   }
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
 }

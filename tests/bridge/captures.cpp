@@ -32,7 +32,8 @@ void begin_links(ihipStream_t& stream, hipStreamCaptureMode mode) {
 /// Follows the links between streams as hipStreamEndCapture does, which forgets each only when it has come back from it.
 void follow_links(const ihipStream_t* stream, std::vector<const ihipStream_t*>& path) {
   if (std::find(path.begin(), path.end(), stream) != path.end())
-    undefined("hipStreamEndCapture", "the streams that joined the capture are linked in a circle, which is followed without end");
+    undefined("hipStreamEndCapture",
+              "the streams that joined the capture are linked in a circle, which is followed without end");
   path.push_back(stream);
   for (const ihipStream_t* next : stream->parallel) follow_links(next, path);
   path.pop_back();
@@ -105,9 +106,9 @@ hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, co
     if (const hipError_t error = check_can_begin("hipStreamBeginCaptureToGraph", stream, mode, on)) return error;
     const Scope scope(on.device);
     const std::lock_guard lock(capture_lock());
-    const CUresult result = driver.StreamBeginCaptureToGraph(
-        on.cuda, handle<CUgraph>(graph), reinterpret_cast<const CUgraphNode*>(dependencies), nullptr, count,
-        static_cast<CUstreamCaptureMode>(mode));
+    const CUresult result =
+        driver.StreamBeginCaptureToGraph(on.cuda, handle<CUgraph>(graph), reinterpret_cast<const CUgraphNode*>(dependencies),
+                                         nullptr, count, static_cast<CUstreamCaptureMode>(mode));
     if (result == CUDA_SUCCESS && on.own != nullptr) begin_links(*on.own, mode);
     return from_cuda(result);
   });

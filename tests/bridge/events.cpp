@@ -103,18 +103,25 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
     if (event == nullptr) return hipErrorInvalidHandle;
     // hipEventWaitExternal is 1; the release numbers tell 6.4.2, which first has it, not from 6.4.0.
     if (flags > (before(700) ? 0U : 1U)) return hipErrorInvalidValue;
-    const std::lock_guard lock(capture_links());
-    ihipStream_t* const awaited = stream_of(event);
-    if (event->stream_id != 0 && awaited == nullptr) return hipSuccess;
-    const bool is_captured = awaited != nullptr && event->capture != 0 && awaited->capture == event->capture;
-    if (awaited != nullptr && !is_captured && awaited->capture != 0) return hipErrorStreamCaptureIsolation;
+    bool is_captured = false;
+    {
+      const std::lock_guard lock(capture_links());
+      const ihipStream_t* const awaited = stream_of(event);
+      if (event->stream_id != 0 && awaited == nullptr) return hipSuccess;
+      is_captured = awaited != nullptr && event->capture != 0 && awaited->capture == event->capture;
+      if (awaited != nullptr && !is_captured && awaited->capture != 0) return hipErrorStreamCaptureIsolation;
+    }
     const CUresult result = driver.StreamWaitEvent(on.cuda, event->cuda, flags);
     if (result == CUDA_SUCCESS && is_captured && on.own != nullptr) {
+      const std::lock_guard lock(capture_links());
+      ihipStream_t* const awaited = stream_of(event);
       // Whichever of the two was in the capture first.
-      if (!on.own->is_origin && std::find(awaited->parallel.begin(), awaited->parallel.end(), on.own) == awaited->parallel.end())
+      if (awaited != nullptr && !on.own->is_origin &&
+          std::find(awaited->parallel.begin(), awaited->parallel.end(), on.own) == awaited->parallel.end()) {
         awaited->parallel.push_back(on.own);
+      }
       on.own->capture = event->capture;
-      on.own->follows_older_nodes = on.own->follows_older_nodes || (event->nodes_capture != 0 && event->nodes_capture != event->capture);
+      if (event->nodes_capture != 0 && event->nodes_capture != event->capture) on.own->follows_older_nodes = true;
     }
     return from_cuda(result);
   });

@@ -203,11 +203,11 @@ void bridge::check_not_launched(const char* function, hipModule_t module) {
 void bridge::release_parked(int device, const ihipStream_t* stream) noexcept {
   const std::lock_guard lock(launches().mutex);
   std::erase_if(launches().parked, [&](Executable* exec) {
-    const bool is_meant = exec->device == device &&
-                          (stream == nullptr || std::any_of(launches().running.begin(), launches().running.end(),
-                                                            [&](const Launch& launch) {
-                                                              return launch.exec == exec && launch.stream == stream;
-                                                            }));
+    const bool is_meant =
+        exec->device == device &&
+        (stream == nullptr || std::any_of(launches().running.begin(), launches().running.end(), [&](const Launch& launch) {
+           return launch.exec == exec && launch.stream == stream;
+         }));
     if (!is_meant) return false;
     if (is_running(exec)) undefined("hipEventSynchronize", "it destroys an executable that runs, which was parked");
     destroy(exec);
@@ -385,7 +385,8 @@ hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, 
     bool allocates = false;
     look_through(driver, graph_of(graph), made->modules, allocates);
     CUresult result = driver.GraphInstantiateWithFlags(made->cuda.data(), graph_of(graph), flags);
-    if (result == CUDA_SUCCESS && !allocates) result = driver.GraphInstantiateWithFlags(&made->cuda[1], graph_of(graph), flags);
+    if (result == CUDA_SUCCESS && !allocates)
+      result = driver.GraphInstantiateWithFlags(&made->cuda[1], graph_of(graph), flags);
     if (result == CUDA_SUCCESS) {
       *exec = handle<hipGraphExec_t>(made);
     } else {
@@ -426,7 +427,8 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t handle_of_exec, hipGraph_t graph, h
     auto* const exec = handle<Executable*>(handle_of_exec);
     {
       const std::lock_guard lock(launches().mutex);
-      if (is_running(exec)) undefined("hipGraphExecUpdate", "a launch that is under way would call the new graph's host functions");
+      if (is_running(exec))
+        undefined("hipGraphExecUpdate", "a launch that is under way would call the new graph's host functions");
     }
     CUgraphExecUpdateResultInfo info{};
     CUresult result = CUDA_SUCCESS;
