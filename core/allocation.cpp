@@ -52,8 +52,7 @@ class AllocationPool {
     object->is_opened_ = false;
     if (own.object == nullptr && !own.gone) {
       own.object = object;
-      if (!own.returned_at_end) [[unlikely]]
-        return_at_end();
+      if (!own.returned_at_end) [[unlikely]] return_at_end();
       return;
     }
     share(object);

@@ -44,8 +44,7 @@ class Call {
   }
   /// Throws `wrong_device` for an object of another device. `what`: "the event".
   void check_device(const Device& other, const char* what) const {
-    if (&other != &device()) [[unlikely]]
-      refuse(Errc::wrong_device, std::string(what) + " is of " + other.describe());
+    if (&other != &device()) [[unlikely]] refuse(Errc::wrong_device, std::string(what) + " is of " + other.describe());
   }
   /// Throws `invalid_argument` for more bytes than any memory has.
   void check_bytes(std::size_t bytes, std::size_t times = 1) const { (void)byte_count(operation_, bytes, times); }
@@ -61,8 +60,7 @@ class Call {
   }
   /// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the device.
   void check_unsafe() const {
-    if (open_captures.load(std::memory_order_acquire) == 0) [[likely]]
-      return;
+    if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
     if (const auto capture = Captures::instance().forbidding_unsafe_calls(device().backend())) {
       throw_unsafe_call(operation_, object_.describe(), *capture);
     }

@@ -123,16 +123,12 @@ StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr
 
 EventPtr Device::create_event(const EventOptions& options) {
   const Call call(*this, "Device::create_event");
-  if (options.interprocess || options.timing || options.blocking_sync) {
-    if (options.interprocess) {
-      call.require(Feature::interprocess_events);
-      if (options.timing) {
-        call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
-      }
-    }
-    if (options.timing) call.require(Feature::event_timing);
-    if (options.blocking_sync) call.require(Feature::blocking_sync_events);
+  if (options.interprocess) {
+    call.require(Feature::interprocess_events);
+    if (options.timing) call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
   }
+  if (options.timing) call.require(Feature::event_timing);
+  if (options.blocking_sync) call.require(Feature::blocking_sync_events);
   return do_create_event(options);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The code of fmt that is not in its templates, compiled once, as fmt's own src/format.cc has it: where a distribution has fmt
-// as a shared library, its headers are used without that, so that nothing that is installed depends on it, and no file
+// The code of fmt that is not in its templates, compiled once, as fmt's own src/format.cc has it: where a distribution has
+// fmt as a shared library, its headers are used without that, so that nothing that is installed depends on it, and no file
 // compiles all of fmt again.
 #include <fmt/format-inl.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/stream.hpp"
 
+#include <fmt/format.h>
+
 #include <ostream>
 #include <utility>
 
@@ -19,17 +21,6 @@ using detail::StreamCore;
 namespace {
 
 std::uintptr_t address(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
-
-std::string hex(const void* p) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::uintptr_t value = address(p);
-  std::string text;
-  do {
-    text.insert(text.begin(), digits[value & 15]);
-    value >>= 4;
-  } while (value != 0);
-  return "0x" + text;
-}
 
 }  // namespace
 
@@ -214,9 +205,9 @@ std::string Stream::describe_handle() const {
   switch (kind_) {
     case StreamKind::legacy_default: text += " default stream"; break;
     case StreamKind::per_thread_default: text += " per-thread default stream"; break;
-    case StreamKind::borrowed: text += " borrowed stream " + hex(handle_); break;
+    case StreamKind::borrowed: text += " borrowed stream " + fmt::format("{}", handle_); break;
     case StreamKind::adopted:
-    case StreamKind::owned: text += " stream " + hex(handle_); break;
+    case StreamKind::owned: text += " stream " + fmt::format("{}", handle_); break;
   }
   return text;
 }
@@ -249,6 +240,15 @@ std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { re
 std::size_t Stream::hash() const noexcept {
   const std::uint64_t mixed = address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (thread_ << 32U);
   return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
+}
+
+bool operator==(const StreamPtr& a, const StreamPtr& b) noexcept {
+  return a.get() == b.get() || (a != nullptr && b != nullptr && *a == *b);
+}
+
+std::strong_ordering operator<=>(const StreamPtr& a, const StreamPtr& b) noexcept {
+  if (a == nullptr || b == nullptr) return (a != nullptr) <=> (b != nullptr);
+  return *a <=> *b;
 }
 
 std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out << stream.describe(); }
@@ -355,8 +355,7 @@ void Stream::wait(const Event& event) {
   const CaptureState mine = call.usable_capture();
   const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
   if (state < Event::captured_base) [[likely]] {
-    if (mine && state == Event::recorded) [[unlikely]]
-      check_join(call, kind_, mine, 0, false);
+    if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
     do_wait(event, mine);
     // External code that knows the event may have recorded it in a capture, which this stream has joined then.
     if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]
@@ -481,3 +480,7 @@ void Stream::copy_attributes(const Stream& other) {
 }
 
 }  // namespace weir
+
+std::size_t std::hash<weir::StreamPtr>::operator()(const weir::StreamPtr& stream) const noexcept {
+  return stream != nullptr ? stream->hash() : 0;
+}

@@ -46,7 +46,8 @@ struct StreamCore {
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// Whether the driver has to be asked for the stream's capture.
   static bool asks_for_captures(const Stream& stream) noexcept;
-  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not capture.
+  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
+  /// capture.
   static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t noted = flags(stream);
     return (noted & (flag_external | flag_per_thread)) == 0 ? noted_capture(stream, noted) : asked_capture(stream);

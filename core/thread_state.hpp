@@ -30,8 +30,7 @@ inline bool barred() noexcept { return thread_state.in_host_function || forked()
 [[noreturn]] void throw_barred(const char* operation);
 /// The first line of every public function that could reach a driver.
 inline void enter(const char* operation) {
-  if (barred()) [[unlikely]]
-    throw_barred(operation);
+  if (barred()) [[unlikely]] throw_barred(operation);
 }
 
 }  // namespace weir::detail

@@ -178,7 +178,7 @@ class Extractor {
     refuse_meeting(s.step, "in the step of a for loop; write it at the end of the loop's body");
     list(s.body);
     pull(s.words, s.before);
-    bool cooperates = any_cooperates(s.body) || !s.before.empty();
+    bool cooperates = s.cooperates || any_cooperates(s.body) || !s.before.empty();
     for (const Statement& first : s.first) {
       for_own_words(first, [&](const Words& words) { cooperates = cooperates || has_meeting(words); });
     }

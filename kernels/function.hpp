@@ -37,6 +37,7 @@ struct Variable {
   const Statement* statement = nullptr;       ///< the declaration
   int scope = 0;                              ///< the control structure that it is declared in
   bool in_head = false;                       ///< in the head of that loop
+  bool before_condition = false;              ///< anew each time before a loop's condition
   bool at_list_level = false;                 ///< where the whole block runs in step
   bool escapes = false;                       ///< its address may be kept
   bool assigned = false;                      ///< after its declaration, in any way
@@ -77,6 +78,11 @@ struct Function {
 
 /// Reads a function's head and body. Throws Refused.
 Function read_function(const Unit& unit, const FunctionPlace& place);
+
+/// Lets threads take the turns of a loop over what each owns together. True if there is such a loop.
+bool put_strides_in_step(Function& function);
+/// Whether what is declared in the body itself is of built-in types, which can live anywhere.
+bool keeps_plain_values(const Function& function);
 
 /// Makes each meeting, and each call of a function in which threads meet, a statement of its own. Marks what cooperates.
 void extract_meetings(Function& function, const Unit& unit);

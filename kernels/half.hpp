@@ -18,13 +18,26 @@ using half_value = __fp16;
 #else
 using half_value = _Float16;
 #endif
+// On the way from double to half: what float cannot keep leaves an odd last bit, so that the second rounding is as if it were the only
+// one. Compilers would call a function of the other compiler's library, which hands its result over in another register.
+WEIR_H float rounded_to_odd(double v) {
+  float f = (float)v;
+  if ((double)f != v && v == v) {
+    unsigned int bits;
+    __builtin_memcpy(&bits, &f, 4);
+    if (__builtin_fabs((double)f) > __builtin_fabs(v)) --bits;
+    bits |= 1;
+    __builtin_memcpy(&f, &bits, 4);
+  }
+  return f;
+}
 }  // namespace weir_host
 
 struct alignas(2) __half {
   weir_host::half_value weir_value;
   __half() = default;
   WEIR_H_MEMBER __half(float v) : weir_value((weir_host::half_value)v) {}
-  WEIR_H_MEMBER __half(double v) : weir_value((weir_host::half_value)v) {}
+  WEIR_H_MEMBER __half(double v) : weir_value((weir_host::half_value)weir_host::rounded_to_odd(v)) {}
   WEIR_H_MEMBER __half(int v) : weir_value((weir_host::half_value)(float)v) {}
   WEIR_H_MEMBER __half(unsigned int v) : weir_value((weir_host::half_value)(float)v) {}
   WEIR_H_MEMBER __half(short v) : weir_value((weir_host::half_value)(float)v) {}

@@ -42,7 +42,7 @@ class Places {
     choose_recomputed();
     for (Variable& v : f_.variables) {
       const bool lanes = v.kind == Variable::Kind::parameter || v.kind == Variable::Kind::result ||
-                         v.kind == Variable::Kind::operand || (v.in_head && v.at_list_level);
+                         v.kind == Variable::Kind::operand || ((v.in_head || v.before_condition) && v.at_list_level);
       if (v.place == Place::piece && lanes) v.place = Place::lanes;
     }
   }
@@ -208,7 +208,8 @@ class Places {
       if (word.variable != no_variable) {
         const Variable& v = f_.variable(word.variable);
         const bool fixed = v.place == Place::recomputed || (v.place == Place::uniform && v.kind != Variable::Kind::shared);
-        if (!fixed || !never_assigned(word.variable)) return false;
+        // What a loop counts is the same from one piece to the next, until the loop's step.
+        if (!fixed || !(never_assigned(word.variable) || word.text.starts_with("weir_offset_"))) return false;
       } else if (!is_built_in_variable(word.text) && !word.is("weir_global_x") && !is_harmless(words, i, f_, unit_)) {
         return false;
       }

@@ -120,7 +120,9 @@ class Resolver {
   // What the condition needs is declared around the body: it stands before the condition each time.
   void scope_of_before(Statement& s, int control, bool list_level) {
     if (s.loop == Statement::Loop::do_loop) scope(s.body, control, list_level);
+    before_condition_ = true;
     list(s.before, control, list_level, false);
+    before_condition_ = false;
     words(s.words);
     words(s.step);
     if (s.loop != Statement::Loop::do_loop) scope(s.body, control, list_level);
@@ -137,6 +139,7 @@ class Resolver {
       v.statement = &s;
       v.scope = control;
       v.in_head = in_head;
+      v.before_condition = before_condition_;
       v.at_list_level = list_level;
       if (s.is_shared()) v.kind = Variable::Kind::shared;
       if (d.name.text.starts_with("weir_operand_") || d.name.text.starts_with("weir_own_")) v.kind = Variable::Kind::operand;
@@ -179,6 +182,7 @@ class Resolver {
   Function& function_;
   std::vector<Scope> scopes_;
   int renamed_ = 0;
+  bool before_condition_ = false;
 };
 
 }  // namespace

@@ -253,6 +253,11 @@ struct block {
   }
   template <class F>
   WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
+    if (m.full()) {  // most turns of most loops are everybody's
+      int leaving = 0;
+      run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });
+      if (leaving == 0) return;
+    }
     alignas(64) unsigned char c[most_threads];
     run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
     m.spell_out();

@@ -15,17 +15,19 @@
 namespace weir::kernels {
 namespace {
 
-bool cooperates_at_all(const TokenizedSource& source) {
+// Whether threads may meet, or share the turns of a loop.
+bool may_split(const TokenizedSource& source) {
   return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
     if (token.kind != Token::Kind::identifier) return false;
     const std::string_view word = source.spelling(token);
-    return word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
+    return word == "for" || word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
   });
 }
 
 Function understood(const Unit& unit, const FunctionPlace& place) {
   Function f = read_function(unit, place);
   if (!place.has_body) return f;
+  put_strides_in_step(f);
   extract_meetings(f, unit);
   resolve_names(f);
   place_variables(f, unit);
@@ -43,6 +45,21 @@ void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
   Emitter emitter(f, unit);
   result.replacements.push_back({place.body, place.end, emitter.kernel_body()});
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
+}
+
+// A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it.
+void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
+  if (!place.has_body || !place.is_kernel) return;
+  try {
+    Function f = read_function(unit, place);
+    if (!put_strides_in_step(f) || !keeps_plain_values(f)) return;
+    SplitSource alone;
+    split_kernel(unit, place, alone);
+    result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
+    result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
+    result.sets_thread_variables = result.sets_thread_variables || alone.sets_thread_variables;
+  } catch (const Refused&) {  // it runs thread by thread
+  }
 }
 
 // A call of itself would need a mask for each depth.
@@ -129,12 +146,13 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
 
 SplitSource split_functions(const TokenizedSource& source) {
   SplitSource result;
-  if (!cooperates_at_all(source)) return result;
+  if (!may_split(source)) return result;
   const Unit unit(source);
   refuse_recursion(unit);
   for (const FunctionPlace& place : unit.functions()) {
-    if (!place.cooperates) continue;
-    if (place.is_kernel) {
+    if (!place.cooperates) {
+      split_for_strides(unit, place, result);
+    } else if (place.is_kernel) {
       split_kernel(unit, place, result);
     } else {
       Function f = understood(unit, place);

@@ -56,10 +56,10 @@ std::string error_text(int error) { return std::generic_category().message(error
 
 std::optional<std::string> default_cache_folder() {
   if (auto chosen = support::environment_path("WEIR_CACHE_DIR")) return chosen;
-  // A relative XDG_CACHE_HOME is to be ignored, says its specification.
+  // The specification says that a relative XDG_CACHE_HOME is ignored.
   const auto xdg = support::environment("XDG_CACHE_HOME");
   if (xdg && xdg->starts_with('/')) return *xdg + "/weir";
-  // A home that is not there is a user's that has none, such as a service's: nobody asked for it to be made.
+  // Users without a home, such as services, have a path that does not exist. It is not created.
   const auto home = support::environment("HOME");
   struct stat status {};
   if (home && home->starts_with('/') && ::stat(home->c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -178,7 +178,7 @@ std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
     ::unlinkat(folder_.number(), name.c_str(), 0);
     return std::nullopt;
   }
-  ::futimens(file.number(), nullptr);  // it was used: see trim
+  ::futimens(file.number(), nullptr);  // marks it as used: see trim
   return Bytes(content.begin(), content.end());
 }
 
@@ -234,7 +234,7 @@ void KernelCache::trim() {
   ::closedir(listing);
   if (total <= capacity_) return;
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  // Down to three quarters, so that this is not done for each new entry.
+  // Down to three quarters, so that not every new entry needs this.
   for (const Entry& entry : entries) {
     if (total <= capacity_ / 4 * 3) break;
     ::unlinkat(folder_.number(), entry.name.c_str(), 0);

@@ -14,8 +14,7 @@
 
 #include "backends/cache/file_descriptor.hpp"
 
-/// What a backend has compiled, kept under the hash of all that went into it: on disk, for the next process, or in memory where
-/// no folder can be used.
+/// What a backend has compiled, stored under the hash of all its inputs: on disk, or in memory if no folder can be used.
 namespace weir::cache {
 
 /// 128 bits of XXH3.
@@ -41,29 +40,28 @@ class CacheKeyBuilder {
 
 using Bytes = std::vector<std::byte>;
 
-/// Whether these bytes begin as an entry's file does.
+/// Whether these bytes begin like the file of an entry.
 bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
-/// What was stored in an entry's file, and the key that it is kept under. `flaw` says what is wrong with it; it is left empty if
-/// nothing is.
+/// The content of the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.
 std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
 /// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; else nothing. Throws
 /// `invalid_environment`.
 std::optional<std::string> default_cache_folder();
 
-/// Any number of threads and processes may share a folder: entries appear whole, by renaming. An entry that is cut short or
-/// changed is dropped and never used. The folder holds at most `capacity` bytes; what was not used for longest goes first.
+/// Any number of threads and processes may share a folder, since entries are renamed into place. Damaged entries are removed
+/// and never used. The folder holds at most `capacity` bytes; the entries that were unused for longest are removed first.
 class KernelCache {
  public:
   static constexpr std::uint64_t default_capacity = std::uint64_t{256} << 20U;
 
-  /// Keeps entries in the folder `backend` ("cuda") of `folder`, which is made if it can be. It is not used unless it belongs to
-  /// this user alone: code is loaded from it. Without a folder, or with one that cannot be used, entries are kept in memory, and
-  /// one warning tells.
+  /// Stores entries in the folder `backend` ("cuda") of `folder`, which is created if possible. Since code is loaded from
+  /// it, it is used only if it belongs to this user alone. If there is no usable folder, entries are kept in memory and a
+  /// warning is logged.
   KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity = default_capacity);
 
   std::optional<Bytes> find(const CacheKey& key);
-  /// Never throws for a folder that takes no more.
+  /// A full folder is no error.
   void store(const CacheKey& key, std::span<const std::byte> content);
 
  private:
@@ -74,7 +72,7 @@ class KernelCache {
   void warn_once(const std::string& cause);
 
   std::string path_;
-  FileDescriptor folder_;  // of the folder that was checked, which stays the same whatever is renamed
+  FileDescriptor folder_;  // of the folder that was checked, even if it is renamed
   std::uint64_t capacity_;
   std::mutex mutex_;
   bool warned_ = false;

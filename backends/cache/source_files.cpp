@@ -151,7 +151,8 @@ class Reader {
       if (!folder.empty()) known = file(folder + "/" + name) || known;
       for (const std::string& searched : folders_) known = file(searched + "/" + name) || known;
     }
-    if (!known && must_be_known && files_.has_own_folders) {
+    // "./name" is how a header that is handed over names the one that it hides: none that a system would have.
+    if (!known && must_be_known && files_.has_own_folders && !name.starts_with("./")) {
       throw Unknown(fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
     }
   }

@@ -35,10 +35,10 @@ inline std::optional<ImageArchitecture> parse_architecture(std::string_view text
   return parsed;
 }
 
-/// How well such an image suits a device of compute capability `device` (90): 0 if it cannot run there. Machine code before PTX, the
-/// nearer the better. Machine code runs on devices of the same major number and at least the minor one. PTX runs on all that are
-/// not older. The boards of the Jetson family, which have numbers of their own, take no others' machine code: there the driver
-/// refuses, and the next image is tried.
+/// How well such an image suits a device of compute capability `device` (90): 0 if it cannot run there. Machine code before
+/// PTX, the nearer the better. Machine code runs on devices of the same major number and at least the minor one. PTX runs on
+/// all that are not older. The boards of the Jetson family, which have numbers of their own, take no others' machine code:
+/// there the driver refuses, and the next image is tried.
 inline int rank_image(std::string_view architecture, int device) {
   const auto image = parse_architecture(architecture);
   if (!image || image->number > device) return 0;

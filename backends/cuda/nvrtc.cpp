@@ -13,13 +13,13 @@
 #include "weir/backend_support.hpp"
 #include "weir/plugin.hpp"
 
-/// Compiling at run time, with NVRTC.
+/// Run-time compilation with NVRTC.
 namespace weir::cuda {
 namespace {
 
 constexpr const char* variable = "WEIR_NVRTC";
 
-/// NVRTC's functions that are called, all of them required.
+/// The functions of NVRTC that Weir calls. All are required.
 #define WEIR_NVRTC_SYMBOLS(X) \
   X(nvrtcVersion)             \
   X(nvrtcGetErrorString)      \
@@ -51,8 +51,8 @@ struct Nvrtc {
 
 // `driver_version`: 0 without a driver, as on a machine that builds kernels for others.
 std::vector<std::string> candidates(int driver_version) {
-  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for. Without a driver
-  // the toolkit that the user chose comes first, whichever generation it is.
+  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for. Without a
+  // driver the toolkit that the user chose comes first, whichever generation it is.
   std::vector<std::string> sonames, names;
   if (driver_version == 0) sonames.emplace_back("libnvrtc.so");
   for (int major = driver_version == 0 ? 13 : std::max(driver_version / 1000, 12); major >= 12; --major) {
@@ -214,7 +214,7 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
 
-  // Machine code for the device itself. For a device that is newer than the compiler, PTX, which the driver compiles.
+  // Machine code for the device; if the compiler does not know the device, PTX, which the driver compiles.
   const int architecture = architecture_number(device.properties());
   const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
   const std::string target = knows ? device.properties().architecture

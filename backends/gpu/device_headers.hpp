@@ -6,8 +6,8 @@
 #include "backends/gpu/device_groups.hpp"
 #include "kernels/bfloat16.hpp"
 
-/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built in or
-/// brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
+/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
+/// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
 namespace weir::gpu {
 
 // clang-format off

@@ -8,7 +8,7 @@
 
 namespace weir::gpu {
 
-/// A stack of spent objects, shared by all threads and kept for reuse. `T` has a member `T* next_spent`.
+/// A stack of spent objects, which all threads share. `T` has a member `T* next_spent`.
 template <class T>
 class FreeList {
  public:

@@ -5,13 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "core/immortal.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::gpu {
 namespace {
 
 FreeList<HostCalls>& pool() {
-  static auto* const list = new FreeList<HostCalls>;  // driver threads may outlive main
+  static detail::Immortal<FreeList<HostCalls>> list;
   return *list;
 }
 
@@ -38,7 +40,7 @@ void log_current() noexcept {
       support::log(support::LogLevel::error, "a host function threw what is no std::exception");
     }
   } catch (const std::exception&) {
-    // No memory for the message; the exception itself is kept.
+    // No memory for the message. The exception is kept.
   }
 }
 
@@ -91,8 +93,8 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since threads
-      // that take places at once pass each other.
+      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since
+      // threads that take places at once pass each other.
       const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
       for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
@@ -113,7 +115,7 @@ void* HostCalls::put(HostFunction&& function) {
 void HostCalls::grow(const Ring* full) {
   const std::lock_guard lock(growth_);
   Ring* const newest = ring_.load(std::memory_order_relaxed);
-  if (newest != full) return;  // another thread was faster
+  if (newest != full) return;  // another thread has grown it
   ring_.store(new Ring(this, newest != nullptr ? (newest->mask + 1) * 2 : 16, newest), std::memory_order_release);
 }
 
@@ -136,7 +138,7 @@ void HostCalls::run(void* slot) noexcept {
 }
 
 void HostCalls::finish(Slot& slot) noexcept {
-  // In one order with the store of `closed_`: either the thread that closes sees this place idle, or this one sees it closed.
+  // Sequentially consistent with the store of `closed_`: either `close` sees this slot idle, or this sees `closed_`.
   slot.busy.store(0, std::memory_order_seq_cst);
   if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
 }
@@ -154,7 +156,7 @@ void HostCalls::give_back_if_idle() noexcept {
       if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
     }
   }
-  // Several threads may find it idle; one gives it back. The life's number tells this end from that of a later life.
+  // Several threads may find it idle, but only one gives it back. The number tells lives apart.
   if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
   errors_.reset();
   pool().give_back(this);
@@ -173,7 +175,7 @@ void CapturedHostFunction::run(void* captured) noexcept {
 }
 
 void CapturedHostFunction::destroy(void* captured) noexcept {
-  // The driver may call this from a thread of its own, where what the function owns must not call the driver.
+  // The driver may call this on its own thread, where the destruction of captured objects must not call the driver.
   const support::HostFunctionScope scope;
   delete static_cast<CapturedHostFunction*>(captured);
 }

@@ -26,8 +26,8 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Properties are read here, since later any device may be current, and host functions may ask;
-  /// where the driver does not tell them, that matters to nobody but who asks.
+  /// The device is current. Properties are read here, since host functions may ask for them later, when another device may
+  /// be current. If the driver does not tell them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
       : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
@@ -47,7 +47,7 @@ class GpuKernel final : public Kernel {
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
-  /// More shared memory, static and dynamic together, than a block has without asking has to be allowed for each function.
+  /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
   bool allows_shared_memory(std::uint32_t bytes) const noexcept { return bytes <= allowed_.load(std::memory_order_acquire); }
   void allow_shared_memory(std::uint32_t bytes) const {
     if (allows_shared_memory(bytes)) return;
@@ -103,7 +103,7 @@ class GpuKernel final : public Kernel {
   mutable std::mutex allowing_;
   mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
   KernelProperties properties_;
-  typename Api::Result asked_ = Api::success;  // why they are not known
+  typename Api::Result asked_ = Api::success;  // the error if they are unknown
 };
 
 /// A loaded image.
@@ -134,7 +134,7 @@ class GpuModule final : public Module {
       result = find(function, symbol);
     }
     if (result != Api::success) fail_for(result, operation, "kernel", name);
-    // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
+    // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
     return make<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
@@ -177,8 +177,8 @@ class GpuModule final : public Module {
     return device_.api().ModuleGetFunction(&function, native(), symbol.c_str());
   }
 
-  // The symbol of a kernel that is no symbol itself: an expression that was given to the compiler, or what one of the module's
-  // symbols means. Empty if there is none. Throws where several are meant.
+  // The symbol of a kernel that is no symbol itself: an expression that was given to the compiler, or what one of the
+  // module's symbols means. Empty if there is none. Throws where several are meant.
   std::string symbol_of(std::string_view name) const {
     const std::string wanted = kernels::normalized_name(name);
     if (const auto found = contents_.symbols.find(wanted); found != contents_.symbols.end()) return found->second;

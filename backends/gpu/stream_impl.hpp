@@ -60,7 +60,7 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
 
 template <class Api>
 void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
-  // The default streams' handles mean those of the current device.
+  // The handles of default streams stand for those of the current device.
   held_.emplace(stream);
   if (order == Order::kept && stream.api_.orders_submissions()) held_->order = std::unique_lock(stream.order_);
 }
@@ -85,8 +85,8 @@ void* GpuStream<Api>::do_native_context() const {
   return Api::native_context(device_.context());
 }
 
-/// Learns what is not known yet of what the driver does not tell of a stream that captures, but ends its capture: false where
-/// the stream does.
+/// Asks for the unknown ones of id and flags. Drivers do not tell them of a stream that captures, and end its capture if
+/// asked: false then.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
   if (id_.load(std::memory_order_relaxed) == 0 && (!device_.supports(Feature::stream_id) || !api_.has_id(native()))) {
@@ -103,7 +103,7 @@ bool GpuStream<Api>::learn_identity() const {
   Result result = Api::success;
   {
     [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
+    // An owned stream is asked when it is new. The legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
@@ -128,8 +128,8 @@ bool GpuStream<Api>::learn_identity() const {
 template <class Api>
 void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
   throw Error(Errc::capture_unsupported, operation, describe(),
-              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask once "
-              "the capture has ended; the capture goes on");
+              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
+              "after the capture has ended; the capture goes on");
 }
 
 template <class Api>
@@ -185,30 +185,30 @@ void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
 template <class Api>
 void GpuStream<Api>::do_record_external(Event& event, const CaptureState& capture) {
   refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
-  // Each launch of the graph records it, whoever else has let go of it by then.
+  // The graph owns the event: its launches record it.
   keep_in_capture(event);
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  const auto handle = recorded.native_for_record(false);  // a launch of the graph is outside captures
+  const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
   const Submission submission(*this);
   check(api_.record_external(handle, native()), "Stream::record_external");
   recorded.recorded(handle);
 }
 
-/// In a capture: this stream also depends on `nodes` from here on.
+/// In a capture: adds `nodes` to what this stream depends on.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
   const std::vector<typename Api::NodeHandle> own = capture(true).dependencies;
   std::vector<typename Api::NodeHandle> missing = nodes;
   std::erase_if(missing, [&own](auto node) { return std::find(own.begin(), own.end(), node) != own.end(); });
-  constexpr unsigned add = 0;  // with both vendors
+  constexpr unsigned add = 0;  // for both vendors
   if (!missing.empty())
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
 }
 
-/// In a capture: this stream depends on `nodes`, and on nothing else.
+/// In a capture: makes this stream depend on `nodes` only.
 template <class Api>
-void GpuStream<Api>::go_on_behind(std::vector<typename Api::NodeHandle>& nodes) {
-  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), "Stream::wait");
+void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
+  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
 }
 
 /// Waits for an event that a capture recorded.
@@ -218,7 +218,7 @@ void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const Capture
   auto record = event.memory().get();
   if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
   check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
-  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
+  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
 }
 
 template <class Api>
@@ -242,7 +242,7 @@ void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& ca
 template <class Api>
 void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const CaptureState& capture) {
   auto& awaited = static_cast<GpuStream&>(other);
-  [[maybe_unused]] Capture joined;  // what this stream is not in yet
+  [[maybe_unused]] Capture joined;  // the capture that this stream joins
   if constexpr (Api::remembers_records()) {
     if (capture && !api_.waits_join_captures()) {
       const Capture theirs = awaited.capture(true);
@@ -255,7 +255,7 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
   awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), event, 0); });
   if constexpr (Api::remembers_records()) {
-    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies);
+    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies, "Stream::wait");
   }
 }
 
@@ -287,7 +287,7 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
     refuse_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
     auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
-    // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
+    // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
     give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
@@ -302,54 +302,29 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   enqueued.slot = nullptr;
 }
 
-/// A callback that was enqueued. It keeps its stream.
+/// An enqueued callback. It keeps its stream.
 template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  CallbackCall* next_spent = nullptr;
-
-  static FreeList<CallbackCall>& list() {
-    static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
-    return *calls;
-  }
-
-  static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
-    CallbackCall* call = list().take();
-    if (call == nullptr) call = new CallbackCall;
-    call->function = std::move(callback);
-    call->stream = Ptr<GpuStream<Api>>(&stream);
-    return call;
-  }
-
-  void give_back() noexcept {
-    function.reset();
-    stream.reset();
-    list().give_back(this);
-  }
 
   static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
-    auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
+    const std::unique_ptr<CallbackCall> self(static_cast<CallbackCall*>(call));
     try {
-      self->function(*self->stream,
-                     result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
+      self->function(*self->stream, result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
     } catch (...) {
       self->stream->errors()->add_current();
     }
-    self->give_back();
   }
 };
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   const Submission submission(*this);
-  auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
-  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
-  if (result != Api::success) [[unlikely]] {
-    call->give_back();
-    check(result, "Stream::add_callback");
-  }
+  std::unique_ptr<CallbackCall<Api>> call(new CallbackCall<Api>{std::move(callback), Ptr<GpuStream>(this)});
+  check(api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call.get(), 0), "Stream::add_callback");
+  call.release();  // `run` owns it
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ void GpuStream<Api>::do_copy(void* destination, const void* source, std::size_t 
 template <class Api>
 void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
                                 std::size_t width_bytes, std::size_t height) {
-  // The pitch of a single row is not looked at, and may be anything; a driver wants it to be a row's width all the same.
+  // The pitch of a single row may be anything, but drivers want at least the width.
   destination_pitch = std::max(destination_pitch, width_bytes);
   source_pitch = std::max(source_pitch, width_bytes);
   submit("Stream::copy_2d", [&] { return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native()); });
@@ -59,14 +59,14 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   return memory;
 }
 
-/// Whether the driver has freed the memory. False where it refuses because of another stream's capture: a blocking one where
-/// this is ordered against the legacy default stream, or, with older HIP, any that is in global mode.
+/// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
+/// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
 template <class Api>
 bool GpuStream<Api>::is_freed(Result result) const {
   if (result == Api::success) [[likely]] return true;
   const Errc cause = Api::meaning(result).errc;
   if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
-  if (!Api::is_shut_down(result)) check(result, "Stream::allocate_async (free)");  // then the memory has gone with the driver
+  if (!Api::is_shut_down(result)) check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
   return true;
 }
 
@@ -77,13 +77,14 @@ bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& captu
   }
   const auto free = [&] { return api_.free_async(memory, native()); };
   if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
-  // Whatever other stream captures, in whatever mode: the free is none of its business.
+  // The free does not affect captures of other streams, in whatever mode.
   const CaptureModeScope<Api> relaxed(api_);
   return is_freed(submitted(free));
 }
 
-/// On the legacy stream a free is ordered against captures, and the driver must be able to refuse it. Memory of another
-/// thread's default stream, which has no name here, is freed there, too: the legacy one is ordered behind all of them.
+/// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
+/// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered behind
+/// it.
 template <class Api>
 bool GpuStream<Api>::free_on_legacy_stream(void* memory) const {
   const Submission submission(*this);
@@ -115,8 +116,8 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
   if (result == Api::success) [[likely]] return;
   fail(api_, result, operation, describe(),
        Api::meaning(result).errc == Errc::invalid_argument
-           ? "the driver refuses the operation; its address must be of memory that the device knows: allocated by Weir or "
-             "registered, and of pageable memory it is not"
+           ? "the driver refuses the operation; its address must be of memory that the device knows, allocated by Weir or "
+             "registered, and not pageable"
            : Api::meaning(result).detail);
 }
 
@@ -137,7 +138,7 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
   }
   const Submission submission(*this);
   std::array<typename Api::BatchOperation, Api::max_batch> batch;
-  while (!operations.empty()) {  // more than once only where the submission's lock keeps the parts together
+  while (!operations.empty()) {  // more than once only if the order lock keeps the parts together
     const std::size_t count = std::min(operations.size(), batch.size());
     for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
     check_memory_operation(api_.batch(native(), batch.data(), count), name);
@@ -145,8 +146,8 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
   }
 }
 
-/// A batch longer than one call takes. Several calls would let another thread's work in between; a graph of several nodes is
-/// one submission.
+/// A batch that is too long for one call. With several calls, work of other threads could come in between; a graph of
+/// several nodes is one submission.
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
@@ -155,7 +156,7 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     typename Api::GraphHandle graph = nullptr;
     typename Api::GraphExecHandle exec = nullptr;
     ~Native() {
-      // A launch that is under way is not disturbed: the driver keeps the executable until it is over.
+      // The driver keeps the executable until its launch is over.
       if (exec != nullptr) log_failure(api, api.GraphExecDestroy(exec), "while a batch's graph was destroyed", "weir");
       if (graph != nullptr) log_failure(api, api.GraphDestroy(graph), "while a batch's graph was destroyed", "weir");
     }
@@ -214,7 +215,7 @@ void GpuStream<Api>::do_set_access_policy_window(const AccessPolicyWindow& windo
   check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
 }
 
-/// One by one: the driver's own way of copying takes the priority along.
+/// Copies each attribute: the driver's own copy would include the priority.
 template <class Api>
 void GpuStream<Api>::do_copy_attributes(const Stream& other) {
   const auto& source = static_cast<const GpuStream&>(other);

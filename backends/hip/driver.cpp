@@ -60,7 +60,7 @@ void add_rocm_folders(std::vector<std::string>& names) {
 std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
-  // A second copy of the runtime in a process breaks both, whatever their versions: one that is there is used.
+  // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
   if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
@@ -86,7 +86,7 @@ gpu::Library open_library(PluginContext* context) {
 int release_of(int version) { return version / 10000000 * 100 + version / 100000 % 100; }
 std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
-// All that the runtime says where there is no device, or it cannot get at one.
+// The codes that mean: there is no device, or no access to one.
 bool means_no_device(hipError_t result) {
   return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
          result == hipErrorInsufficientDriver;
@@ -99,7 +99,7 @@ std::string Api::version_text() const {
 }
 
 const Api& Api::load(PluginContext& context) {
-  // Ahead of the library, so that a mistake shows also where there is none.
+  // Read before the library is opened, so that a wrong value is reported on machines without a runtime, too.
   const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
   const bool graph_memory = support::environment_number("WEIR_HIP_GRAPH_MEMORY", 0, 0, 1) != 0;
   const gpu::Library library = open_library(&context);
@@ -142,7 +142,8 @@ const Api& Api::load(PluginContext& context) {
   api->graph_memory_ = graph_memory;
   api->compiler_ = &Compiler::open(library, api->release_);
 
-  // hipInit's own code says nothing that the count does not: 5.2.3 gives 101 for a missing device each time, and the count 100.
+  // hipInit's result is ignored: the device count says more (without a device 5.2.3 returns 101 from hipInit, 100 from the
+  // count).
   (void)api->Init(0);
   int count = 0;
   const hipError_t result = api->GetDeviceCount(&count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
-/// What the runtime's codes mean. By HIP's own names: some numbers are other codes of CUDA's.
+/// What the runtime's codes mean. They are written by HIP's names, since some numbers mean something else in CUDA.
 namespace weir::hip {
 
 std::string_view Api::error_name(Result result) const noexcept {
@@ -11,7 +11,7 @@ std::string_view Api::error_name(Result result) const noexcept {
 
 std::string_view Api::error_text(Result result) const noexcept {
   const char* const text = GetErrorString(result);
-  // Up to 6.x the text is the name once more.
+  // Up to 6.x hipGetErrorString returns the name again.
   return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 

@@ -13,18 +13,18 @@
 
 namespace weir::hip {
 
-/// Compiling at run time, with HIPRTC. It needs no device: any architecture that the compiler knows can be compiled for.
+/// Run-time compilation with HIPRTC. No device is needed: HIPRTC compiles for any architecture that it knows.
 class Compiler {
  public:
-  /// Opens it where that release has it: a library of its own, loaded already, beside the runtime or on the loader's path,
-  /// else the runtime itself. Lives until the process ends.
+  /// Opens HIPRTC: its own library (already loaded, beside the runtime, or on the loader's path), else the runtime, which
+  /// contains it up to 6.4. The result lives until the process ends.
   static const Compiler& open(const gpu::Library& runtime, int release);
 
   bool is_usable() const noexcept { return usable_; }
   /// The compiler and its file, or why there is none.
   const std::string& description() const noexcept { return description_; }
-  /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. To be asked first: HIPRTC ends
-  /// the process where it is given a name that it does not know.
+  /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. Call this first: HIPRTC
+  /// aborts the process on an architecture that it does not know.
   std::string refusal(std::string_view architecture) const;
   /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
   /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.

@@ -4,8 +4,8 @@
 #include <string_view>
 
 /// What the driver tests can have the backend do wrong, one at a time, to show that a test fails then. A build for that
-/// (WEIR_HIP_MUTATE) reads the name from the environment variable WEIR_TEST_MUTATION: one of these, or that of a row of the quirk
-/// table, which is then not there. In other builds nothing is read, and none of it is compiled in.
+/// (WEIR_HIP_MUTATE) reads the name from the environment variable WEIR_TEST_MUTATION: one of these, or that of a row of the
+/// quirk table, which is then not there. In other builds nothing is read, and none of it is compiled in.
 #define WEIR_HIP_MUTATIONS(X)     \
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \

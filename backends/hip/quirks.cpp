@@ -6,8 +6,8 @@
 namespace weir::hip {
 namespace {
 
-// "Read" means in the runtime's sources of some of the releases; "changelog" that AMD says so. None of it was seen on an AMD
-// device. Where a range is not known to end, it does not end here.
+// "read": in the runtime's sources of the named releases. "changelog": AMD says so. Nothing was observed on an AMD device. A
+// range whose end is not known has no end here.
 constexpr FeatureQuirk features[] = {
     {Feature::graph_capture, {0, 503}, Effect::absent,
      "hipModuleLaunchKernel is not captured but carried out at once before HIP 5.3; ROCm 5.3 captures it",
@@ -127,7 +127,7 @@ constexpr FunctionQuirk functions[] = {
      "leaves every stream of an invalidated capture invalidated; a capture that then begins and ends puts them right",
      "changelog 7.14; read: hip_graph.cpp and hip_stream.cpp in 5.4 and 6.2"},
     {"hipStreamEndCapture", {0, 714}, Workaround::check_capture_at_end,
-     "is not known to report all that went wrong in the capture; before 6.2, work for an invalidated one is carried out at once",
+     "does not report every error of the capture; before 6.2, work submitted to an invalidated capture runs at once",
      "pytorch/pytorch#187110; read: STREAM_CAPTURE in hip_internal.hpp at rocm-5.7.1, rocm-6.0.2, rocm-6.2.2"},
     {"hipMallocAsync", {0, 0}, Workaround::explain_refused_memory,
      "is refused, as hipMallocFromPoolAsync and hipFreeAsync are, while another blocking stream of the device captures; "

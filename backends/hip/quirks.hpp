@@ -9,8 +9,8 @@
 
 #include "weir/feature.hpp"
 
-/// What is known of releases of HIP and is told by neither a symbol nor an attribute. Releases are major * 100 + minor: 602 is
-/// HIP 6.2. The patch level is no part of it, since the runtime's number holds a build counter in its place.
+/// What is known of releases of HIP and is told by neither a symbol nor an attribute. Releases are major * 100 + minor: 602
+/// is HIP 6.2. The patch level is no part of it, since the runtime's number holds a build counter in its place.
 namespace weir::hip {
 
 /// Releases from `since` on and before `until`; 0: no end is known.

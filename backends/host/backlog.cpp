@@ -13,9 +13,9 @@ namespace weir::host {
 
 namespace {
 
-constexpr std::size_t block_bytes = 4080;  // of a page, what the heap leaves
+constexpr std::size_t block_bytes = 4080;  // a page without the heap's own part
 
-// The blocks that are kept for queues to come: 16 MiB at most.
+// Free blocks, which are kept for reuse: at most 16 MiB.
 struct Kept {
   SpinLock lock;
   Backlog::Block* first = nullptr;
@@ -75,7 +75,7 @@ void Backlog::extend(Block* block) noexcept {
   room_ = block_bytes - sizeof(Block);
 }
 
-/// On to the next block. What is returned is to be given back.
+/// Moves to the next block and returns the former one, which the caller must give back.
 Backlog::Block* Backlog::leave_block() noexcept {
   Block* const left = std::exchange(block_, block_->next);
   next_ = block_->data();
@@ -105,7 +105,7 @@ void Backlog::remove_first() noexcept {
     operation->work().~Work();
   }
   next_ += bytes;
-  // Whether the last block that was seen is full, those who enqueue are about to decide.
+  // Enqueuing threads may still add to the last block that was seen.
   if (block_ != seen_block_ && next_ == block_->end) give_back(leave_block());
 }
 

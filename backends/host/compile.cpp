@@ -27,7 +27,7 @@
 #include "weir/plugin.hpp"
 #include "weir/version.hpp"
 
-/// From source to a module: preprocess, rewrite, compile, keep, load.
+/// From source to a module: preprocess, rewrite, compile, cache, load.
 namespace weir::host {
 namespace {
 
@@ -57,7 +57,7 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Whether a compiler complains that its assembler or linker is not there.
+// Whether a compiler reports that its assembler or linker is missing.
 bool lacks_program(const std::string& output) {
   for (const char* complaint :
        {"fatal error: cannot execute '", "fatal error: cannot find '", "unable to execute command: Executable"}) {
@@ -66,7 +66,7 @@ bool lacks_program(const std::string& output) {
   return false;
 }
 
-// Where a compiler that shows lines of the source looks for them, if that is inside the folder it runs in.
+// The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
 std::optional<std::filesystem::path> shown_file(const std::string& name) {
   const std::filesystem::path path(name);
   if (!path.is_relative() || !path.has_filename()) return std::nullopt;
@@ -116,7 +116,7 @@ class Compilation {
   }
 
  private:
-  // Whether the text decides all: then a module that was kept is found without running the compiler at all.
+  // Whether the text alone decides the result: then a cached module is found without running the compiler.
   bool stands_alone() const {
     if (!options_.extra.empty()) return false;
     std::string text(source_);
@@ -171,7 +171,7 @@ class Compilation {
     throw StepFailed(fmt::format("{} ({}):\n{}", compiler_.path, compiler_.version, output));
   }
 
-  // A file that a step wrote. Its presence is all there is to go by where the application collects children itself.
+  // A file that a step wrote. If the application reaps children itself, only its presence tells of success.
   std::string result(const char* name, const ChildOutcome& outcome) const {
     std::string text = read_file(folder_->path() + "/" + name);
     if (text.empty()) fail(outcome.output.empty() ? "the compiler wrote nothing" : outcome.output);
@@ -217,7 +217,7 @@ class Compilation {
     write_file(folder_->path() + "/rewritten.ii", rewritten.text);
     show(lines_of(preprocessed_, options_.name));
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
-    // A GPU's compiler fuses as well, and as freely.
+    // Compilers for GPUs fuse in the same way.
     arguments.insert(arguments.begin(), rewritten.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
     if (compiler_.is_gcc && !shown_file(options_.name)) arguments.push_back("-fno-diagnostics-show-caret");
     arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output", own("rewritten.ii"), "-o",
@@ -245,8 +245,8 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// What a compilation ends with: its result, or an error as `Device::compile` promises it. `no_cooperation`: why the threads of a
-// block cannot work together, if they cannot.
+// What a compilation ends with: its result, or an error as `Device::compile` promises it. `no_cooperation`: why the threads
+// of a block cannot work together, if they cannot.
 template <class Compile>
 auto with_errors(const char* operation, const std::string& object, const CompileOptions& options, const std::string& no_cooperation,
                  Compile&& compile) {
@@ -267,7 +267,7 @@ auto with_errors(const char* operation, const std::string& object, const Compile
     }
     if (refusal.reason() == RefusedSource::Reason::not_understood) {
       throw fail(Errc::unsupported, fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
-                                                "(docs/host-kernels.md)\n{}",
+                                                "(docs/kernels.md)\n{}",
                                                 options.name, refusal.what()));
     }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name, no_cooperation, refusal.what()));

@@ -26,7 +26,7 @@ class HostKernel final : public Kernel {
   HostKernel(ModulePtr module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
-  /// The device's limit, or the kernel's own if that is lower. A launch of more is an error, as on a GPU.
+  /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
 
  protected:
@@ -52,9 +52,9 @@ int rank_image(const Device& device, std::span<const std::byte> image);
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 /// How many threads of a block make a warp: 32, or 64 if WEIR_HOST_WARP_SIZE says so. Throws `invalid_environment`.
 int warp_size();
-/// The error of a launch of which a block could not go on.
+/// The error of a launch with a block that could not go on.
 Error fault_error(const HostKernel& kernel, const KernelFault& fault);
-/// The compiler that would be used and its version, or why there is none: for BackendVersions::compiler.
+/// The compiler and its version, or why there is none: for BackendVersions::compiler.
 /// `found` tells whether there is one.
 std::string describe_compiler(bool& found);
 

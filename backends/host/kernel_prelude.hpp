@@ -10,7 +10,14 @@ namespace weir::host {
 /// Dim3, vectors and the keywords. The keywords are macros of themselves, so that `#ifdef __device__` is true while the word
 /// reaches the rewriter, which knows where it stands.
 inline constexpr std::string_view prelude_types = R"weir(
+// So that the C library declares its vector functions to GCC.
+#if defined(__x86_64__) && !defined(__FAST_MATH__)
+#define __FAST_MATH__ 1
 #include <math.h>
+#undef __FAST_MATH__
+#else
+#include <math.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -163,7 +170,8 @@ struct is_floating<double> {
   static constexpr bool value = true;
 };
 
-// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and those that are.
+// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and
+// those that are.
 template <class...>
 struct kinds {
   static constexpr uint64_t known = 0, floating = 0;
@@ -190,7 +198,9 @@ struct rules<void (*)(WEIR_BUILT_IN, P...)> {
 template <class... P>
 struct rules<void (*)(block&, P...)> : rules<void (*)(WEIR_BUILT_IN, P...)> {};
 
-template <class F, F kernel>
+// `flat`: of blockIdx and threadIdx the kernel uses their sum with the block's width alone, so that threads of neighbouring blocks are
+// one row.
+template <class F, F kernel, bool flat>
 struct launcher;
 
 // Dynamic shared memory of a kernel that does not itself declare any.
@@ -207,8 +217,8 @@ struct dynamic_memory<true> {
   ~dynamic_memory() { services->give_back(thread_dynamic_shared); }
 };
 
-template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
-struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
+struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat> {
   static void run(const block_range& range, const void* const* arguments) {
     unpack(range, arguments, typename count_to<sizeof...(P)>::type{});
   }
@@ -232,6 +242,11 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
       ::gridDim = grid;
     }
     const dynamic_memory<uses_dynamic_array> shared(range);
+    if (flat && !sets_thread_variables && range.block[1] * range.block[2] * range.grid[1] * range.grid[2] == 1 &&
+        last * block.x <= 0x7fffffffu) {
+      flat_row(static_cast<global_index>(range.first_block * block.x), static_cast<global_index>(last * block.x), block, grid, p...);
+      return;
+    }
     for (uint64_t n = range.first_block; n < last; ++n) {
       if (sets_thread_variables) ::blockIdx = at;
       if (at.x < (1u << 21) && block.x <= 1024) {
@@ -250,18 +265,29 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
   }
 
   // No pragma promises the vectorizer that threads are independent, though CUDA's rules would allow it: compilers take such
-  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares
-  // the pointers at run time instead, once a row.
+  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares the
+  // pointers at run time instead, once a row.
   //
-  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first 2^21
-  // blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang compiles a
-  // check that i does not wrap, and a cheaper one for an unsigned number.
+  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first
+  // 2^21 blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang
+  // compiles a check that i does not wrap, and a cheaper one for an unsigned number.
   __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
+    if (flat && !sets_thread_variables) {
+      const global_index first = static_cast<global_index>(at.x * block.x);
+      for (uint32_t row = 0; row < block.y * block.z; ++row) flat_row(first, first + static_cast<global_index>(block.x), block, grid, p...);
+      return;
+    }
     for (uint32_t z = 0; z < block.z; ++z) {
       for (uint32_t y = 0; y < block.y; ++y) {
         global_index global_x = static_cast<global_index>(at.x * block.x);
         for (uint32_t x = 0; x < block.x; ++x, ++global_x) thread(static_cast<uint32_t>(global_x), {x, y, z}, at, block, grid, p...);
       }
+    }
+  }
+
+  WEIR_FLATTEN __attribute__((noinline)) static void flat_row(global_index first, global_index last, dim3 block, dim3 grid, P... p) {
+    for (global_index global_x = first; global_x < last; ++global_x) {
+      kernel(static_cast<uint32_t>(global_x), uint3{0, 0, 0}, uint3{0, 0, 0}, block, grid, p...);
     }
   }
 
@@ -285,8 +311,8 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel> {
 };
 
 // A kernel whose threads work together: one call runs a block.
-template <class... P, void (*kernel)(block&, P...)>
-struct launcher<void (*)(block&, P...), kernel> {
+template <class... P, void (*kernel)(block&, P...), bool flat>
+struct launcher<void (*)(block&, P...), kernel, flat> {
   static void run(const block_range& range, const void* const* arguments) {
     unpack(range, arguments, typename count_to<sizeof...(P)>::type{});
   }
@@ -324,30 +350,30 @@ struct launcher<void (*)(block&, P...), kernel> {
   }
 };
 
-template <class F, F kernel, bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
+template <class F, F kernel, bool flat, bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
 struct recorder {
   static constexpr kernel_record record(const char*, uint32_t) { return {}; }
 };
-template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
-struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true> {
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
+struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel>::run, sizes, sizeof...(P), max_threads,
+    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
             kinds<P...>::known, kinds<P...>::floating};
   }
 };
-template <class... P, void (*kernel)(WEIR_BUILT_IN, P...)>
-constexpr size_t recorder<void (*)(WEIR_BUILT_IN, P...), kernel, true>::sizes[];
-template <class... P, void (*kernel)(block&, P...)>
-struct recorder<void (*)(block&, P...), kernel, true> {
+template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
+constexpr size_t recorder<void (*)(WEIR_BUILT_IN, P...), kernel, flat, true>::sizes[];
+template <class... P, void (*kernel)(block&, P...), bool flat>
+struct recorder<void (*)(block&, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(block&, P...), kernel>::run, sizes, sizeof...(P), max_threads,
+    return {name, &launcher<void (*)(block&, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
             kinds<P...>::known, kinds<P...>::floating};
   }
 };
-template <class... P, void (*kernel)(block&, P...)>
-constexpr size_t recorder<void (*)(block&, P...), kernel, true>::sizes[];
+template <class... P, void (*kernel)(block&, P...), bool flat>
+constexpr size_t recorder<void (*)(block&, P...), kernel, flat, true>::sizes[];
 
 #undef WEIR_BUILT_IN
 

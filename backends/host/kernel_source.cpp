@@ -46,8 +46,8 @@ bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, % a number. Each line is made to read as if
-// it stood where the kernel's name does.
+// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each line
+// is made to read as if it stood where the kernel's name does.
 constexpr std::string_view record[] = {
     "static_assert(::weir_host::rules<decltype(&@)>::returns_void, "
     "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
@@ -56,7 +56,7 @@ constexpr std::string_view record[] = {
     "static_assert(::weir_host::rules<decltype(&@)>::copyable, "
     "\"a __global__ function's parameters are passed as bytes: they must be trivially copyable\");",
     "static const ::weir_host::kernel_record weir_record_% = "
-    "::weir_host::recorder<decltype(&@), &@>::record(\"^\", ~);",
+    "::weir_host::recorder<decltype(&@), &@, $>::record(\"^\", ~);",
     "__attribute__((used, section(\"weir_kernels\"))) "
     "static const ::weir_host::kernel_record* weir_entry_% = &weir_record_%;"};
 
@@ -241,9 +241,18 @@ class Rewriter {
     }
   }
 
-  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
-  // counts in a way that compilers see through.
+  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the
+  // launcher counts in a way that compilers see through.
   void global_x(std::size_t i) {
+    const std::size_t end = end_of_global_x(i);
+    if (end == i) return;
+    replace(i, "weir_global_x");
+    for (std::size_t k = i + 1; k < end; ++k) blank(k);
+    handled_ = end;
+  }
+
+  // The token behind such a sum, or `i` if none begins there.
+  std::size_t end_of_global_x(std::size_t i) const {
     const auto is_x = [&](std::size_t k, std::string_view variable) { return is(k, variable) && is(k + 1, ".") && is(k + 2, "x"); };
     const auto is_product = [&](std::size_t k) {
       return is(k + 3, "*") && ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
@@ -251,10 +260,17 @@ class Rewriter {
     const bool matches = (is_product(i) && is(i + 7, "+") && is_x(i + 8, "threadIdx")) ||
                          (is_x(i, "threadIdx") && is(i + 3, "+") && is_product(i + 4));
     const std::size_t end = i + 11;
-    if (!matches || i == 0 || !is_one_of(word(i - 1), loose_before) || !is_one_of(word(end), loose_after)) return;
-    replace(i, "weir_global_x");
-    for (std::size_t k = i + 1; k < end; ++k) blank(k);
-    handled_ = end;
+    return matches && i > 0 && is_one_of(word(i - 1), loose_before) && is_one_of(word(end), loose_after) ? end : i;
+  }
+
+  // Whether a kernel's body uses threadIdx and blockIdx in that sum alone.
+  bool is_flat(std::size_t body) const {
+    for (std::size_t i = body; i < token(body).match;) {
+      const std::size_t end = end_of_global_x(i);
+      if (end == i && (is(i, "threadIdx") || is(i, "blockIdx")) && !is(i - 1, ".") && !is(i - 1, "->")) return false;
+      i = std::max(end, i + 1);
+    }
+    return true;
   }
 
   // The parts of a kernel's declaration. Positions are tokens.
@@ -328,14 +344,18 @@ class Rewriter {
     insert_before(open + 1, (in_blocks ? "::weir_host::block& weir_b" : parameters(shadow)) + (empty ? "" : ", "));
     if (!definition) return;
     if (shadow || in_blocks) own_end_ = token(body).match;
+    const bool flat = shadow && is_flat(body);
     const std::string qualified_name = qualified(word(name));
     std::string text;
     if (head.kind == Head::Kind::function) {
       if (!defined_.insert(qualified_name).second) {
         refuse(name, fmt::format("there are several kernels '{}'; give each a name of its own", qualified_name));
       }
-      text = record_of(name, fmt::format("weir_kernel_{}", word(name)), head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds);
-    } else if (head.kind == Head::Kind::primary_template && head.bounds != "0") {
+      text = record_of(name, fmt::format("weir_kernel_{}", word(name)), head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds, flat);
+    } else if (!flat) {
+      templates_not_flat_.insert(qualified_name);
+    }
+    if (head.kind == Head::Kind::primary_template && head.bounds != "0") {
       bounded_templates_.insert(qualified_name);
       text = resume(token(name).line, token(name).column, token(name).file) + "template ";
       for (std::size_t i = head.first_parameter; i < head.last_parameter; ++i) text.append(word(i)).append(" ");
@@ -379,16 +399,19 @@ class Rewriter {
     const std::size_t begin = colons == std::string::npos ? 0 : colons + 2;
     const auto with_prefix = [&](const char* prefix) { return "::" + name.substr(0, begin) + prefix + name.substr(begin); };
     return record_of(at, with_prefix("weir_kernel_"), name,
-                     bounded_templates_.count(name.substr(0, end)) != 0 ? with_prefix("weir_bounds_") : std::string("0"));
+                     bounded_templates_.count(name.substr(0, end)) != 0 ? with_prefix("weir_bounds_") : std::string("0"),
+                     templates_not_flat_.count(name.substr(0, end)) == 0);
   }
 
-  std::string record_of(std::size_t at, const std::string& function, const std::string& name, const std::string& bounds) {
+  std::string record_of(std::size_t at, const std::string& function, const std::string& name, const std::string& bounds,
+                        bool flat) {
     std::string text;
     const std::string number = fmt::format("{}", ++records_);
     for (const std::string_view line : record) {
       text += at < count() ? resume(token(at).line, token(at).column, token(at).file) : "\n# 1 \"<kernels>\"\n";
       for (const char c : line) {
-        text += c == '@' ? function : c == '^' ? name : c == '~' ? bounds : c == '%' ? number : std::string(1, c);
+        text += c == '@' ? function : c == '^' ? name : c == '~' ? bounds : c == '%' ? number : c == '$' ? (flat ? "true" : "false")
+                : std::string(1, c);
       }
     }
     return text;
@@ -426,8 +449,8 @@ class Rewriter {
     return text.empty() ? "0" : text;
   }
 
-  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a class,
-  // or a lambda that captures by a list.
+  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a
+  // class, or a lambda that captures by a list.
   bool hides_parameters(std::size_t body) const {
     const std::size_t end = token(body).match;
     for (std::size_t i = body + 1; i < end; ++i) {
@@ -497,6 +520,8 @@ class Rewriter {
   TokenizedSource source_;
   std::span<const std::string> names_;
   std::set<std::string> kernels_, defined_, bounded_templates_;
+  // Templates of which a definition, be it of a specialization, is not flat; an instance may be of that one.
+  std::set<std::string> templates_not_flat_;
   int records_ = 0;
   SplitSource split_;
   std::map<std::pair<std::uint32_t, bool>, Edit> edits_;  // by offset; an insertion stands before a replacement

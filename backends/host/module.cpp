@@ -35,8 +35,8 @@ int make_memory_file() noexcept {
   return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);  // Linux before 6.3
 }
 
-// A path of the open file that no other call gets. The loader takes an object whose name it knows for one that it has loaded,
-// and descriptors' numbers come back; so the name spells a serial number with components that mean nothing.
+// A path of the open file that no other call uses. The loader takes an object with a known name for a loaded one, and
+// numbers of descriptors are reused. So the name encodes a serial number in components that mean nothing.
 std::string unique_path(int descriptor) {
   static std::atomic<std::uint32_t> loads{0};
   std::string path = "/proc/self/fd";
@@ -57,7 +57,7 @@ void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& fold
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// What the code needs and the processor lacks.
+// The features that the code needs and the processor lacks.
 std::string missing_features(std::string_view needed) {
   std::string missing;
   if (cpu_features().empty()) return missing;

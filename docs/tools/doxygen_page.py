@@ -12,7 +12,7 @@ from pathlib import Path
 from pages import LINK, headings, label, pages, prose, root
 
 path = Path(sys.argv[1]).resolve()
-text = path.read_text()
+text = re.sub(r"\A(?:<!--.*?-->\s*)+", "", path.read_text(), flags=re.S)  # Doxygen wants the title first
 
 
 def top(page):

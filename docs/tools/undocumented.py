@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists public names without a comment: undocumented.py XML_FOLDER, the folder of Doxygen's XML.
 
-One comment serves all overloads of a name. Every type, function, constant and macro needs one. Not so fields and enumerators,
+One comment serves all overloads of a name, and all specializations of a template. Every type, function, constant and macro needs one. Not so fields and enumerators,
 which the comment of their type may explain, nor constructors, destructors and operators, which do what they always do.
 """
 import sys
@@ -16,6 +16,7 @@ def text(element, *names):
 
 missing = []
 count = 0
+classes = {}  # by name without template arguments: whether one of them, the primary template or a specialization, has a comment
 for path in sorted(Path(sys.argv[1]).glob("*.xml")):
     compound = xml.parse(path).getroot().find("compounddef")
     if compound is None or compound.get("kind") not in ("class", "struct", "namespace", "file"):
@@ -25,9 +26,9 @@ for path in sorted(Path(sys.argv[1]).glob("*.xml")):
         continue
     if compound.get("kind") in ("class", "struct"):
         count += 1
-        if not text(compound, "briefdescription", "detaileddescription"):
-            place = compound.find("location")
-            missing.append((place.get("file"), place.get("line"), name))
+        place = compound.find("location")
+        here = classes.setdefault(name.split("<")[0].strip(), [False, (place.get("file"), place.get("line"), name)])
+        here[0] |= bool(text(compound, "briefdescription", "detaileddescription"))
     members = [m for m in compound.iter("memberdef") if m.get("prot") == "public"]
     said = {m.findtext("name") for m in members if text(m, "briefdescription", "detaileddescription")}
     for member in members:
@@ -42,6 +43,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.xml")):
             place = member.find("location")
             missing.append((place.get("file"), place.get("line"), f"{name}::{plain}"))
             said.add(plain)
+missing += [place for said, place in classes.values() if not said]
 for file, line, name in sorted(missing, key=lambda m: (m[0], int(m[1] or 0))):
     print(f"{file}:{line}: {name} has no comment")
 print(f"{count} public names, {len(missing)} without a comment")

@@ -173,6 +173,7 @@ class KernelParameter {
     if (!detail::is_value_of<P>(constant)) throw "the constant is no value of the parameter's type";
   }
 
+  /// Where the value lies, as a launch needs it.
   void* address() noexcept { return &value_; }
 
  private:

@@ -17,21 +17,24 @@
 namespace weir {
 
 /// A view of a bundle's bytes: images for architectures, and the source if the bundle carries it. `Device::load` takes what
-/// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they are a
-/// part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
+/// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they
+/// are a part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
 class WEIR_API KernelBundle {
  public:
+  /// Code for one architecture of one backend.
   struct Image {
     std::string_view backend;         ///< "cuda", "hip", "host", or a third party's
     std::string_view architecture;    ///< "sm_90", "compute_90" (PTX), "gfx90a", "x86-64-v3"
     std::span<const std::byte> code;  ///< what `Device::load_module` takes
   };
 
-  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, saying what is wrong.
+  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, saying what is
+  /// wrong.
   explicit KernelBundle(std::span<const std::byte> bytes);
 
   /// What the source's file was called: "blur.cu".
   std::string_view name() const noexcept { return name_; }
+  /// What the bundle holds, in its order.
   std::vector<Image> images() const { return images_; }
   /// The source, or nothing if the bundle does not carry it.
   std::optional<std::string_view> source() const noexcept { return source_; }
@@ -39,6 +42,7 @@ class WEIR_API KernelBundle {
   std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
   /// How the source is compiled for a device of that backend, its headers included.
   CompileOptions options(std::string_view backend) const;
+  /// The whole bundle.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:

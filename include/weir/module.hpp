@@ -111,8 +111,8 @@ class WEIR_API Module : public RefCounted {
 
   /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
   /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
-  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error lists
-  /// the module's kernels if the backend knows them. Not cheap: keep the result.
+  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error
+  /// lists the module's kernels if the backend knows them. Not cheap: keep the result.
   KernelPtr kernel(std::string_view name);
   /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
   /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
@@ -155,8 +155,8 @@ class WEIR_API Kernel : public RefCounted {
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
     return do_max_active_blocks(block_threads, shared_memory_bytes);
   }
-  /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory in
-  /// each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
+  /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory
+  /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const { return do_suggested_block_size(shared_memory_bytes); }
 
  protected:
@@ -184,8 +184,8 @@ namespace detail {
 WEIR_API void check_parameters(const Kernel& kernel, const ArgumentTypes& types);
 }  // namespace detail
 
-/// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or does
-/// not compile (`KernelParameter`). A value, as cheap as the `KernelPtr` in it; null until one is assigned.
+/// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or
+/// does not compile (`KernelParameter`). A value, as cheap as the `KernelPtr` in it; null until one is assigned.
 template <class Signature>
 class TypedKernel {
   static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
@@ -204,11 +204,13 @@ class TypedKernel<void(P...)> {
     if (kernel_) detail::check_parameters(*kernel_, types());
   }
 
+  /// The kernel; null until one is assigned.
   const KernelPtr& kernel() const noexcept { return kernel_; }
   const Kernel& operator*() const noexcept { return *kernel_; }
   const Kernel* operator->() const noexcept { return kernel_.get(); }
   explicit operator bool() const noexcept { return kernel_ != nullptr; }
 
+  /// The sizes and kinds of the parameters.
   static constexpr const ArgumentTypes& types() noexcept { return detail::argument_types<P...>; }
 
  private:

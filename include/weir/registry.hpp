@@ -53,8 +53,8 @@ class WEIR_API Registry {
   Device& device(std::string_view name);
 
   /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend's: the image that
-  /// `Device::load_module` takes. Needs the backend's plugin and compiler, but no driver and no device. What the compiler warns
-  /// of is put into `log`, if given. Throws as `Device::compile` does; `plugin_not_found`, `backend_unknown` or
+  /// `Device::load_module` takes. Needs the backend's plugin and compiler, but no driver and no device. What the compiler
+  /// warns of is put into `log`, if given. Throws as `Device::compile` does; `plugin_not_found`, `backend_unknown` or
   /// `plugin_incompatible` without the plugin; `unsupported` if it has no such compiler.
   std::vector<std::byte> compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
                                        const CompileOptions& options = {}, std::string* log = nullptr);

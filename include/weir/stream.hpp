@@ -347,8 +347,8 @@ class WEIR_API Stream : public RefCounted {
   /// trivially copyable values as they are; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
   /// `wrong_device`; `invalid_argument` for an impossible shape, and if the number or the sizes of the arguments do not
   /// match the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
-  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration needs
-  /// them.
+  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration
+  /// needs them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);

@@ -12,13 +12,13 @@
 #include "newer.hpp"
 #include "release.hpp"
 
-/// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and the
-/// behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so that
-/// it cannot pass unseen.
+/// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and
+/// the behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so
+/// that it cannot pass unseen.
 namespace bridge {
 
-/// What the library shall have by name alone, from the environment variable WEIR_BRIDGE_HOLLOW, a list with commas: "capture"
-/// has captures begin and end that hold nothing, "calls" has functions that a runtime may leave out return 801.
+/// What the library shall have by name alone, from the environment variable WEIR_BRIDGE_HOLLOW, a list with commas:
+/// "capture" has captures begin and end that hold nothing, "calls" has functions that a runtime may leave out return 801.
 bool is_hollow(std::string_view what) noexcept;
 
 /// Ends the process: the call is one that AMD's library of this release would crash in.
@@ -147,7 +147,8 @@ std::mutex& capture_links() noexcept;
 /// Checks what a call that adds to a capture relies on.
 void check_dependencies(const char* function, const Target& target) noexcept;
 
-/// Puts what is submitted during a scope into the stream's hardware queue: behind all that the queue holds, of whatever stream.
+/// Puts what is submitted during a scope into the stream's hardware queue: behind all that the queue holds, of whatever
+/// stream.
 class Submission {
  public:
   explicit Submission(const Target& target) noexcept;

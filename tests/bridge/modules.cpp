@@ -40,7 +40,8 @@ void check_device(const char* name, hipFunction_t function) {
     undefined(name, "the current device is not the one that the function's module was loaded for");
 }
 
-/// A block may have as many threads as the kernel was compiled for. More are a failed launch, which is no fault of the device.
+/// A block may have as many threads as the kernel was compiled for. More are a failed launch, which is no fault of the
+/// device.
 bool has_too_many_threads(const Cuda& driver, CUfunction function, unsigned threads) {
   int most = 0;
   return driver.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS &&

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-/// What AMD's streams share: four hardware queues of a device at each priority, in which work of one stream holds up another's,
-/// and one thread that calls all host functions.
+/// What AMD's streams share: four hardware queues of a device at each priority, in which work of one stream holds up
+/// another's, and one thread that calls all host functions.
 namespace bridge {
 
 struct HardwareQueue {
@@ -194,8 +194,8 @@ Submission::Submission(const Target& target) noexcept : target_(target), counts_
   if (is_behind) cuda()->StreamWaitEvent(target_.cuda, queue.tail, 0);
 }
 
-// What a non-blocking stream submits is followed by an event once another stream comes: CUDA's streams are not endless. On the
-// others an event would wait for more than it was to stand for by then.
+// What a non-blocking stream submits is followed by an event once another stream comes: CUDA's streams are not endless. On
+// the others an event would wait for more than it was to stand for by then.
 Submission::~Submission() {
   if (!counts_ || is_in_capture(target_)) return;  // it may have joined a capture meanwhile
   HardwareQueue& queue = *target_.queue;

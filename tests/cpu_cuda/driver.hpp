@@ -18,9 +18,10 @@
 #include <utility>
 #include <vector>
 
-/// A libcuda.so.1 without a GPU: devices are pretended, memory is the host's, streams are threads, kernels are compiled for the
-/// CPU by libnvrtc.so (nvrtc.cpp). It is asynchronous as the real one is, so that tests for which a stand-in that does everything
-/// at once is too tame can run where there is no GPU. It has the calls that the HIP bridge makes, and no other. Test equipment.
+/// A libcuda.so.1 without a GPU: devices are pretended, memory is the host's, streams are threads, kernels are compiled for
+/// the CPU by libnvrtc.so (nvrtc.cpp). It is asynchronous as the real one is, so that tests for which a stand-in that does
+/// everything at once is too tame can run where there is no GPU. It has the calls that the HIP bridge makes, and no other.
+/// Test equipment.
 namespace cpu_cuda {
 
 struct Capture;
@@ -76,7 +77,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
 /// The stream that a handle stands for, on the current device where it is a default stream's; null where it stands for none.
 std::shared_ptr<Stream> find(CUstream handle);
-/// Enqueues work behind what the stream has, and behind what default streams demand. Waits where the stream has very much to do.
+/// Enqueues work behind what the stream has, and behind what default streams demand. Waits where the stream has very much to
+/// do.
 void enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, std::function<void()> run, std::vector<Point> after = {});
 /// All streams of a device.
 std::vector<std::shared_ptr<Stream>> streams_of(int device);
@@ -103,9 +105,9 @@ struct UserObject {
 
 struct Node {
   CUgraphNodeType type{};
-  std::function<void()> run;            // of all but host functions and child graphs
+  std::function<void()> run;  // of all but host functions and child graphs
   CUDA_HOST_NODE_PARAMS host{};
-  CUDA_KERNEL_NODE_PARAMS kernel{};     // without its arguments
+  CUDA_KERNEL_NODE_PARAMS kernel{};  // without its arguments
   CUDA_MEMSET_NODE_PARAMS fill{};
   std::shared_ptr<Graph> child;
   Graph* graph = nullptr;

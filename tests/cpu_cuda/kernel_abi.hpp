@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-/// What a compiled module shows of a kernel, under the name cpu_cuda_kernel_NAME. Compiled into the driver, and into each module.
+/// What a compiled module shows of a kernel, under the name cpu_cuda_kernel_NAME. Compiled into the driver, and into each
+/// module.
 namespace cpu_cuda {
 
 struct LaunchShape {

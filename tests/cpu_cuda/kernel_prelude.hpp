@@ -27,8 +27,12 @@
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 
-struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x = 1, y = 1, z = 1; };
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
 
 namespace cpu_cuda {
 
@@ -126,9 +130,7 @@ struct Kernel<function, has_barriers> {
   static void launch(const LaunchShape& shape, void** arguments) {
     run(shape, arguments, std::make_index_sequence<sizeof...(A)>());
   }
-  static constexpr KernelDescription describe(unsigned max_threads) {
-    return {&launch, sizeof...(A), sizes, max_threads};
-  }
+  static constexpr KernelDescription describe(unsigned max_threads) { return {&launch, sizeof...(A), sizes, max_threads}; }
 };
 
 }  // namespace cpu_cuda

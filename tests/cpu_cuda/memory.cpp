@@ -238,8 +238,7 @@ CUresult allocate_from(Pool& pool, CUdeviceptr* memory, std::size_t bytes, CUstr
     lock.unlock();
     return submit(handle, CU_GRAPH_NODE_TYPE_MEM_ALLOC, {});
   }
-  *memory = reinterpret_cast<CUdeviceptr>(
-      take(bytes, {.type = CU_MEMORYTYPE_DEVICE, .device = pool.device, .pool = &pool}));
+  *memory = reinterpret_cast<CUdeviceptr>(take(bytes, {.type = CU_MEMORYTYPE_DEVICE, .device = pool.device, .pool = &pool}));
   if (*memory == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   pool.used += bytes;
   pool.reserved = std::max(pool.reserved, pool.used);

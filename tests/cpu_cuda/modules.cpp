@@ -106,7 +106,8 @@ CUresult ModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule hand
 }
 
 CUresult LaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                      unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters, void**) {
+                      unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
+                      void**) {
   const Function& kernel = *function_of(function);
   const unsigned threads = block_x * block_y * block_z;
   if (threads == 0 || grid_x == 0 || grid_y == 0 || grid_z == 0 || threads > 1024 || shared_bytes > 227 << 10)
@@ -133,7 +134,8 @@ CUresult LaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned 
                                  unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
                                  void** parameters) {
   if (grid_x * grid_y * grid_z > 128) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-  return LaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, nullptr);
+  return LaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters,
+                      nullptr);
 }
 CUresult OccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
   *blocks = std::max(1, 2048 / std::max(1, threads));
@@ -157,7 +159,8 @@ extern "C" __attribute__((visibility("default"))) CUresult cuCtxGetCurrent(CUcon
   return CUDA_SUCCESS;
 }
 extern "C" __attribute__((visibility("default"))) CUresult weir_get_proc_address(
-    const char* name, void** address, int, cuuint64_t, CUdriverProcAddressQueryResult* status) __asm__("cuGetProcAddress_v2");
+    const char* name, void** address, int, cuuint64_t,
+    CUdriverProcAddressQueryResult* status) __asm__("cuGetProcAddress_v2");
 extern "C" CUresult weir_get_proc_address(const char* name, void** address, int, cuuint64_t,
                                           CUdriverProcAddressQueryResult* status) {
   static const std::map<std::string, void*> functions = {

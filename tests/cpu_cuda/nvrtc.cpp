@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-/// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The compiler is
-/// CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was compiled.
+/// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The
+/// compiler is CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was
+/// compiled.
 struct _nvrtcProgram {
   std::string source, name, log, image;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -47,8 +48,8 @@ std::string descriptions(const std::string& source) {
 extern "C" {
 
 const char* nvrtcGetErrorString(nvrtcResult result) { return result == NVRTC_SUCCESS ? "NVRTC_SUCCESS" : "NVRTC_ERROR"; }
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int count, const char* const* headers,
-                               const char* const* names) {
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int count,
+                               const char* const* headers, const char* const* names) {
   *program = new _nvrtcProgram{source, name != nullptr ? name : "", {}, {}, {}};
   for (int i = 0; i < count; ++i) (*program)->headers.emplace_back(names[i], headers[i]);
   return NVRTC_SUCCESS;
@@ -75,7 +76,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   {
     std::ostringstream out;
     out << "#include \"" CPU_CUDA_SOURCES "/kernel_prelude.hpp\"\n#line 1 \"" << name << "\"\n"
-        << std::regex_replace(program->source, dynamic, "$1* const $2 = reinterpret_cast<$1*>(::cpu_cuda::dynamic_shared.data())")
+        << std::regex_replace(program->source, dynamic,
+                              "$1* const $2 = reinterpret_cast<$1*>(::cpu_cuda::dynamic_shared.data())")
         << "\n#line 1 \"descriptions\"\n"
         << descriptions(program->source);
     text = out.str();
@@ -90,8 +92,18 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
     text += content;
   }
   std::vector<std::string> command{std::getenv("CPU_CUDA_CXX") != nullptr ? std::getenv("CPU_CUDA_CXX") : CPU_CUDA_CXX,
-                                   "-x", "c++", "-std=c++20", "-shared", "-fPIC", "-O1", "-w", "-fno-gnu-unique", "-I" + folder.string(),
-                                   "-o", folder / "kernel.so", folder / "kernel.cpp"};
+                                   "-x",
+                                   "c++",
+                                   "-std=c++20",
+                                   "-shared",
+                                   "-fPIC",
+                                   "-O1",
+                                   "-w",
+                                   "-fno-gnu-unique",
+                                   "-I" + folder.string(),
+                                   "-o",
+                                   folder / "kernel.so",
+                                   folder / "kernel.cpp"};
   for (int i = 0; i < count; ++i) {
     const std::string option = options[i];
     if (!option.starts_with("-D") && !option.starts_with("-I")) continue;

@@ -46,7 +46,7 @@ Outcome tell(const std::string& script, const std::vector<std::string>& steps, E
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda loading: a driver library that is not there is named, with the loader's words") {
+TEST_CASE("cuda loading: a missing driver library is named, with the loader's message") {
   const Outcome o = tell("", {"info", "open"}, {{"WEIR_CUDA_DRIVER", "/nonexistent/libcuda.so.1"}});
   CHECK_SAYS(o, "state: driver_not_found");
   CHECK_SAYS(o, "/nonexistent/libcuda.so.1: cannot open shared object file");
@@ -77,7 +77,7 @@ TEST_CASE("cuda loading: a missing required function is named, all of them at on
   CHECK_SAYS(o, "it lacks cuStreamQuery of 2.0, cuGraphLaunch of 10.0");
 }
 
-TEST_CASE("cuda loading: a missing optional function is a feature less, with the release that has it") {
+TEST_CASE("cuda loading: without an optional function its feature is absent, and the reason names the release") {
   const Outcome o = tell("missing=cuStreamGetId missing=cuGraphConditionalHandleCreate", {"features"});
   CHECK_SAYS(o, "feature stream_id: absent cuStreamGetId is not in the driver (CUDA 13.0); CUDA 12.0 has it");
   CHECK_SAYS(o, "feature graph_conditional_nodes: absent cuGraphConditionalHandleCreate is not in the driver (CUDA 13.0); CUDA "
@@ -87,7 +87,7 @@ TEST_CASE("cuda loading: a missing optional function is a feature less, with the
   CHECK_SAYS(o, "feature runtime_compilation: absent no NVRTC: /nonexistent/libnvrtc.so");
 }
 
-TEST_CASE("cuda loading: the oldest driver that is taken lacks what came later, and nothing else") {
+TEST_CASE("cuda loading: the oldest supported driver lacks only later features") {
   const Outcome o = tell("version=12000", {"features", "stream", "synchronize"});
   CHECK_SAYS(o, "feature stream_id: native");
   CHECK_SAYS(o, "feature graph_update: native");
@@ -232,14 +232,14 @@ TEST_CASE("cuda calls: a host function that cannot be enqueued is destroyed, and
   CHECK_SAYS(o, "ran: 2");
 }
 
-TEST_CASE("cuda calls: what a host function throws comes out of the next synchronize, once") {
+TEST_CASE("cuda calls: the next synchronize rethrows a host function's exception once") {
   const Outcome o = tell("", {"stream", "throwing-function", "synchronize", "synchronize"});
   CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
   CHECK_SAYS(o, "synchronize: ok");
   CHECK(o.complains("a host function threw: thrown on purpose"));
 }
 
-TEST_CASE("cuda calls: host functions that run when their streams have gone all run, once") {
+TEST_CASE("cuda calls: host functions run once each, even if their stream is gone") {
   CHECK_SAYS(tell("async=1", {"stream", "many-host-functions"}), "sum: 8000\n");
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("cuda calls: a host function may not call Weir") {
   CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
 }
 
-TEST_CASE("cuda calls: stream-ordered memory that another stream's capture keeps from being freed is freed later") {
+TEST_CASE("cuda calls: a free of stream-ordered memory that another stream's capture forbids is made later") {
   for (const char* const code : {"900", "906"}) {
     CAPTURE(code);
     const Outcome o = tell(std::string("trace=1 fail=cuMemFreeAsync:1:") + code,
@@ -259,7 +259,7 @@ TEST_CASE("cuda calls: stream-ordered memory that another stream's capture keeps
   }
 }
 
-TEST_CASE("cuda calls: failures in destructors are logged, save that the driver has shut down") {
+TEST_CASE("cuda calls: failures in destructors are logged, except a driver that has shut down") {
   const Outcome failed = tell("fail=cuStreamDestroy:1:400 fail=cuMemFree:1:400",
                               {"stream", "drop-stream", "allocate", "drop-memory"});
   CHECK_SAYS(failed, "drop-stream: ok");
@@ -272,7 +272,7 @@ TEST_CASE("cuda calls: failures in destructors are logged, save that the driver 
 
 // --- Ends -------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda ends: objects that outlive the driver go silently, as static ones do at the process's end") {
+TEST_CASE("cuda ends: objects that outlive the driver are destroyed silently") {
   const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "graph", "instantiate",
                               "keep-to-the-end", "driver-shuts-down"});
   INFO(o.errors);
@@ -280,7 +280,7 @@ TEST_CASE("cuda ends: objects that outlive the driver go silently, as static one
   CHECK_FALSE(o.complains("weir error"));
 }
 
-TEST_CASE("cuda ends: after a reset of the device by other code, calls tell of it, and destructors log and go on") {
+TEST_CASE("cuda ends: after external code resets the device, calls throw and destructors log") {
   const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "context-goes", "event-synchronize",
                               "stream", "launch", "drop-memory"});
   CHECK_SAYS(o, "stream: backend_failure | CUDA_ERROR_SCRIPTED");
@@ -321,7 +321,7 @@ TEST_CASE(
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda graphs: what a host function throws comes out once, of a stream that launched the graph") {
+TEST_CASE("cuda graphs: a stream that launched the graph rethrows a host function's exception once") {
   // Odd runs throw.
   const Outcome o =
       tell("", {"stream", "second", "graph", "instantiate", "synchronize", "launch-graph", "synchronize", "synchronize",
@@ -331,7 +331,7 @@ TEST_CASE("cuda graphs: what a host function throws comes out once, of a stream 
   CHECK(o.says("second-synchronize: exception | thrown in run 3\nsecond-synchronize: ok\nsynchronize: ok\n"));
 }
 
-TEST_CASE("cuda graphs: what a host function of a child graph throws comes out, also when the executable has gone") {
+TEST_CASE("cuda graphs: an exception of a child graph's host function is rethrown, even if the executable is gone") {
   const Outcome o = tell(
       "", {"stream", "graph", "parent-graph", "instantiate", "launch-graph", "drop-graph", "synchronize", "synchronize"});
   INFO(o.output);
@@ -366,7 +366,7 @@ TEST_CASE("cuda contexts: a stream of another context is refused, with the reaso
   CHECK_SAYS(elsewhere, "a stream of cuda:0; wrap it on that device");
 }
 
-TEST_CASE("cuda contexts: calls on streams and events go without one where the driver has shown that it needs none") {
+TEST_CASE("cuda contexts: calls on streams and events use no current context if the driver needs none") {
   const auto pushes = [](const std::string& script) {
     const Outcome o = tell("trace=1 " + script,
                            {"stream", "event", "mark", "record", "query", "synchronize", "event-synchronize", "mark"});
@@ -379,7 +379,7 @@ TEST_CASE("cuda contexts: calls on streams and events go without one where the d
   CHECK(pushes("version=12000 strict=1") == 4);
 }
 
-TEST_CASE("cuda devices: access to a peer's memory that other code has enabled is not disabled") {
+TEST_CASE("cuda devices: Weir does not disable peer access that external code has enabled") {
   const std::vector<std::string> steps = {"peer-on", "peer-on", "peer-off", "peer-off"};
   const Outcome own = tell("devices=2 peers=1 trace=1", steps);
   CHECK(own.count(": ok\n") == 4);
@@ -410,7 +410,7 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
              "the driver reports an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
 }
 
-TEST_CASE("cuda errors: a kernel that cannot be had is named") {
+TEST_CASE("cuda errors: an unavailable kernel is named") {
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': there is not enough memory");
 }

@@ -40,9 +40,9 @@ inline Outcome tell(const std::string& release, const std::string& script, const
 }  // namespace weir::test
 
 // Once: doctest would make the message while it holds its lock, and a failure within it would wait for that lock.
-#define CHECK_SAYS(outcome, text)    \
-  do {                               \
+#define CHECK_SAYS(outcome, text)                  \
+  do {                                             \
     const ::weir::test::Outcome& said = (outcome); \
-    INFO(said.output, said.errors);  \
-    CHECK(said.says(text));          \
+    INFO(said.output, said.errors);                \
+    CHECK(said.says(text));                        \
   } while (false)

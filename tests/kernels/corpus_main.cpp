@@ -10,10 +10,12 @@
 #include "backends/host/temporary_folder.hpp"
 #include "tests/kernels/corpus.hpp"
 #include "tests/kernels/device_compilers.hpp"
+#include "tests/kernels/dialect_table.hpp"
 
 /// weir_kernel_corpus [--device=cuda:0] [doctest's options]: runs the corpus on a device.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there is no such
 /// compiler here.
+/// weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's table.
 namespace weir::test {
 namespace {
 
@@ -49,6 +51,14 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--device=")) target_name() = argument.substr(9);
+    if (argument.starts_with("--table=")) {
+      try {
+        return check_dialect_table(std::string(argument.substr(8)), i + 1 < argc ? argv[i + 1] : WEIR_DIALECT_PAGE);
+      } catch (const std::runtime_error& error) {
+        fmt::print("{}\n", error.what());
+        return 1;
+      }
+    }
     if (!argument.starts_with("--compile=")) continue;
     int failures = 0, compiled = 0;
     std::string architectures(argument.substr(10));

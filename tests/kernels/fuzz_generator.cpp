@@ -99,7 +99,7 @@ class Generator {
   }
 
   void statement(Level level, int depth, bool deaf) {
-    const unsigned kind = below(depth > 2 ? 8 : 15);
+    const unsigned kind = below(depth > 2 ? 8 : 17);
     if (kind < 3)
       return line(fmt::format("{} {} {};", target(Level::thread), pick({"=", "+=", "^="}), value(Level::thread)));
     if (kind == 3 && level <= Level::warp && !deaf)
@@ -110,6 +110,8 @@ class Generator {
                   : meet(level);
     if (kind < 11) return branch(level, depth, deaf);
     if (kind < 14) return loop(level, depth, deaf);
+    if (kind == 15) return choice(level, depth, deaf);
+    if (kind == 16) return strided(depth);
     if (chance(30))
       line(
           fmt::format("if ({}) {{ *mine = v1 + {}u; return; }}", condition(chance(50) ? level : Level::thread), below(100)));
@@ -172,6 +174,37 @@ class Generator {
     if (chosen == Level::thread) masks_ = 0;
     block_of(fmt::format("if ({})", condition(chosen)), chosen, depth, deaf);
     if (chance(50)) block_of("else", chosen, depth, deaf);
+    masks_ = known;
+  }
+
+  void choice(Level level, int depth, bool deaf) {
+    const Level chosen = static_cast<Level>(std::max(static_cast<int>(level), static_cast<int>(below(3))));
+    const int known = masks_;
+    if (chosen == Level::thread) masks_ = 0;
+    line(fmt::format("switch ({} % 4u) {{", value(chosen)));
+    for (const char* label : {"case 0:", "case 2: case 3:", "default:"}) {
+      line(fmt::format("{} {{", label));
+      ++indent_;
+      statements(chosen, depth + 1, 2, deaf || chosen == Level::thread);
+      line("break;");
+      --indent_;
+      line("}");
+    }
+    line("}");
+    masks_ = known;
+  }
+
+  // What a thread owns of a row: run in step where nothing is against it.
+  void strided(int depth) {
+    const int known = masks_;
+    masks_ = 0;
+    line(fmt::format("for (unsigned k{0} = tid{1}; k{0} < {2} % 200u; k{0} += {3}) {{", depth, pick({"", " + 1", " * 2", " + n % 5"}), pick({"n", "150u", "u0"}),
+                     pick({"blockDim.x", "32u", "7u"})));
+    ++indent_;
+    line(fmt::format("v0 += k{} * 3u;", depth));
+    statements(Level::thread, depth + 1, 2, true);
+    --indent_;
+    line("}");
     masks_ = known;
   }
 

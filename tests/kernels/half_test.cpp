@@ -62,7 +62,7 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
   const auto out = upload(hy);
   launch(module()->kernel("half_axpy"), {.grid = {3}, .block = {64}}, n, 0.75F, upload(hx), out);
   for (std::size_t i = 0; i < 2 * n; ++i) {
-    REQUIRE(std::fabs(of_bits(out.data()[i]) - half(0.75 * of_bits(hx[i]) + of_bits(hy[i]))) <= 1e-3);
+    REQUIRE(std::fabs(of_bits(out.data()[i]) - half(0.75 * of_bits(hx[i]) + of_bits(hy[i]))) <= 0);
   }
   const auto dot = upload(std::vector<float>(1));
   launch(module()->kernel("half_dot"), {.grid = {1}, .block = {128}}, upload(hx), upload(hy), dot, 2 * n);

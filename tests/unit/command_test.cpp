@@ -142,7 +142,7 @@ TEST_CASE("command: the exit status tells whether what was asked for is usable")
   CHECK(report({}, {{"WEIR_BACKEND", "nosuch"}})["default"]["code"] == "backend_unknown");
 }
 
-TEST_CASE("command: what does not parse is an error on standard error") {
+TEST_CASE("command: arguments that do not parse are an error on standard error") {
   const Outcome environment = weir_command({"info", "--json"}, {{"WEIR_BACKEND", "cuda,,host"}});
   CHECK(environment.status == 2);
   CHECK(environment.output.empty());
@@ -155,7 +155,7 @@ TEST_CASE("command: what does not parse is an error on standard error") {
   }
 }
 
-TEST_CASE("command: a command or option that there is not is answered with the one that was meant") {
+TEST_CASE("command: for an unknown command or option, the error suggests a similar one") {
   const auto says = [](const std::vector<std::string>& arguments, std::string_view text) {
     const Outcome outcome = weir_command(arguments);
     CAPTURE(outcome.errors);
@@ -319,7 +319,7 @@ TEST_CASE("command: a path that is not absolute is flagged, also where nothing h
   CHECK(report({})["bad_variables"].empty());
 }
 
-TEST_CASE("command: a default device that there is not is a bad variable") {
+TEST_CASE("command: a default device that does not exist is a bad variable") {
   CHECK(weir_command({"info"}, {{"WEIR_BACKEND", "immediate"}, {"WEIR_DEVICE", "7"}}).status == 2);
 }
 

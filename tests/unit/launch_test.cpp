@@ -46,7 +46,7 @@ TEST_CASE("launch config: three numbers, which could mean several things, do not
   CHECK(std::is_aggregate_v<LaunchConfig>);
 }
 
-TEST_CASE("dim3: a number that does not fit is one that no device takes, and not what is left of it") {
+TEST_CASE("dim3: a number that does not fit becomes one that no device accepts") {
   constexpr unsigned largest = std::numeric_limits<unsigned>::max();
   CHECK(is(Dim3(-1), largest, 1, 1));
   CHECK(is(Dim3(1, std::size_t{1} << 32U), 1, largest, 1));
@@ -54,7 +54,7 @@ TEST_CASE("dim3: a number that does not fit is one that no device takes, and not
   CHECK(is(Dim3(largest, 0), largest, 0, 1));
 }
 
-TEST_CASE("kernel arguments: what is passed as it is, what as an address, and what not at all") {
+TEST_CASE("kernel arguments: types that are passed as values, as addresses, or refused") {
   int values[4] = {};
   const std::span<int> span(values);
   CHECK(weir::detail::kernel_argument(span) == values);

@@ -26,7 +26,7 @@ Errc error_of(const std::function<void()>& call) {
   return Errc{};
 }
 
-/// Foreign code makes the device's context current for what needs one.
+/// External code makes the device's context current for what needs one.
 class Current {
  public:
   explicit Current(weir::Stream& stream) { DRIVER(cuCtxPushCurrent_v2, cuCtxPushCurrent)(weir::cuda::context(stream)); }
@@ -37,12 +37,12 @@ class Current {
 };
 
 /// A capture that Weir is not told of.
-void begin_foreign_capture(CUstream stream) {
+void begin_external_capture(CUstream stream) {
   REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
 }
 
 /// Ends one, and tells how many nodes it has.
-std::size_t end_foreign_capture(CUstream stream) {
+std::size_t end_external_capture(CUstream stream) {
   CUgraph graph = nullptr;
   REQUIRE(DRIVER(cuStreamEndCapture, cuStreamEndCapture)(stream, &graph) == CUDA_SUCCESS);
   std::size_t nodes = 0;
@@ -68,7 +68,7 @@ class Gate {
 
 }  // namespace
 
-TEST_CASE("foreign capture: begun by its handle on a stream of Weir's, it is seen, and misuse does not end it") {
+TEST_CASE("external capture: on a handle of Weir's stream is noticed, and misuse does not end it") {
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);
   REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
@@ -91,43 +91,43 @@ TEST_CASE("foreign capture: begun by its handle on a stream of Weir's, it is see
   DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
 }
 
-TEST_CASE("foreign capture: a stream that is wrapped while it captures tells its flags afterwards, and not before") {
+TEST_CASE("external capture: a stream that is wrapped while it captures tells its flags only afterwards") {
   const Current current(*device().create_stream());
   CUstream native = nullptr;
   REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-  begin_foreign_capture(native);
+  begin_external_capture(native);
   const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
   CHECK(error_of([&] { (void)stream->is_non_blocking(); }) == Errc::capture_unsupported);
   CHECK(error_of([&] { (void)stream->id(); }) == Errc::capture_unsupported);
   CHECK(stream->priority() == 0);
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK(end_foreign_capture(native) == 0);
+  CHECK(end_external_capture(native) == 0);
   CHECK(stream->is_non_blocking());
   CHECK(stream->id() != 0);
 }
 
-TEST_CASE("foreign capture: a stream that was wrapped while it captured captures by Weir once that has ended") {
+TEST_CASE("external capture: after its end, Weir can capture a stream that was wrapped during it") {
   const Current current(*device().create_stream());
   CUstream native = nullptr;
   REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-  begin_foreign_capture(native);
+  begin_external_capture(native);
   const weir::StreamPtr stream = weir::cuda::wrap(device(), native, weir::Ownership::adopt);
-  CHECK(end_foreign_capture(native) == 0);
+  CHECK(end_external_capture(native) == 0);
   const auto memory = device().allocate<std::uint32_t>(1);
   CHECK(stream->capture([&](weir::Stream& s) { s.fill(memory, 1U); })->node_count() == 1);
 }
 
 TEST_CASE(
-    "foreign capture: stream-ordered memory that is dropped in one is freed once it has ended, and the capture goes on") {
+    "external capture: stream-ordered memory that is dropped in one is freed once it has ended, and the capture goes on") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);
   auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
   stream->fill(memory, 1U);
-  begin_foreign_capture(native);
+  begin_external_capture(native);
   memory.reset();
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK(end_foreign_capture(native) == 0);
+  CHECK(end_external_capture(native) == 0);
   CHECK(pool->used_bytes() >= 4000);
   SUBCASE("when memory is wanted again") { stream->allocate_async<std::uint32_t>(1000, pool.get()).reset(); }
   SUBCASE("when the stream is released") {
@@ -144,74 +144,74 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "foreign capture: of a thread's default stream, it goes on when another thread drops memory of that stream, or "
+    "external capture: of a thread's default stream, it goes on when another thread drops memory of that stream, or "
     "allocates") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr stream = device().per_thread_stream();
   auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
   const Current current(*stream);
-  begin_foreign_capture(CU_STREAM_PER_THREAD);
+  begin_external_capture(CU_STREAM_PER_THREAD);
   SUBCASE("dropped here") { memory.reset(); }
   SUBCASE("dropped there") {
     std::thread([&] { memory.reset(); }).join();
   }
   std::thread([] { device().create_stream()->allocate_async<int>(16).reset(); }).join();
   CHECK(driver::capture_status(CU_STREAM_PER_THREAD) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK(end_foreign_capture(CU_STREAM_PER_THREAD) == 0);
+  CHECK(end_external_capture(CU_STREAM_PER_THREAD) == 0);
   stream->synchronize();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
 }
 
 TEST_CASE(
-    "foreign capture: begun on a stream whose capture by Weir foreign code has ended, it outlives the wrapper of that one") {
+    "external capture: begun on a stream whose capture by Weir external code has ended, it outlives the wrapper of that one") {
   const weir::StreamPtr owner = device().create_stream();
   CUstream const native = weir::cuda::stream(*owner);
   weir::StreamPtr wrapper = weir::cuda::wrap(device(), native);
   wrapper->begin_capture(weir::CaptureMode::relaxed);
-  CHECK(end_foreign_capture(native) == 0);
-  begin_foreign_capture(native);
+  CHECK(end_external_capture(native) == 0);
+  begin_external_capture(native);
   wrapper.reset();
   CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK(end_foreign_capture(native) == 0);
+  CHECK(end_external_capture(native) == 0);
   owner->synchronize();
 }
 
-TEST_CASE("foreign capture: what waits for one does not hold up what waits for another") {
+TEST_CASE("external capture: frees that one capture defers do not hold up those of another") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr streams[] = {device().create_stream(), device().create_stream()};
   for (const weir::StreamPtr& stream : streams) {
     auto memory = stream->allocate_async<std::uint32_t>(1000, pool.get());
-    begin_foreign_capture(weir::cuda::stream(*stream));
+    begin_external_capture(weir::cuda::stream(*stream));
   }
-  CHECK(end_foreign_capture(weir::cuda::stream(*streams[1])) == 0);
+  CHECK(end_external_capture(weir::cuda::stream(*streams[1])) == 0);
   const weir::StreamPtr adopted =
       weir::cuda::wrap(device(), static_cast<CUstream>(streams[1]->release_handle()), weir::Ownership::adopt);
   adopted->synchronize();
   CHECK(driver::capture_status(weir::cuda::stream(*streams[0])) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
-  CHECK(end_foreign_capture(weir::cuda::stream(*streams[0])) == 0);
+  CHECK(end_external_capture(weir::cuda::stream(*streams[0])) == 0);
   streams[0]->close();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
 }
 
-TEST_CASE("foreign capture: memory of a stream that was drawn into one by an event of Weir's is not freed into it") {
+TEST_CASE("external capture: memory of a stream that joined one by an event is not freed into it") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool();
   const weir::StreamPtr origin = device().create_stream();
   const weir::StreamPtr drawn = device().create_stream();
   auto memory = drawn->allocate_async<std::uint32_t>(1000, pool.get());
   drawn->synchronize();
   CUstream const native = weir::cuda::stream(*origin);
-  begin_foreign_capture(native);
+  begin_external_capture(native);
   drawn->wait(*origin->record());
   memory.reset();
-  CHECK(end_foreign_capture(native) == 0);
+  CHECK(end_external_capture(native) == 0);
   drawn->allocate_async<int>(16).reset();
   device().synchronize();
   CHECK(pool->used_bytes() == 0);
 }
 
-TEST_CASE("foreign record: an event that the driver recorded by its handle is waited for, also one with a former life") {
+TEST_CASE("external record: Weir waits for an event that external code recorded, also a reused one") {
   const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
   const auto word = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
   for (int life = 0; life < 3; ++life) {
@@ -233,10 +233,10 @@ TEST_CASE("foreign record: an event that the driver recorded by its handle is wa
   }
 }
 
-TEST_CASE("contexts: whatever is current on the thread, Weir works on its device and leaves the thread as it was") {
-  CUcontext foreign = nullptr;
+TEST_CASE("contexts: Weir works on its own device and restores the thread's current context") {
+  CUcontext external = nullptr;
   auto* const create = driver::find<CUresult (*)(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");
-  REQUIRE(create(&foreign, 0, weir::cuda::device_number(device())) == CUDA_SUCCESS);
+  REQUIRE(create(&external, 0, weir::cuda::device_number(device())) == CUDA_SUCCESS);
   const auto current = [] {
     CUcontext context = nullptr;
     DRIVER(cuCtxGetCurrent, cuCtxGetCurrent)(&context);
@@ -264,15 +264,15 @@ TEST_CASE("contexts: whatever is current on the thread, Weir works on its device
     auto scratch = other->allocate_async<std::uint32_t>(1024);
     other->fill(scratch, 1U);
   };
-  CHECK(current() == foreign);
+  CHECK(current() == external);
   work();
-  CHECK(current() == foreign);
+  CHECK(current() == external);
   std::thread([&] {
     CHECK(current() == nullptr);
     work();
     CHECK(current() == nullptr);
   }).join();
-  DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(foreign);
+  DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(external);
 }
 
 TEST_CASE("device flags: a program that asks for sleeping waits gets them from Device::synchronize, too") {
@@ -297,7 +297,7 @@ TEST_CASE("device flags: a program that asks for sleeping waits gets them from D
   CHECK(set_flags(number, flags_before & CU_CTX_SCHED_MASK) == CUDA_SUCCESS);
 }
 
-TEST_CASE("handles: each comes out, and a stream goes in and is the same") {
+TEST_CASE("handles: each object gives its handle, and a wrapped stream equals the original") {
   const weir::StreamPtr stream = device().create_stream();
   CHECK(weir::cuda::stream(*stream) != nullptr);
   CHECK(weir::cuda::context(*stream) != nullptr);
@@ -313,14 +313,14 @@ TEST_CASE("handles: each comes out, and a stream goes in and is the same") {
   CHECK(weir::cuda::address(*memory) == reinterpret_cast<std::uintptr_t>(memory->data()));
 }
 
-TEST_CASE("handles: of another backend's objects there are none") {
+TEST_CASE("handles: another backend's objects are refused") {
   const weir::BackendInfo& host = weir::Registry::instance().probe("host");
   if (host.backend == nullptr) return;
   const weir::StreamPtr stream = host.backend->device(0).create_stream();
   CHECK(error_of([&] { (void)weir::cuda::stream(*stream); }) == Errc::wrong_device);
 }
 
-TEST_CASE("foreign stream: one of another context is refused when it is wrapped, with the reason") {
+TEST_CASE("external stream: a stream of another context is refused with the reason") {
   CUdevice native = 0;
   REQUIRE(DRIVER(cuDeviceGet, cuDeviceGet)(&native, 0) == CUDA_SUCCESS);
   const auto create = driver::find<CUresult (*)(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2");

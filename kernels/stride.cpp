@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/function.hpp"
+#include "kernels/vocabulary.hpp"
+
+/// Loops over what a thread owns: `for (int i = thread; i < n; i += threads)`. Thread by thread, each would run through memory in steps. In
+/// step, neighbours take neighbouring elements, and the compiler vectorizes.
+namespace weir::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+using Statements = std::vector<Statement>;
+
+class Strides {
+ public:
+  explicit Strides(Function& function) : function_(function) {}
+
+  bool run() {
+    list(function_.body);
+    return found_;
+  }
+
+ private:
+  void list(Statements& statements) {
+    for (Statement& s : statements) {
+      if (s.is(Kind::block)) list(s.body);
+      if (s.is(Kind::declaration)) {
+        for (const Declarator& d : s.declarators) {
+          if (follows_thread(d.initializer)) thread_names_.push_back(d.name.text);
+        }
+      }
+      if (s.is(Kind::loop)) loop(s);
+    }
+  }
+
+  bool follows_thread(const Words& words) const {
+    return std::any_of(words.begin(), words.end(), [&](const Word& word) {
+      return word.is("threadIdx") || word.is("weir_global_x") ||
+             std::find(thread_names_.begin(), thread_names_.end(), word.text) != thread_names_.end();
+    });
+  }
+
+  static bool assigns(const Words& words, const std::string& name) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!words[i].is(name) || !can_name_variable(words, i)) continue;
+      const bool behind = i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
+      const bool before = i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
+      if (behind || before) return true;
+    }
+    return false;
+  }
+  bool assigned_anywhere(const std::string& name) const {
+    bool found = false;
+    for (const Statement& s : function_.body) {
+      for_all(s, [&](const Statement& inner) { for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name); }); });
+    }
+    return found;
+  }
+  // Whether the words are arithmetic on numbers and on names that never change.
+  bool is_fixed(const Words& words) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const Word& word = words[i];
+      if (word.kind == Token::Kind::string) return false;
+      if (word.kind == Token::Kind::punctuation) {
+        if (word.is("[") || word.is("{") || word.is("->") || word.is("?") || is_assignment(word.text) || word.is("++") || word.is("--")) return false;
+        if ((word.is("*") || word.is("&")) && is_prefix(words, i)) return false;
+        if (word.is("(") && i > 0 && words[i - 1].is_identifier() && !is_type_word(words[i - 1].text)) return false;
+      }
+      if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && assigned_anywhere(word.text)) return false;
+    }
+    return !words.empty();
+  }
+
+  void loop(Statement& s) {
+    if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) || s.first[0].declarators.size() != 1) return;
+    const Declarator& d = s.first[0].declarators[0];
+    const std::string& name = d.name.text;
+    const Words& specifiers = s.first[0].specifiers;
+    const bool scalar = std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) {
+      return (is_type_word(word.text) && !word.is("auto") && !word.is("const") && !word.is("volatile") && !word.is("register")) || word.text.ends_with("_t");
+    });
+    const bool plain = scalar && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
+    if (!plain || s.words.empty() || s.step.size() < 3 || !s.step[0].is(name) || !s.step[1].is("+=")) return;
+    const Words step = slice(s.step, 2, s.step.size());
+    if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) || assigns(s.words, name)) return;
+    Statement body;
+    body.body = s.body;
+    bool changes = has_jumps(body) || has_return(body);
+    for_all(std::as_const(body), [&](const Statement& inner) { for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name); }); });
+    if (changes) return;
+
+    // for (T offset = 0;; offset += step) { const T i = (T)(thread) + offset; if (!(i < n)) leave; … }
+    const std::uint32_t at = s.token;
+    const Word offset{Token::Kind::identifier, fmt::format("weir_offset_{}", ++function_.made_up), no_token, no_variable};
+    Statement index;
+    index.kind = Kind::declaration;
+    index.token = at;
+    index.specifiers = made_up("const");
+    append(index.specifiers, specifiers);
+    Declarator counted = d;
+    counted.initializer = made_up("(");
+    append(counted.initializer, specifiers);
+    append(counted.initializer, made_up(")("));
+    append(counted.initializer, d.initializer);
+    append(counted.initializer, made_up(")+"));
+    counted.initializer.push_back(offset);
+    index.declarators.push_back(std::move(counted));
+    Declarator& first = s.first[0].declarators[0];
+    first.name = offset;
+    first.initializer = made_up("0");
+    s.step = {offset, {Token::Kind::punctuation, "+=", no_token, no_variable}};
+    append(s.step, step);
+    s.before.push_back(std::move(index));
+    s.cooperates = found_ = true;
+  }
+
+  Function& function_;
+  std::vector<std::string> thread_names_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+bool put_strides_in_step(Function& function) { return Strides(function).run(); }
+
+bool keeps_plain_values(const Function& function) {
+  return std::all_of(function.body.begin(), function.body.end(), [](const Statement& s) {
+    if (!s.is(Kind::declaration)) return true;
+    return std::all_of(s.declarators.begin(), s.declarators.end(), [&](const Declarator& d) {
+      return contains(d.pointer, "*") || std::all_of(s.specifiers.begin(), s.specifiers.end(), [](const Word& word) {
+               return is_type_word(word.text) || word.text.ends_with("_t") || word.is("float2") || word.is("float4") || word.is("int2") || word.is("int4");
+             });
+    });
+  });
+}
+
+}  // namespace weir::kernels
