@@ -22,7 +22,7 @@ cmake -G Ninja -S tests/packaging/consumer -B /tmp/consumer -DCMAKE_BUILD_TYPE=N
 cmake --build /tmp/consumer >/dev/null
 /tmp/consumer/consumer
 # shellcheck disable=SC2046  # the flags are several words
-c++ -std=c++20 tests/packaging/consumer/consumer.cpp $(pkg-config --cflags --libs weir) -o /tmp/consumer/by_pkg_config
+c++ -std=c++20 tests/packaging/consumer/least.cpp $(pkg-config --cflags --libs weir) -o /tmp/consumer/by_pkg_config
 /tmp/consumer/by_pkg_config
 weir info
 weir-conformance --require=host --test-suite=memory

@@ -42,7 +42,7 @@ library=$(dirname "$(find "$root/usr/lib" -name libweir.so)")
 flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags --libs weir 2>/dev/null) ||
   flags="-I$root/usr/include -L$library -lweir"
 # shellcheck disable=SC2086  # the flags are several words
-"${CXX:-c++}" -std=c++20 tests/packaging/consumer/consumer.cpp $flags -Wl,-rpath,"$library" -o "$root/consumer"
+"${CXX:-c++}" -std=c++20 tests/packaging/consumer/least.cpp $flags -Wl,-rpath,"$library" -o "$root/consumer"
 "$root/consumer"
 "$root/usr/bin/weir" info >/dev/null
 echo passed

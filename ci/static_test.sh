@@ -40,7 +40,7 @@ for kind in static built-in; do
   if command -v pkg-config >/dev/null; then
     flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$folder/$kind" -name weir.pc)") pkg-config --cflags --libs weir)
     # shellcheck disable=SC2086  # the flags are several words
-    quietly "${CXX:-c++}" -std=c++20 tests/packaging/consumer/consumer.cpp $flags \
+    quietly "${CXX:-c++}" -std=c++20 tests/packaging/consumer/least.cpp $flags \
       -Wl,-rpath,"$(dirname "$(find "$folder/$kind" -name 'libweir.*' | head -n 1)")" -o "$folder/by_pkg_config"
     quietly "$folder/by_pkg_config"
     printf '%s: so does one that pkg-config links\n' "$kind"
