@@ -31,6 +31,7 @@ class Strides {
       if (s.is(Kind::declaration)) {
         for (const Declarator& d : s.declarators) {
           if (follows_thread(d.initializer)) thread_names_.push_back(d.name.text);
+          if (counts_along_x(d.initializer) && !assigned_anywhere(d.name.text)) row_names_.push_back(d.name.text);
         }
       }
       if (s.is(Kind::loop)) loop(s);
@@ -75,6 +76,18 @@ class Strides {
     return !words.empty();
   }
 
+  bool counts_along_x(const Words& words) const {
+    if (words.size() == 1 && words[0].is("weir_global_x")) return true;
+    if (words.size() == 3 && words[0].is("threadIdx") && words[2].is("x")) return true;
+    return words.size() == 1 && std::find(row_names_.begin(), row_names_.end(), words[0].text) != row_names_.end();
+  }
+  // `i < n`, where i is one more for the next thread, and n the same for all.
+  bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
+    if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
+    const Words bound = slice(condition, 2, condition.size());
+    return counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) && !contains(bound, name) && !contains(bound, "&&") && !contains(bound, "||");
+  }
+
   void loop(Statement& s) {
     if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) || s.first[0].declarators.size() != 1) return;
     const Declarator& d = s.first[0].declarators[0];
@@ -114,12 +127,13 @@ class Strides {
     first.initializer = made_up("0");
     s.step = {offset, {Token::Kind::punctuation, "+=", no_token, no_variable}};
     append(s.step, step);
+    s.ascending = ascends(s.words, name, d.initializer);
     s.before.push_back(std::move(index));
     s.cooperates = found_ = true;
   }
 
   Function& function_;
-  std::vector<std::string> thread_names_;
+  std::vector<std::string> thread_names_, row_names_;
   bool found_ = false;
 };
 
