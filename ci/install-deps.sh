@@ -28,7 +28,10 @@ needed=(
 )
 # Built against where the distribution has it; Weir is whole without.
 wanted=(
+  "valgrind|header valgrind/callgrind.h|the count of instructions in each call"
   "libamdhip64-dev|header hip/hip_runtime_api.h|the HIP backend"
+  "python3|command python3|the checks of the pages"
+  "doxygen|command doxygen|the reference as HTML"
 )
 
 is_there() {  # KIND NAME

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere.
 set -euo pipefail
+# shellcheck source=ci/common.sh
 source "$(dirname "$0")/common.sh"
 
 folder=$(mktemp -d)

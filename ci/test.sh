@@ -1,48 +1,72 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds, and runs every test: test.sh [--quick] [--require=BACKEND]…
+# Sets up, builds, and runs the tests: test.sh [--all | --stage=STAGE…] [--require=BACKEND]…
 #
-#   --quick            leave out the builds with sanitizers (address, undefined behaviour, thread) and with Clang
-#   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip
+#   --all              all stages, in the order in which they are listed here
+#   --stage=STAGE      that stage alone; may be given several times. Without any, the first
+#   --require=BACKEND  run the conformance suite on that backend, too; that it is not usable here is a failure, not a skip.
+#                      Its results go to build/conformance-BACKEND.json
 #
-# Ends with "N passed, N failed"; the exit status is 0 if none failed.
+#   release   the libraries as they are shipped, with the tests of all parts
+#   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
+#   debug     with assertions, the standard library's checks and oneTBB's among them: the core, and the host backend
+#   asan      with the address and undefined-behaviour sanitizers: the core, the host backend and the suites
+#   tsan      the same with the thread sanitizer
+#   clang     that the other compiler takes libraries, tools and benchmarks without a warning
+#   packages  Debian packages and the static library, each installed apart and used by a project
+#   lint      formats, shell scripts, workflows: as far as the tools are here
+#
+# CXX chooses the compiler, as CMake takes it. Ends with "N passed, N failed"; the exit status is 0 if none failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-quick=false
-required=()
+all_stages=(release long debug asan tsan clang packages lint)
+stages=() required=()
 for argument in "$@"; do
   case $argument in
-    --quick) quick=true ;;
+    --all) stages=("${all_stages[@]}") ;;
+    --stage=?*)
+      stage=${argument#--stage=}
+      if [[ " ${all_stages[*]} " != *" $stage "* ]]; then
+        printf 'test.sh: there is no stage %s; there are %s\n' "$stage" "${all_stages[*]}" >&2
+        exit 2
+      fi
+      stages+=("$stage")
+      ;;
     --require=?*) required+=("${argument#--require=}") ;;
     *)
-      printf 'test.sh: unknown option %s; there are --quick and --require=BACKEND\n' "$argument" >&2
+      printf 'test.sh: unknown option %s; there are --all, --stage=STAGE and --require=BACKEND\n' "$argument" >&2
       exit 2
       ;;
   esac
 done
+if [ ${#stages[@]} = 0 ]; then stages=(release); fi
 
 passed=0 failed=0 skipped=0
 heading() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-# count NAME COMMAND…: a test that is one command.
+# count NAME COMMAND…: a test that is one command. 77 says that what it needs is not here.
 count() {
-  local name=$1
+  local name=$1 status=0
   shift
   heading "$name"
-  if "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    printf 'FAILED: %s\n' "$name"
-  fi
+  "$@" || status=$?
+  case $status in
+    0) passed=$((passed + 1)) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *)
+      failed=$((failed + 1))
+      printf 'FAILED: %s\n' "$name"
+      ;;
+  esac
 }
 
-# run_ctest FOLDER: all tests of a build, counted one by one.
+# run_ctest FOLDER OPTION…: tests of a build, counted one by one.
 run_ctest() {
   local folder=$1 log=$1/ctest.log status=0 summary skips
-  ctest --test-dir "$folder" --output-on-failure --parallel "$(nproc)" --no-tests=error 2>&1 | tee "$log" || status=$?
+  shift
+  ctest --test-dir "$folder" --output-on-failure --parallel "$(nproc)" --no-tests=error "$@" 2>&1 | tee "$log" || status=$?
   # "97% tests passed, 1 tests failed out of 30"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log" | tail -n 1)
   if [ -z "$summary" ]; then
@@ -76,27 +100,69 @@ build_and_test() {
   run_ctest "build/ci-$1"
 }
 
-# oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
-export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}"
+# One build is for both. The prefix is that of packages, for which it decides where libraries go.
+release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr)
+stage_release() {
+  build release "${release_options[@]}" || return 0
+  say_remedies build/ci-release.log
+  heading "testing release"
+  run_ctest build/ci-release --label-exclude long
+}
+
+stage_long() {
+  build release "${release_options[@]}" || return 0
+  heading "testing release, what takes long"
+  run_ctest build/ci-release --label-regex long
+}
+
+# What runs on this machine's CPU. Little optimization, for the sake of time.
+host_alone=(-DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF
+  -DWEIR_BUILD_TOOLS=OFF)
+sanitized=("${host_alone[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
+stage_asan() { build_and_test asan "${sanitized[@]}" -DWEIR_SANITIZE=address,undefined; }
+stage_tsan() {
+  # oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
+  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}"
+  export TSAN_OPTIONS
+  build_and_test tsan "${sanitized[@]}" -DWEIR_SANITIZE=thread
+}
+
+stage_debug() {
+  build debug "${host_alone[@]}" -DCMAKE_BUILD_TYPE=Debug \
+    "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g1 -DTBB_USE_DEBUG -D_GLIBCXX_ASSERTIONS" -DWEIR_WERROR=ON || return 0
+  heading "testing debug"
+  run_ctest build/ci-debug --tests-regex '^(unit|conformance\.host)' --label-exclude long
+}
+
+# Not what Clang makes of them.
+stage_clang() {
+  command -v clang++ >/dev/null || { skipped=$((skipped + 1)); return 0; }
+  if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF \
+    -DWEIR_BUILD_TESTS=OFF; then
+    passed=$((passed + 1))
+  fi
+}
+
+stage_packages() {
+  build release "${release_options[@]}" || return 0
+  count "Debian packages" ci/packages_test.sh build/ci-release
+  count "the static library" ci/static_test.sh
+}
+
+stage_lint() { count "lint" ci/lint.sh; }
 
 mkdir -p build
 ci/install-deps.sh
-build_and_test release -DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON
-for backend in "${required[@]}"; do
-  count "conformance on $backend" build/ci-release/bin/weir-conformance "--require=$backend"
-done
-if ! $quick; then
-  # What runs on this machine's CPU: the core, the host backend, the suites. Little optimization, for the sake of time.
-  sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG"
-    -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
-  build_and_test asan "${sanitized[@]}" -DWEIR_SANITIZE=address,undefined
-  build_and_test tsan "${sanitized[@]}" -DWEIR_SANITIZE=thread
-  # That the other compiler takes libraries, tools and benchmarks without a warning; not what it makes of them.
-  if command -v clang++ >/dev/null && build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON \
-    -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TESTS=OFF; then
-    passed=$((passed + 1))
+for stage in "${stages[@]}"; do
+  "stage_$stage"
+  if [ "$stage" = release ]; then
+    for backend in "${required[@]}"; do
+      count "conformance on $backend" build/ci-release/bin/weir-conformance "--require=$backend" \
+        "--json=build/conformance-$backend.json"
+    done
   fi
-fi
+  printf '\n-- %s: %d passed, %d failed, %d skipped so far (%d s)\n' "$stage" "$passed" "$failed" "$skipped" "$SECONDS"
+done
 
 heading "done"
 printf '%d skipped: what they need is not on this machine, see above\n' "$skipped"

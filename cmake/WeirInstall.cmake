@@ -12,7 +12,8 @@ if(NOT WEIR_INSTALL)
 endif()
 
 install(TARGETS weir EXPORT weirTargets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development ${weir_excluded}
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${weir_excluded}
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development ${weir_excluded}
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION "${weir_package_dir}" COMPONENT development ${weir_excluded})
 if(NOT WEIR_INSTALL)
@@ -23,16 +24,23 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weir" DESTINATION "${CMAKE_INST
   FILES_MATCHING PATTERN "*.hpp")
 
 get_property(weir_plugin_targets GLOBAL PROPERTY WEIR_PLUGINS)
+get_property(weir_built_in GLOBAL PROPERTY WEIR_BUILT_IN_TARGETS)
+list(TRANSFORM weir_built_in REPLACE "^weir_" "")
 foreach(plugin IN LISTS weir_plugin_targets)
   set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
-  install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT runtime)
+  string(REGEX REPLACE "^weir_" "" weir_component ${plugin})
+  install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT ${weir_component})
 endforeach()
 
 if(TARGET weir_command)
   file(RELATIVE_PATH weir_library_from_bin "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(weir_command PROPERTIES INSTALL_RPATH "$ORIGIN/${weir_library_from_bin}")
-  install(TARGETS weir_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+  install(TARGETS weir_command RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endif()
+
+file(RELATIVE_PATH weir_library_from_bin "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+set_target_properties(weir_kernel_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${weir_library_from_bin}")
+install(TARGETS weir_kernel_tool EXPORT weirTargets RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT development)
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
@@ -44,9 +52,17 @@ if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(weir_compatibility SameMinorVersion)
 endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake" COMPATIBILITY ${weir_compatibility})
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+# What a program that links the static library must link, too.
+set(weir_pc_libraries "")
+if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
+  set(weir_pc_libraries " -pthread -ldl")
+  if("host" IN_LIST weir_built_in)
+    string(PREPEND weir_pc_libraries " -ltbb")
+  endif()
+endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)

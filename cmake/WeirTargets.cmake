@@ -29,8 +29,9 @@ endfunction()
 
 # Lets calls within a library be direct or vanish: what the checks of each operation cost is a matter of such calls.
 # A sanitizer's build keeps the functions apart, for its reports' sake.
+# So does a static library: whoever links it may have another compiler.
 function(weir_optimize_library target)
-  if(WEIR_SANITIZE)
+  if(WEIR_SANITIZE OR WEIR_LIBRARY_TYPE STREQUAL "STATIC")
     return()
   endif()
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
@@ -43,8 +44,12 @@ function(weir_optimize_library target)
 endfunction()
 
 # weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree. Whatever links the library
-# has the plugin built first.
+# has the plugin built first. A backend that WEIR_BUILT_IN lists becomes a part of the library instead.
 function(weir_add_plugin name)
+  if(name IN_LIST WEIR_BUILT_IN)
+    weir_build_in(${name} ${ARGN})
+    return()
+  endif()
   add_library(weir_${name} MODULE ${ARGN})
   set_property(TARGET weir_${name} PROPERTY WEIR_IS_PLUGIN ON)
   add_dependencies(weir_plugins weir_${name})
@@ -52,11 +57,45 @@ function(weir_add_plugin name)
   weir_optimize_library(weir_${name})
   target_link_libraries(weir_${name} PRIVATE weir)
   target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_precompile_headers(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp")
   target_link_options(weir_${name} PRIVATE -Wl,--no-undefined)
   if(WEIR_SANITIZE)  # a sanitizer's runtime is the executable's; a plugin must leave its symbols open
     target_link_options(weir_${name} PRIVATE -Wl,-z,undefs)
   endif()
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGINS weir_${name})
+endfunction()
+
+function(weir_build_in name)
+  # What two backends share is in the library once.
+  get_property(shared GLOBAL PROPERTY WEIR_BUILT_IN_SOURCES)
+  set(sources ${ARGN})
+  list(REMOVE_ITEM sources ${shared})
+  set_property(GLOBAL APPEND PROPERTY WEIR_BUILT_IN_SOURCES ${sources})
+  add_library(weir_${name} OBJECT ${sources})
+  weir_configure_target(weir_${name})
+  weir_optimize_library(weir_${name})
+  target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+  target_compile_definitions(weir_${name} PRIVATE WEIR_CREATE_BACKEND=weir_create_${name}_backend
+    WEIR_COMPILE_IMAGE=weir_compile_${name}_image)
+  set_property(GLOBAL APPEND PROPERTY WEIR_BUILT_IN_TARGETS weir_${name})
+endfunction()
+
+# Puts the backends that are built in into the library, with what they link. To be called when all are there.
+function(weir_link_built_in)
+  get_property(targets GLOBAL PROPERTY WEIR_BUILT_IN_TARGETS)
+  foreach(target IN LISTS targets)
+    target_sources(weir PRIVATE $<TARGET_OBJECTS:${target}>)
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    foreach(library IN LISTS libraries)
+      if(TARGET ${library})
+        get_target_property(type ${library} TYPE)
+        if(type STREQUAL "OBJECT_LIBRARY")
+          set(library $<BUILD_INTERFACE:${library}>)
+        endif()
+      endif()
+      target_link_libraries(weir PRIVATE ${library})
+    endforeach()
+  endforeach()
 endfunction()
 
 # weir_add_executable(NAME sources…): a program that uses Weir.

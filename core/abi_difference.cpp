@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 #include <vector>
 
 namespace weir::detail {
@@ -12,20 +12,23 @@ namespace {
 
 constexpr std::size_t named = 4;  // differences that a message names
 
-struct Word {
-  std::string_view key, value;
-};
+using Words = std::vector<std::pair<std::string_view, std::string_view>>;  // key and "=value"
 
-std::vector<Word> words_of(std::string_view text) {
-  std::vector<Word> words;
+Words words_of(std::string_view text) {
+  Words words;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (word.empty()) continue;
     const std::size_t equals = std::min(word.find('='), word.size());
-    words.push_back({word.substr(0, equals), word.substr(equals)});
+    if (!word.empty()) words.emplace_back(word.substr(0, equals), word.substr(equals));
   }
   return words;
+}
+
+/// "key=value" as `words` have it, or "no key".
+std::string entry(const Words& words, std::string_view key) {
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.first == key; });
+  return found != words.end() ? printable(key) + printable(found->second) : "no " + printable(key);
 }
 
 }  // namespace
@@ -38,25 +41,19 @@ std::string printable(std::string_view text) {
 }
 
 AbiDifference abi_difference(std::string_view theirs, std::string_view ours) {
-  const std::vector<Word> their_words = words_of(theirs), our_words = words_of(ours);
-  std::map<std::string_view, std::string_view> their_values, our_values;
-  for (const Word& word : their_words) their_values.emplace(word.key, word.value);
-  for (const Word& word : our_words) our_values.emplace(word.key, word.value);
-
+  const Words their_words = words_of(theirs), our_words = words_of(ours);
   AbiDifference result;
   std::size_t found = 0;
   const auto add = [&](std::string_view key) {
-    const auto their = their_values.find(key), our = our_values.find(key);
-    const bool both = their != their_values.end() && our != our_values.end();
-    if ((both && their->second == our->second) || found++ >= named) return;
+    const std::string their = entry(their_words, key), our = entry(our_words, key);
+    if (their == our || found++ >= named) return;
     const char* const separator = found == 1 ? "" : ", ";
-    const std::string name = printable(key);
-    result.theirs += separator + (their != their_values.end() ? name + printable(their->second) : "no " + name);
-    result.ours += separator + (our != our_values.end() ? name + printable(our->second) : "no " + name);
+    result.theirs += separator + their;
+    result.ours += separator + our;
   };
-  for (const Word& word : our_words) add(word.key);
-  for (const Word& word : their_words) {
-    if (!our_values.contains(word.key)) add(word.key);
+  for (const auto& word : our_words) add(word.first);
+  for (const auto& word : their_words) {
+    if (entry(our_words, word.first).starts_with("no ")) add(word.first);
   }
   if (found > named) {
     const std::string rest = fmt::format(" ({} more differ)", found - named);

@@ -4,9 +4,8 @@
 #include <new>
 #include <utility>
 
-#include "core/captures.hpp"
-#include "core/enumerator.hpp"
-#include "core/thread_state.hpp"
+#include "core/immortal.hpp"
+#include "core/stream_call.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -14,6 +13,10 @@
 #include "weir/stream.hpp"
 
 namespace weir {
+
+using detail::Call;
+using detail::StreamCall;
+using detail::StreamCore;
 
 std::string_view to_string(MemoryKind kind) noexcept {
   switch (kind) {
@@ -29,12 +32,34 @@ std::string_view to_string(MemoryKind kind) noexcept {
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
-    alignas(AllocationPool) static std::byte place[sizeof(AllocationPool)];
-    static auto* const pool = ::new (place) AllocationPool;
+    static detail::Immortal<AllocationPool> pool;
     return *pool;
   }
 
-  AllocationPtr take() {
+  /// An allocation of no bytes.
+  AllocationPtr take(Device& device, MemoryKind kind) {
+    AllocationPtr allocation = take_any();
+    allocation->device_ = &device;
+    allocation->kind_ = kind;
+    return allocation;
+  }
+
+  void give_back(Allocation* object) noexcept {
+    object->data_ = nullptr;
+    object->size_ = 0;
+    object->stream_ = nullptr;
+    object->capture_id_ = 0;
+    object->is_opened_ = false;
+    if (own.object == nullptr && !own.gone) {
+      own.object = object;
+      if (!own.returned_at_end) [[unlikely]] return_at_end();
+      return;
+    }
+    share(object);
+  }
+
+ private:
+  AllocationPtr take_any() {
     if (Allocation* const object = std::exchange(own.object, nullptr)) return AllocationPtr::first(object);
     {
       std::lock_guard lock(mutex_);
@@ -46,16 +71,6 @@ class AllocationPool {
     return AllocationPtr(new Allocation);
   }
 
-  void give_back(Allocation* object) noexcept {
-    if (own.object == nullptr && !own.gone) {
-      own.object = object;
-      if (!own.returned_at_end) [[unlikely]] return_at_end();
-      return;
-    }
-    share(object);
-  }
-
- private:
   // Of a type without a destructor, so that it is there for the destructors of other thread-local objects.
   struct Own {
     Allocation* object = nullptr;
@@ -94,13 +109,13 @@ Disposal Allocation::disposal() const noexcept { return data_ == nullptr ? Dispo
 void Allocation::dispose() noexcept {
   Stream* const stream = stream_;
   if (stream != nullptr) {
-    if (!stream->deallocate_async(*this) && stream->defer(*this)) {
-      stream->release_as_dependent();
+    if (!StreamCore::deallocate_async(*stream, *this) && StreamCore::defer(*stream, *this)) {
+      StreamCore::release_as_dependent(*stream);
       return;
     }
   } else if (data_ != nullptr) {
     try {
-      if (foreign_) {
+      if (is_opened_) {
         device_->do_close_memory(data_);
       } else {
         device_->do_deallocate(data_, kind_);
@@ -109,40 +124,32 @@ void Allocation::dispose() noexcept {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
     }
   }
-  recycle();
-  // Last, and under no lock: the stream's end may run code of the program's.
-  if (stream != nullptr) stream->release_as_dependent();
-}
-
-void Allocation::recycle() noexcept {
-  data_ = nullptr;
-  size_ = 0;
-  stream_ = nullptr;
-  capture_id_ = 0;
-  foreign_ = false;
   AllocationPool::instance().give_back(this);
+  // Last, and under no lock: the stream's end may run code of the program's.
+  if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
 /// The capture that a free would become a node of. External code can capture a thread's default stream without a handle of
-/// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the legacy
-/// stream, which is in no capture.
-CaptureState Stream::capture_before_free() const {
-  if (is_of_another_thread()) return {};
-  return (flags_.load(std::memory_order_relaxed) & flag_per_thread) != 0 ? do_capture_state() : known_capture();
+/// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the
+/// legacy stream, which is in no capture.
+CaptureState StreamCore::capture_before_free(const Stream& stream) {
+  if ((flags(stream) & flag_per_thread) == 0) [[likely]] return known_capture(stream);
+  return stream.is_of_another_thread() ? CaptureState{} : stream.do_capture_state();
 }
 
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
-bool Stream::deallocate_async(const Allocation& allocation) noexcept {
+bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
   CaptureState capture;
   try {
-    capture = capture_before_free();
+    capture = capture_before_free(stream);
     if (allocation.capture_id_ != 0) {
       // After its capture the memory is the graph's, and goes with it.
       if (capture.id != allocation.capture_id_) return true;
-      const auto began = detail::Captures::instance().find(origin());
-      const bool is_fork = began ? began->id != capture.id : detail::Captures::instance().is_open(device_->backend(), capture.id);
+      const auto began = Captures::instance().find(origin(stream));
+      const bool is_fork =
+          began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;
-      if (do_deallocate_async(allocation.data_, capture)) return true;
+      if (stream.do_deallocate_async(allocation.data_, capture)) return true;
       support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;
     }
@@ -151,13 +158,14 @@ bool Stream::deallocate_async(const Allocation& allocation) noexcept {
     return true;
   }
   // A free of other memory would become a node of the capture, and free it at each launch.
-  return capture.status == CaptureStatus::none && try_to_free(allocation.data_);
+  return capture.status == CaptureStatus::none && try_to_free(stream, allocation.data_);
 }
 
-/// False where the driver refuses because of another stream's capture, and where there is no memory to enqueue the free with.
-bool Stream::try_to_free(void* memory) noexcept {
+/// False where the driver refuses because of another stream's capture, and where there is no memory to enqueue the free
+/// with.
+bool StreamCore::try_to_free(Stream& stream, void* memory) noexcept {
   try {
-    return do_deallocate_async(memory, CaptureState{});
+    return stream.do_deallocate_async(memory, CaptureState{});
   } catch (const std::bad_alloc&) {
     return false;
   } catch (const std::exception& e) {
@@ -175,27 +183,28 @@ std::mutex deferred_mutex;
 
 /// Keeps memory whose free a capture forbids until the stream's next call, or its end. Leaks it where the stream is closed:
 /// its handle may be gone by the time that the capture is over. False then.
-bool Stream::defer(Allocation& allocation) noexcept {
+bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   {
     const std::lock_guard lock(deferred_mutex);
-    if (!is_closed()) {
-      allocation.next_ = std::exchange(deferred_, &allocation);
-      flags_.fetch_or(flag_deferred, std::memory_order_release);
+    if (!stream.is_closed()) {
+      allocation.next_ = std::exchange(stream.deferred_, &allocation);
+      stream.flags_.fetch_or(flag_deferred, std::memory_order_release);
       return true;
     }
   }
-  support::log(support::LogLevel::error,
-               "stream-ordered memory is leaked: a capture forbids to free it, and its stream is closed; close the stream after "
-               "the capture has ended");
+  support::log(
+      support::LogLevel::error,
+      "stream-ordered memory is leaked: a capture forbids to free it, and its stream is closed; close the stream after "
+      "the capture has ended");
   return false;
 }
 
 /// Makes the deferred frees that no capture forbids any more. `last_chance`: the others leak.
-void Stream::free_deferred(bool last_chance) noexcept {
-  if ((flags_.load(std::memory_order_acquire) & flag_deferred) == 0) return;
+void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
+  if ((flags(stream) & flag_deferred) == 0) return;
   bool captures = true;
   try {
-    captures = capture_before_free().status != CaptureStatus::none;
+    captures = capture_before_free(stream).status != CaptureStatus::none;
   } catch (const std::exception&) {
     // The stream cannot be asked: it is as good as in a capture.
   }
@@ -203,41 +212,36 @@ void Stream::free_deferred(bool last_chance) noexcept {
   Allocation* list = nullptr;
   {
     const std::lock_guard lock(deferred_mutex);
-    list = std::exchange(deferred_, nullptr);
-    flags_.fetch_and(~flag_deferred, std::memory_order_relaxed);
+    list = std::exchange(stream.deferred_, nullptr);
+    stream.flags_.fetch_and(~flag_deferred, std::memory_order_relaxed);
   }
   while (list != nullptr) {
     Allocation& allocation = *std::exchange(list, list->next_);
-    const bool freed = !captures && try_to_free(allocation.data_);
-    if (!freed && !last_chance && defer(allocation)) continue;
+    const bool freed = !captures && try_to_free(stream, allocation.data_);
+    if (!freed && !last_chance && defer(stream, allocation)) continue;
     if (!freed && last_chance) {
       support::log(support::LogLevel::error,
                    "stream-ordered memory is leaked: a capture forbids to free it, and its stream ends; let the capture end "
                    "first");
     }
-    allocation.recycle();
+    AllocationPool::instance().give_back(&allocation);
   }
 }
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
 
 AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) {
-  const char* const operation = "Stream::allocate_async";
-  enter(operation);
-  require(operation, Feature::async_allocation);
-  (void)detail::byte_count(operation, bytes, 1);
-  if (pool != nullptr && &pool->device() != device_) {
-    throw Error(Errc::wrong_device, operation, describe(), "the pool is of " + pool->device().describe());
-  }
-  const CaptureState capture = usable_capture(operation);
+  const StreamCall call(*this, "Stream::allocate_async");
+  call.require(Feature::async_allocation);
+  call.check_bytes(bytes);
+  if (pool != nullptr) call.check_device(pool->device(), "the pool");
+  const CaptureState capture = call.usable_capture();
   if (capture) {
-    require(operation, Feature::graph_memory_nodes);
+    call.require(Feature::graph_memory_nodes);
   } else {
-    detail::check_unsafe_call(operation, *device_, *this);
+    call.check_unsafe();
   }
-  AllocationPtr allocation = AllocationPool::instance().take();
-  allocation->device_ = device_;
-  allocation->kind_ = MemoryKind::device;
+  AllocationPtr allocation = AllocationPool::instance().take(*device_, MemoryKind::device);
   if (bytes == 0) return allocation;
   allocation->data_ = do_allocate_async(bytes, pool, capture);
   allocation->size_ = bytes;
@@ -247,51 +251,36 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   return allocation;
 }
 
-AllocationPtr Device::make_allocation(void* data, std::size_t bytes, MemoryKind kind, bool foreign) {
-  AllocationPtr allocation = AllocationPool::instance().take();
-  allocation->device_ = this;
-  allocation->data_ = data;
-  allocation->size_ = bytes;
-  allocation->kind_ = kind;
-  allocation->foreign_ = foreign;
-  return allocation;
-}
-
 AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
-  const char* const operation = "Device::allocate";
-  enter(operation);
-  detail::check_enumerator(operation, *this, "MemoryKind", kind, MemoryKind::managed);
-  (void)detail::byte_count(operation, bytes, 1);
-  if (kind == MemoryKind::managed) require(operation, Feature::managed_memory);
-  if (bytes == 0) return make_allocation(nullptr, 0, kind, false);
-  detail::check_unsafe_call(operation, *this, *this);
-  AllocationPtr allocation = make_allocation(nullptr, 0, kind, false);
+  const Call call(*this, "Device::allocate");
+  call.check_enumerator("MemoryKind", kind, MemoryKind::managed);
+  call.check_bytes(bytes);
+  if (kind == MemoryKind::managed) call.require(Feature::managed_memory);
+  AllocationPtr allocation = AllocationPool::instance().take(*this, kind);
+  if (bytes == 0) return allocation;
+  call.check_unsafe();
   allocation->data_ = do_allocate(bytes, kind);
   allocation->size_ = bytes;
   return allocation;
 }
 
 AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::size_t bytes) {
-  const char* const operation = "Device::open_allocation";
-  enter(operation);
-  require(operation, Feature::interprocess_memory);
-  detail::check_unsafe_call(operation, *this, *this);
-  AllocationPtr allocation = make_allocation(nullptr, 0, MemoryKind::device, true);
+  const Call call(*this, "Device::open_allocation");
+  call.require(Feature::interprocess_memory);
+  call.check_unsafe();
+  AllocationPtr allocation = AllocationPool::instance().take(*this, MemoryKind::device);
+  allocation->is_opened_ = true;
   allocation->data_ = do_open_memory(handle);
   allocation->size_ = bytes;
   return allocation;
 }
 
 InterprocessHandle Device::interprocess_handle(const Allocation& allocation) const {
-  const char* const operation = "Device::interprocess_handle";
-  enter(operation);
-  require(operation, Feature::interprocess_memory);
-  if (&allocation.device() != this) {
-    throw Error(Errc::wrong_device, operation, describe(), "the memory is of " + allocation.device().describe());
-  }
+  const Call call(*this, "Device::interprocess_handle");
+  call.require(Feature::interprocess_memory);
+  call.check_device(allocation.device(), "the memory");
   if (allocation.kind() != MemoryKind::device || allocation.stream() != nullptr || allocation.data() == nullptr) {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                "only device memory that was allocated at once can be shared; use Device::allocate");
+    call.refuse(Errc::invalid_argument, "only device memory that was allocated at once can be shared; use Device::allocate");
   }
   return do_interprocess_handle(allocation);
 }
@@ -302,8 +291,8 @@ namespace detail {
 
 void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes) {
   throw Error(Errc::invalid_argument, "Buffer", "",
-              std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes are not within an allocation of " +
-                  std::to_string(bytes) + " bytes");
+              std::to_string(count) + " elements of " + std::to_string(element_size) +
+                  " bytes are not within an allocation of " + std::to_string(bytes) + " bytes");
 }
 
 void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size) {
@@ -330,12 +319,11 @@ HostRegistration::~HostRegistration() {
 }
 
 Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
-  const char* const operation = "Device::register_host";
-  enter(operation);
-  require(operation, Feature::host_registration);
-  (void)detail::byte_count(operation, bytes, 1);
-  if (data == nullptr || bytes == 0) throw Error(Errc::invalid_argument, operation, describe(), "there is nothing to pin");
-  detail::check_unsafe_call(operation, *this, *this);
+  const Call call(*this, "Device::register_host");
+  call.require(Feature::host_registration);
+  call.check_bytes(bytes);
+  if (data == nullptr || bytes == 0) call.refuse(Errc::invalid_argument, "there is nothing to pin");
+  call.check_unsafe();
   void* const device_pointer = do_register_host(data, bytes);
   try {
     return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
@@ -347,29 +335,20 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
 
 // --- Pools ------------------------------------------------------------------------------------------------------------
 
-namespace {
-
-void enter_pool(const char* operation) {
-  if (detail::barred()) detail::throw_barred(operation);
-}
-
-}  // namespace
-
 std::size_t MemoryPool::used_bytes() const {
-  enter_pool("MemoryPool::used_bytes");
+  detail::enter("MemoryPool::used_bytes");
   return do_used_bytes();
 }
 std::size_t MemoryPool::reserved_bytes() const {
-  enter_pool("MemoryPool::reserved_bytes");
+  detail::enter("MemoryPool::reserved_bytes");
   return do_reserved_bytes();
 }
 void MemoryPool::trim_to(std::size_t keep) {
-  enter_pool("MemoryPool::trim_to");
-  detail::check_unsafe_call("MemoryPool::trim_to", device_, device_);
+  Call(device_, "MemoryPool::trim_to").check_unsafe();
   do_trim_to(keep);
 }
 void MemoryPool::set_release_threshold(std::size_t bytes) {
-  enter_pool("MemoryPool::set_release_threshold");
+  detail::enter("MemoryPool::set_release_threshold");
   do_set_release_threshold(bytes);
 }
 

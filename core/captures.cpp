@@ -2,12 +2,11 @@
 #include "core/captures.hpp"
 
 #include <algorithm>
-#include <new>
-#include <shared_mutex>
 #include <utility>
 
+#include "core/immortal.hpp"
+#include "core/stream_core.hpp"
 #include "core/thread_state.hpp"
-#include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 #include "weir/graph.hpp"
 #include "weir/module.hpp"
@@ -39,17 +38,14 @@ std::atomic<std::uint32_t> open_captures{0};
 
 namespace {
 
-/// Shared by what draws a stream into a capture, held alone by calls that would break every capture on a device.
-std::shared_mutex device_wide_calls;
-
-bool is_of(const Backend& backend, const OpenCapture& capture) noexcept { return &capture.origin.device->backend() == &backend; }
+bool is_of(const Backend& backend, const OpenCapture& capture) noexcept {
+  return &capture.origin.device->backend() == &backend;
+}
 
 }  // namespace
 
 Captures& Captures::instance() noexcept {
-  // Of static storage and without a destructor: captures may be asked after when the process ends.
-  alignas(Captures) static unsigned char storage[sizeof(Captures)];
-  static auto* const captures = new (storage) Captures;
+  static Immortal<Captures> captures;
   return *captures;
 }
 
@@ -59,8 +55,8 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
                     const std::function<std::uint64_t()>& begin) {
   const Device* const device = capture.origin.device;
   std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
-  const std::shared_lock no_device_wide_call(device_wide_calls);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  device_wide_calls_over_.wait(lock, [this] { return device_wide_calls_ == 0; });
   // All that can fail comes before the driver begins.
   auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
   record->capture = capture;
@@ -73,7 +69,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
     return !r->capture.ending && r->capture.origin == record->capture.origin;
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
-  stream.enter_capture(record->capture.id, record->capture.outer != 0);
+  StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0);
   open_.push_back(std::move(record));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
 }
@@ -98,7 +94,7 @@ void Captures::close(const Backend& backend, std::uint64_t id) noexcept {
 
 std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcept {
   for (const Member& member : record.members) {
-    if (member.stream != nullptr) member.stream->leave_capture(record.capture.id);
+    if (member.stream != nullptr) StreamCore::leave_capture(*member.stream, record.capture.id);
   }
   const auto place = std::find_if(open_.begin(), open_.end(), [&](const auto& r) { return r.get() == &record; });
   std::unique_ptr<Record> removed = std::move(*place);
@@ -170,6 +166,10 @@ std::optional<OpenCapture> Captures::forbidding_unsafe_calls(const Backend& back
 
 bool Captures::any_on(const Device& device, bool blocking_only) const noexcept {
   const std::lock_guard lock(mutex_);
+  return has_on(device, blocking_only);
+}
+
+bool Captures::has_on(const Device& device, bool blocking_only) const noexcept {
   for (const auto& record : open_) {
     for (const Member& member : record->members) {
       if (member.device == &device && (member.blocking || !blocking_only)) return true;
@@ -182,8 +182,8 @@ bool Captures::any_on(const Device& device, bool blocking_only) const noexcept {
 
 Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stream), id_(id) {
   Captures& captures = Captures::instance();
-  const std::shared_lock no_device_wide_call(device_wide_calls);
-  const std::lock_guard lock(captures.mutex_);
+  std::unique_lock lock(captures.mutex_);
+  captures.device_wide_calls_over_.wait(lock, [&] { return captures.device_wide_calls_ == 0; });
   if (auto* const record = captures.find(stream.device().backend(), id)) {
     record->members.push_back({&stream, &stream.device(), blocking});
   }
@@ -203,7 +203,7 @@ void Joining::done() noexcept {
   const std::lock_guard lock(captures.mutex_);
   // Unless it has ended meanwhile.
   if (const auto* const record = captures.find(stream_.device().backend(), id_)) {
-    stream_.enter_capture(id_, record->capture.outer != 0);
+    StreamCore::enter_capture(stream_, id_, record->capture.outer != 0);
   }
 }
 
@@ -227,13 +227,22 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 namespace support {
 
 DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
-  detail::device_wide_calls.lock();
-  if (!detail::Captures::instance().any_on(device, false)) return;
-  detail::device_wide_calls.unlock();
+  detail::Captures& captures = detail::Captures::instance();
+  {
+    const std::lock_guard lock(captures.mutex_);
+    if (!captures.has_on(device, false)) {
+      ++captures.device_wide_calls_;
+      return;
+    }
+  }
   detail::throw_device_captures(operation, device);
 }
 
-DeviceWideCall::~DeviceWideCall() { detail::device_wide_calls.unlock(); }
+DeviceWideCall::~DeviceWideCall() {
+  detail::Captures& captures = detail::Captures::instance();
+  const std::lock_guard lock(captures.mutex_);
+  if (--captures.device_wide_calls_ == 0) captures.device_wide_calls_over_.notify_all();
+}
 
 }  // namespace support
 }  // namespace weir

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,10 +11,14 @@
 #include <vector>
 
 #include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/capture.hpp"
 
 /// The captures that were begun through Weir and are open: one record each, from the begin to the end.
 namespace weir::detail {
+
+/// How many captures that were begun through Weir are open.
+extern std::atomic<std::uint32_t> open_captures;
 
 /// The native stream that begins a capture, whatever object stands for it.
 struct Origin {
@@ -27,8 +33,8 @@ struct OpenCapture {
   std::uint64_t id = 0;
   std::uint64_t thread = 0;  ///< the thread that began it
   CaptureMode mode = CaptureMode::thread_local_;
-  std::uint64_t outer = 0;   ///< for the body of a conditional node: the capture that the node is in
-  bool ending = false;       ///< one thread ends it, and no other may
+  std::uint64_t outer = 0;  ///< for the body of a conditional node: the capture that the node is in
+  bool ending = false;      ///< one thread ends it, and no other may
 };
 
 /// One lock guards all records. Begins and joins hold it, ends take it twice; a stream that is in no capture never does.
@@ -38,7 +44,8 @@ class Captures {
 
   /// Calls `begin`, which begins the capture and returns its id, and records it with `origin` as its first stream.
   /// The lock is held throughout: who sees the driver's capture finds its record. `resumed`: the graph that it continues.
-  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed, const std::function<std::uint64_t()>& begin);
+  void open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr resumed,
+            const std::function<std::uint64_t()>& begin);
   /// The open capture that a native stream began; one that is ending only where there is no other.
   std::optional<OpenCapture> find(const Origin& origin) const;
   /// Makes the calling thread the one that ends the capture, and gives it what the capture kept. It calls `close` then.
@@ -56,11 +63,13 @@ class Captures {
 
   /// A capture that forbids the calling thread to make unsafe calls of that backend.
   std::optional<OpenCapture> forbidding_unsafe_calls(const Backend& backend) const noexcept;
-  /// Whether a stream of `device` is in a capture; with `blocking_only`, one that the legacy default stream is ordered against.
+  /// Whether a stream of `device` is in a capture; with `blocking_only`, one that the legacy default stream is ordered
+  /// against.
   bool any_on(const Device& device, bool blocking_only) const noexcept;
 
  private:
   friend class Joining;
+  friend class support::DeviceWideCall;
   /// A stream that is in a capture. The object may go before the capture ends; the native stream stays in it.
   struct Member {
     Stream* stream;
@@ -74,11 +83,14 @@ class Captures {
   };
   using Records = std::vector<std::unique_ptr<Record>>;
 
-  Captures() = default;
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
+  bool has_on(const Device& device, bool blocking_only) const noexcept;
 
   mutable std::mutex mutex_;
+  // Calls that would break every capture on a device: no capture begins beside them, and no stream joins one.
+  std::uint32_t device_wide_calls_ = 0;
+  std::condition_variable device_wide_calls_over_;
   Records open_;
   std::unique_ptr<Record> spare_;  // for the next capture, so that it allocates nothing
 };
@@ -102,14 +114,5 @@ class Joining {
 
 [[noreturn]] void throw_device_captures(const char* operation, const Device& device);
 [[noreturn]] void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture);
-
-/// Throws `capture_unsupported` where an open capture forbids the calling thread to make unsafe calls of the object's device.
-template <class T>
-void check_unsafe_call(const char* operation, const Device& device, const T& object) {
-  if (open_captures.load(std::memory_order_acquire) == 0) [[likely]] return;
-  if (const auto capture = Captures::instance().forbidding_unsafe_calls(device.backend())) {
-    throw_unsafe_call(operation, object.describe(), *capture);
-  }
-}
 
 }  // namespace weir::detail

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "core/captures.hpp"
-#include "core/enumerator.hpp"
+#include "core/call.hpp"
+#include "core/compile_options.hpp"
 #include "core/feature_override.hpp"
-#include "core/thread_state.hpp"
-#include "core/unsupported.hpp"
 #include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/error.hpp"
+#include "weir/kernel_bundle.hpp"
 
 namespace weir {
+
+using detail::Call;
 
 Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
     : backend_(backend),
@@ -19,43 +23,18 @@ Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
       native_handle_(native_handle),
       label_(backend.name() + ":" + std::to_string(ordinal)) {}
 
-void Device::finish() { detail::disable_features(features_, detail::disabled_features()); }
-
-// --- Checks -----------------------------------------------------------------------------------------------------------
-
-void Device::enter(const char* operation) const {
-  if (detail::barred()) [[unlikely]] detail::throw_barred(operation);
-}
-
-void Device::require(const char* operation, Feature feature) const {
-  if (!supports(feature)) {
-    throw Error(Errc::unsupported, operation, label_,
-                "feature '" + std::string(to_string(feature)) + "' is absent: " + this->feature(feature).reason);
-  }
-}
-
 void Device::require(std::initializer_list<Feature> features) const {
   std::string missing;
   for (const Feature feature : features) {
-    if (supports(feature)) continue;
-    missing += missing.empty() ? "" : "; ";
-    missing += "'" + std::string(to_string(feature)) + "' is absent: " + this->feature(feature).reason;
+    if (!supports(feature)) missing += (missing.empty() ? "" : "; ") + detail::absence(*this, feature);
   }
   if (!missing.empty()) throw Error(Errc::unsupported, "Device::require", label_, missing);
 }
 
-void Device::check_lengths(std::size_t to, std::size_t from) const {
-  if (to != from) {
-    throw Error(Errc::length_mismatch, "Device::copy", label_,
-                "the destination has " + std::to_string(to) + " elements and the source " + std::to_string(from) +
-                    "; copy a subspan of the longer one");
-  }
-}
-
 namespace {
 
-/// Whether this thread's list of per-thread default streams is gone: the destructors of other thread-local objects may still
-/// ask for a stream. Of a type without a destructor, so that it is there to the thread's very end.
+/// Whether this thread's list of per-thread default streams is destroyed. A plain bool, so that destructors of other
+/// thread-local objects can still read it.
 thread_local bool thread_streams_gone = false;
 
 struct ThreadStreams {
@@ -72,13 +51,13 @@ struct ThreadStreams {
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 PriorityRange Device::priority_range() const {
-  enter("Device::priority_range");
+  const Call call(*this, "Device::priority_range");
   return do_priority_range();
 }
 
 int Device::priority_number(Priority level) const {
-  enter("Device::priority_number");
-  detail::check_enumerator("Device::priority_number", *this, "Priority", level, Priority::high);
+  const Call call(*this, "Device::priority_number");
+  call.check_enumerator("Priority", level, Priority::high);
   const auto [least, greatest] = do_priority_range();
   switch (level) {
     case Priority::low: return least;
@@ -89,25 +68,25 @@ int Device::priority_number(Priority level) const {
 }
 
 StreamPtr Device::create_stream(const StreamOptions& options) {
-  enter("Device::create_stream");
+  const Call call(*this, "Device::create_stream");
   int priority = 0;
   if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
-    detail::check_enumerator("Device::create_stream", *this, "Priority", *level, Priority::high);
+    call.check_enumerator("Priority", *level, Priority::high);
     priority = priority_number(*level);
   } else {
     priority = std::get<int>(options.priority);
     const auto [least, greatest] = do_priority_range();
     if (priority > least || priority < greatest) {
-      throw Error(Errc::invalid_argument, "Device::create_stream", label_,
-                  "priority " + std::to_string(priority) + " is out of range; this device has " + std::to_string(least) +
-                      " (least) to " + std::to_string(greatest) + " (greatest)");
+      call.refuse(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
+                                              std::to_string(least) + " (least) to " + std::to_string(greatest) +
+                                              " (greatest)");
     }
   }
   return do_create_stream(options.blocking, priority);
 }
 
 StreamPtr Device::default_stream() {
-  enter("Device::default_stream");
+  const Call call(*this, "Device::default_stream");
   if (Stream* const stream = default_stream_.load(std::memory_order_acquire)) return StreamPtr(stream);
   std::lock_guard lock(default_stream_mutex_);
   if (default_stream_.load(std::memory_order_relaxed) == nullptr) {
@@ -117,9 +96,9 @@ StreamPtr Device::default_stream() {
 }
 
 StreamPtr Device::per_thread_stream() {
-  enter("Device::per_thread_stream");
-  require("Device::per_thread_stream", Feature::per_thread_default_stream);
-  // The thread is at its end: the stream is the caller's alone.
+  const Call call(*this, "Device::per_thread_stream");
+  call.require(Feature::per_thread_default_stream);
+  // The thread is ending: the stream is not kept.
   if (thread_streams_gone) return do_create_per_thread_stream();
   thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {
@@ -130,14 +109,12 @@ StreamPtr Device::per_thread_stream() {
 }
 
 StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
-  enter("Device::wrap_stream");
-  detail::check_enumerator("Device::wrap_stream", *this, "Ownership", ownership, Ownership::adopt);
+  const Call call(*this, "Device::wrap_stream");
+  call.check_enumerator("Ownership", ownership, Ownership::adopt);
   StreamPtr stream = do_wrap_stream(handle, ownership, std::move(keep_alive));
-  const bool is_default =
-      stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
+  const bool is_default = stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
   if (ownership == Ownership::adopt && is_default) {
-    throw Error(Errc::invalid_argument, "Device::wrap_stream", label_,
-                "the handle is a default stream, which nobody owns; borrow it");
+    call.refuse(Errc::invalid_argument, "the handle is a default stream, which nobody owns; borrow it");
   }
   return stream;
 }
@@ -145,184 +122,151 @@ StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr
 // --- Events -----------------------------------------------------------------------------------------------------------
 
 EventPtr Device::create_event(const EventOptions& options) {
-  enter("Device::create_event");
-  if (options.interprocess || options.timing || options.blocking_sync) {
-    if (options.interprocess) {
-      require("Device::create_event", Feature::interprocess_events);
-      if (options.timing) {
-        throw Error(Errc::invalid_argument, "Device::create_event", label_,
-                    "an event cannot both keep time and be shared between processes");
-      }
-    }
-    if (options.timing) require("Device::create_event", Feature::event_timing);
-    if (options.blocking_sync) require("Device::create_event", Feature::blocking_sync_events);
+  const Call call(*this, "Device::create_event");
+  if (options.interprocess) {
+    call.require(Feature::interprocess_events);
+    if (options.timing) call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
   }
+  if (options.timing) call.require(Feature::event_timing);
+  if (options.blocking_sync) call.require(Feature::blocking_sync_events);
   return do_create_event(options);
 }
 
 EventPtr Device::open_event(const InterprocessHandle& handle) {
-  enter("Device::open_event");
-  require("Device::open_event", Feature::interprocess_events);
+  const Call call(*this, "Device::open_event");
+  call.require(Feature::interprocess_events);
   return do_open_event(handle);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 MemoryInfo Device::memory_info() const {
-  enter("Device::memory_info");
+  const Call call(*this, "Device::memory_info");
   return do_memory_info();
 }
 
 void Device::copy_bytes(void* destination, const void* source, std::size_t bytes) {
-  enter("Device::copy");
+  const Call call(*this, "Device::copy");
   if (bytes == 0) return;
-  (void)detail::byte_count("Device::copy", bytes, 1);
+  call.check_bytes(bytes);
   if (destination == nullptr || source == nullptr) {
-    throw Error(Errc::invalid_argument, "Device::copy", label_,
-                std::string("the ") + (destination == nullptr ? "destination" : "source") + " is null");
+    call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
   }
-  detail::check_unsafe_call("Device::copy", *this, *this);
+  call.check_unsafe();
   do_copy(destination, source, bytes);
 }
 
 MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
-  enter("Device::create_memory_pool");
-  require("Device::create_memory_pool", Feature::memory_pools);
-  if (options.max_size != 0) require("Device::create_memory_pool", Feature::memory_pool_max_size);
-  detail::check_unsafe_call("Device::create_memory_pool", *this, *this);
+  const Call call(*this, "Device::create_memory_pool");
+  call.require(Feature::memory_pools);
+  if (options.max_size != 0) call.require(Feature::memory_pool_max_size);
+  call.check_unsafe();
   return do_create_memory_pool(options);
 }
 
 MemoryPoolPtr Device::default_memory_pool() {
-  enter("Device::default_memory_pool");
-  require("Device::default_memory_pool", Feature::memory_pools);
+  const Call call(*this, "Device::default_memory_pool");
+  call.require(Feature::memory_pools);
   return do_default_memory_pool();
 }
 
 // --- Peers ------------------------------------------------------------------------------------------------------------
 
 bool Device::can_access_peer(const Device& peer) const {
-  enter("Device::can_access_peer");
+  const Call call(*this, "Device::can_access_peer");
   if (&peer == this || &peer.backend_ != &backend_ || !supports(Feature::peer_access)) return false;
   return do_can_access_peer(peer);
 }
 
 void Device::enable_peer_access(const Device& peer) {
-  const char* const operation = "Device::enable_peer_access";
-  enter(operation);
-  require(operation, Feature::peer_access);
+  const Call call(*this, "Device::enable_peer_access");
+  call.require(Feature::peer_access);
   if (&peer == this) {
-    throw Error(Errc::invalid_argument, operation, label_,
+    call.refuse(Errc::invalid_argument,
                 "a device is no peer of itself, and addresses its own memory without being enabled to");
   }
   if (!can_access_peer(peer)) {
-    throw Error(Errc::unsupported, operation, label_,
+    call.refuse(Errc::unsupported,
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
-  detail::check_unsafe_call(operation, *this, *this);
+  call.check_unsafe();
   do_enable_peer_access(peer);
 }
 
 void Device::disable_peer_access(const Device& peer) {
-  const char* const operation = "Device::disable_peer_access";
-  enter(operation);
-  require(operation, Feature::peer_access);
+  const Call call(*this, "Device::disable_peer_access");
+  call.require(Feature::peer_access);
   if (!can_access_peer(peer)) return;
-  detail::check_unsafe_call(operation, *this, *this);
+  call.check_unsafe();
   do_disable_peer_access(peer);
 }
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// `NAME` or `NAME(parameters)`: with anything else, a part of the name would become a part of the value.
-bool is_macro(std::string_view text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  const std::string_view name = text.substr(0, text.find('(')), parameters = text.substr(name.size());
-  if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), in_name)) return false;
-  if (parameters.empty()) return true;
-  return parameters.back() == ')' && std::all_of(parameters.begin() + 1, parameters.end() - 1, [&](char c) {
-           return in_name(c) || c == ',' || c == '.' || c == ' ';
-         });
-}
-
-}  // namespace
-
 ModulePtr Device::load_module(std::span<const std::byte> image) {
-  const char* const operation = "Device::load_module";
-  enter(operation);
-  require(operation, Feature::modules);
-  if (image.empty()) throw Error(Errc::invalid_image, operation, label_, "the image is empty");
+  const Call call(*this, "Device::load_module");
+  call.require(Feature::modules);
+  if (image.empty()) call.refuse(Errc::invalid_image, "the image is empty");
   return do_load_module(image);
 }
 
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
-  const char* const operation = "Device::compile";
-  enter(operation);
-  require(operation, Feature::runtime_compilation);
-  if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
-    throw Error(Errc::invalid_argument, operation, label_,
-                "C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
-  }
-  for (const auto& [name, value] : options.defines) {
-    if (is_macro(name) && value.find_first_of(std::string_view("\n\r\0", 3)) == std::string::npos) continue;
-    throw Error(Errc::invalid_argument, operation, label_,
-                is_macro(name) ? "the value of the macro '" + name + "' has more than one line; a macro has one"
-                               : "'" + name + "' in `defines` is no macro's name; give an identifier, with its parameters in "
-                                              "parentheses if it has any, and what it stands for as the value");
-  }
+  const Call call(*this, "Device::compile");
+  call.require(Feature::runtime_compilation);
+  detail::check_options(options, call.operation(), label_);
   return do_compile(source, options);
 }
 
+ModulePtr Device::load(const KernelBundle& bundle) {
+  const Call call(*this, "Device::load");
+  if (!(bundle.source() && supports(Feature::runtime_compilation))) call.require(Feature::modules);
+  const std::string_view backend = backend_.name();
+  struct Candidate {
+    int rank;
+    const KernelBundle::Image* image;
+  };
+  std::vector<Candidate> candidates;
+  std::string images;
+  const std::vector<KernelBundle::Image> all = bundle.images();
+  for (const KernelBundle::Image& image : all) {
+    images += fmt::format("{}{} {}", images.empty() ? "" : ", ", image.backend, image.architecture);
+    if (image.backend != backend || !supports(Feature::modules)) continue;
+    if (const int rank = do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
+  std::string refusals;
+  for (const Candidate& candidate : candidates) {
+    try {
+      ModulePtr module = do_load_module(candidate.image->code);
+      support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
+                                                        candidate.image->architecture, label_));
+      return module;
+    } catch (const Error& error) {
+      if (error.errc() != Errc::invalid_image) throw;
+      refusals += fmt::format("; the image for {} does not load: {}", candidate.image->architecture, error.detail());
+    }
+  }
+  if (bundle.source() && supports(Feature::runtime_compilation)) {
+    support::log(support::LogLevel::info,
+                 fmt::format("kernels '{}': no image fits {} ({}), so its source is compiled{}", bundle.name(), label_,
+                             properties_.architecture, refusals));
+    return compile(*bundle.source(), bundle.options(backend));
+  }
+  call.refuse(Errc::invalid_image,
+              fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
+                          "weir_add_kernels",
+                          bundle.name(), images.empty() ? "none" : images, backend, properties_.architecture, refusals,
+                          bundle.source() ? "their source cannot be compiled here: " + feature(Feature::runtime_compilation).reason
+                                          : std::string("the bundle carries no source")));
+}
+
 void Device::synchronize() {
-  enter("Device::synchronize");
-  detail::check_unsafe_call("Device::synchronize", *this, *this);
+  const Call call(*this, "Device::synchronize");
+  call.check_unsafe();
   if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this, false)) {
-    detail::throw_device_captures("Device::synchronize", *this);
+    detail::throw_device_captures(call.operation(), *this);
   }
   do_synchronize();
-}
-
-// --- Optional operations, for backends that do not have them -----------------------------------------------------------
-
-using detail::not_overridden;
-
-StreamPtr Device::do_create_per_thread_stream() {
-  not_overridden("Device::per_thread_stream", label_, Feature::per_thread_default_stream);
-}
-EventPtr Device::do_open_event(const InterprocessHandle&) {
-  not_overridden("Device::open_event", label_, Feature::interprocess_events);
-}
-void* Device::do_register_host(void*, std::size_t) {
-  not_overridden("Device::register_host", label_, Feature::host_registration);
-}
-void Device::do_unregister_host(void*) {}
-MemoryPoolPtr Device::do_create_memory_pool(const MemoryPoolOptions&) {
-  not_overridden("Device::create_memory_pool", label_, Feature::memory_pools);
-}
-MemoryPoolPtr Device::do_default_memory_pool() {
-  not_overridden("Device::default_memory_pool", label_, Feature::memory_pools);
-}
-InterprocessHandle Device::do_interprocess_handle(const Allocation&) const {
-  not_overridden("Device::interprocess_handle", label_, Feature::interprocess_memory);
-}
-void* Device::do_open_memory(const InterprocessHandle&) {
-  not_overridden("Device::open_allocation", label_, Feature::interprocess_memory);
-}
-void Device::do_close_memory(void*) {}
-void Device::do_enable_peer_access(const Device&) {
-  not_overridden("Device::enable_peer_access", label_, Feature::peer_access);
-}
-void Device::do_disable_peer_access(const Device&) {
-  not_overridden("Device::disable_peer_access", label_, Feature::peer_access);
-}
-ModulePtr Device::do_load_module(std::span<const std::byte>) {
-  not_overridden("Device::load_module", label_, Feature::modules);
-}
-ModulePtr Device::do_compile(std::string_view, const CompileOptions&) {
-  not_overridden("Device::compile", label_, Feature::runtime_compilation);
 }
 
 // --- Backend ----------------------------------------------------------------------------------------------------------
@@ -337,7 +281,7 @@ Device& Backend::device(int ordinal) const {
 }
 
 void Backend::add_device(Device& device) {
-  device.finish();
+  detail::disable_features(device.features_, detail::disabled_features());
   devices_.push_back(&device);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/disposal.hpp"
 
-#include <new>
 #include <thread>
 
+#include "core/immortal.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
@@ -41,7 +41,7 @@ HostFunctionScope::~HostFunctionScope() { detail::thread_state.in_host_function 
 }  // namespace support
 
 void RefCounted::last_release() const noexcept {
-  // In a forked child locks may be held by threads that did not come along, and drivers are gone: leak instead.
+  // In a forked child the drivers are gone, and threads that no longer exist may hold locks: leak the object.
   if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
   if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {
@@ -52,9 +52,7 @@ void RefCounted::last_release() const noexcept {
 }
 
 DisposalQueue& DisposalQueue::instance() noexcept {
-  // Never destroyed, and in static storage: host functions may end when no memory is to be had.
-  alignas(DisposalQueue) static unsigned char storage[sizeof(DisposalQueue)];
-  static auto* const queue = new (storage) DisposalQueue;
+  static detail::Immortal<DisposalQueue> queue;
   return *queue;
 }
 

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// Objects whose last owner went inside a host function, where no driver may be called. A thread of its own, started when it
-/// is first needed, destroys them in the order in which they came.
+/// Objects whose last owner went in a host function, where no driver may be called. A thread, which is started when it is
+/// first needed, destroys them in order.
 class DisposalQueue {
  public:
   static DisposalQueue& instance() noexcept;
@@ -17,7 +17,6 @@ class DisposalQueue {
   void add(RefCounted* object) noexcept;
 
  private:
-  DisposalQueue() = default;
   void run() noexcept;
 
   std::mutex mutex_;

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <new>
 #include <optional>
 
 #include "core/error_text.hpp"
+#include "core/immortal.hpp"
 
 namespace weir {
 namespace {
@@ -104,8 +104,7 @@ std::string detail::native_suffix(const NativeError& native) {
 }
 
 const std::error_category& error_category() noexcept {
-  alignas(Category) static std::byte place[sizeof(Category)];  // codes may be looked at in the destructors of static objects
-  static auto* const category = ::new (place) Category;
+  static detail::Immortal<Category> category;
   return *category;
 }
 

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, feature_count> descriptions = {
 #undef WEIR_FEATURE_TEXT
 };
 
-// What cannot be used without something else; also by way of a third.
+// Features that need another one. Indirect needs are listed, too.
 struct Need {
   Feature feature;
   Feature needed;
@@ -99,7 +99,7 @@ FeatureTable::FeatureTable() {
 void FeatureTable::set(Feature feature, Support support, std::string reason) {
   const auto index = static_cast<std::size_t>(feature);
   if (index >= feature_count) throw Error(Errc::invalid_argument, "FeatureTable::set", "", states_[feature_count].reason);
-  // Users are promised a reason for everything that is not native, also where a backend's author gave none.
+  // Whatever is not native has a reason, even if the backend's author gave none.
   if (support == Support::native) {
     reason.clear();
   } else if (reason.empty()) {

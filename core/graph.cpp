@@ -2,16 +2,18 @@
 #include "weir/graph.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
-#include "core/thread_state.hpp"
-#include "core/unsupported.hpp"
+#include "core/stream_call.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
 namespace weir {
+
+using detail::Call;
+using detail::StreamCall;
 
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
@@ -40,23 +42,14 @@ std::size_t Topology::count(NodeKind kind) const noexcept {
 
 bool Topology::reaches(std::uint32_t from, std::uint32_t to) const {
   if (from >= nodes.size()) return false;
-  // The edges by the node that they leave: those of node n lie in successors from begin[n] to begin[n + 1].
-  std::vector<std::size_t> begin(nodes.size() + 2, 0);
-  for (const auto& edge : edges) ++begin[edge.first + 2];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<std::uint32_t> successors(edges.size());
-  for (const auto& edge : edges) successors[begin[edge.first + 1]++] = edge.second;
-
-  std::vector<bool> seen(nodes.size(), false);
+  std::vector<std::vector<std::uint32_t>> successors(nodes.size());
+  for (const auto& [node, next] : edges) successors[node].push_back(next);
   std::vector<std::uint32_t> open{from};
   while (!open.empty()) {
     const std::uint32_t node = open.back();
     open.pop_back();
-    for (std::size_t i = begin[node]; i != begin[node + 1]; ++i) {
-      const std::uint32_t next = successors[i];
+    for (const std::uint32_t next : std::exchange(successors[node], {})) {
       if (next == to) return true;
-      if (seen[next]) continue;
-      seen[next] = true;
       open.push_back(next);
     }
   }
@@ -82,102 +75,81 @@ std::vector<std::uint32_t> Topology::leaves() const { return without_edge(*this,
 
 // --- Graph ------------------------------------------------------------------------------------------------------------
 
-namespace {
-
-void enter(const char* operation) {
-  if (detail::barred()) [[unlikely]] detail::throw_barred(operation);
-}
-
-template <class T>
-void require(const char* operation, const T& object, Feature feature) {
-  const Device& device = object.device();
-  if (!device.supports(feature)) {
-    throw Error(Errc::unsupported, operation, object.describe(),
-                "feature '" + std::string(to_string(feature)) + "' is absent: " + device.feature(feature).reason);
-  }
-}
-
-void check_stream(const char* operation, const GraphExec& exec, const Stream& stream) {
-  if (&stream.device() != &exec.device()) [[unlikely]] {
-    throw Error(Errc::wrong_device, operation, exec.describe(),
-                "the stream is of " + stream.device().describe() + "; a graph runs on the device it was captured on");
-  }
-}
-
-}  // namespace
-
 std::string Graph::describe() const { return device_.describe() + " graph"; }
 
 std::size_t Graph::node_count() const {
-  enter("Graph::node_count");
+  const Call call(*this, "Graph::node_count");
   return do_node_count();
 }
 
 Topology Graph::topology() const {
-  enter("Graph::topology");
+  const Call call(*this, "Graph::topology");
   return do_topology();
 }
 
 std::string Graph::debug_dot() const {
-  enter("Graph::debug_dot");
-  require("Graph::debug_dot", *this, Feature::graph_debug_dot);
+  const Call call(*this, "Graph::debug_dot");
+  call.require(Feature::graph_debug_dot);
   return do_debug_dot();
 }
 
 GraphPtr Graph::clone() const {
-  enter("Graph::clone");
-  require("Graph::clone", *this, Feature::graph_clone);
-  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory("Graph::clone", describe());
+  const Call call(*this, "Graph::clone");
+  call.require(Feature::graph_clone);
+  if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
   return do_clone();
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
-  enter("Graph::instantiate");
+  const Call call(*this, "Graph::instantiate");
   return do_instantiate(options);
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
-  throw Error(Errc::unsupported, operation, object,
-              "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
-              "outside the capture, or capture the work again");
+  throw Error(
+      Errc::unsupported, operation, object,
+      "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
+      "outside the capture, or capture the work again");
 }
 
-std::string Graph::do_debug_dot() const { detail::not_overridden("Graph::debug_dot", describe(), Feature::graph_debug_dot); }
-GraphPtr Graph::do_clone() const { detail::not_overridden("Graph::clone", describe(), Feature::graph_clone); }
 
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
 std::string GraphExec::describe() const { return device_.describe() + " executable graph"; }
 
+namespace {
+
+void check_stream(const GraphExec& exec, StreamCall call) {
+  if (&call.device() != &exec.device()) [[unlikely]] {
+    throw Error(Errc::wrong_device, call.operation(), exec.describe(),
+                "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");
+  }
+}
+
+}  // namespace
+
 void GraphExec::launch(Stream& stream) {
-  const char* const operation = "GraphExec::launch";
-  stream.enter(operation);
-  check_stream(operation, *this, stream);
-  const CaptureState capture = stream.usable_capture(operation);
-  if (capture) stream.require(operation, Feature::graph_child_nodes);
+  const StreamCall call(stream, "GraphExec::launch");
+  check_stream(*this, call);
+  const CaptureState capture = call.usable_capture();
+  if (capture) call.require(Feature::graph_child_nodes);
   do_launch(stream, capture);
 }
 
 void GraphExec::upload(Stream& stream) {
-  const char* const operation = "GraphExec::upload";
-  stream.enter(operation);
-  check_stream(operation, *this, stream);
-  stream.require(operation, Feature::graph_upload);
-  stream.refuse_in_capture(operation);
+  const StreamCall call(stream, "GraphExec::upload");
+  check_stream(*this, call);
+  call.require(Feature::graph_upload);
+  call.refuse_in_capture();
   do_upload(stream);
 }
 
 void GraphExec::update(const Graph& graph) {
-  const char* const operation = "GraphExec::update";
-  enter(operation);
-  require(operation, *this, Feature::graph_update);
-  if (&graph.device() != &device_) {
-    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
-  }
+  const Call call(*this, "GraphExec::update");
+  call.require(Feature::graph_update);
+  call.check_device(graph.device(), "the graph");
   do_update(graph);
 }
 
-void GraphExec::do_upload(Stream&) { detail::not_overridden("GraphExec::upload", describe(), Feature::graph_upload); }
-void GraphExec::do_update(const Graph&) { detail::not_overridden("GraphExec::update", describe(), Feature::graph_update); }
 
 }  // namespace weir

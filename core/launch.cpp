@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+
 #include "core/thread_state.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -24,6 +27,35 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 KernelPtr Module::kernel(std::string_view name) {
   if (detail::barred()) detail::throw_barred("Module::kernel");
   return do_kernel(name);
+}
+
+namespace {
+
+// "4, 4 and 8 bytes"
+std::string list_sizes(std::span<const std::size_t> sizes) {
+  std::string text;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == sizes.size() ? " and " : ", ") + std::to_string(sizes[i]);
+  }
+  return text.empty() ? "none" : std::to_string(sizes.size()) + " of " + text + " bytes";
+}
+
+}  // namespace
+
+void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) {
+  const std::span<const std::size_t> sizes = types.sizes;
+  std::string cause;
+  if (const auto& there = kernel.parameter_sizes(); there && !std::equal(sizes.begin(), sizes.end(), there->begin(), there->end())) {
+    cause = "its parameters are " + list_sizes(*there) + ", and those of the type that was given are " + list_sizes(sizes);
+  } else if (const std::uint64_t wrong = kernel.parameter_kinds().contradictions(types.kinds); wrong != 0) {
+    const int i = std::countr_zero(wrong);
+    cause = "its parameter " + std::to_string(i) + (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
+            ", other than in the type that was given";
+  } else {
+    return;
+  }
+  throw Error(Errc::invalid_argument, "Module::kernel", kernel.device().describe(),
+              "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
 }
 
 Span<std::byte> Module::global(std::string_view name) {

@@ -18,7 +18,7 @@ using support::LogLevel;
 
 constexpr std::array<std::string_view, 4> words = {"error", "warn", "info", "debug"};
 
-// Negative until WEIR_LOG has been read.
+// Negative before WEIR_LOG is read.
 std::atomic<int> threshold{-1};
 
 int read_threshold() noexcept {
@@ -26,7 +26,7 @@ int read_threshold() noexcept {
   try {
     level = detail::log_level_from_environment();
   } catch (...) {
-    // A line must not be lost because WEIR_LOG does not parse; Registry::instance throws for it.
+    // Lines are not lost if WEIR_LOG does not parse. Registry::instance throws for that.
   }
   threshold.store(static_cast<int>(level), std::memory_order_relaxed);
   return static_cast<int>(level);
@@ -66,11 +66,11 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
   try {
     std::string text = "weir ";
     text.append(words[static_cast<std::size_t>(level)]).append(": ").append(line).append(rest);
-    // One line for one call, whatever a compiler or a driver put into its message.
+    // One line per call, even if the message of a compiler or a driver has several.
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
     text += '\n';
-    write_all(text.data(), text.size());  // in one call, so that lines of several threads do not mix
+    write_all(text.data(), text.size());  // in one call, so that lines of different threads do not mix
   } catch (...) {
     write_all(line.data(), line.size());
     write_all(rest.data(), rest.size());

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-/// What a mistyped name was probably meant to be, for the remedy of an error.
+/// Suggestions for mistyped names in errors.
 namespace weir::detail {
 
-/// Insertions, deletions and substitutions between two words, taking upper and lower case as the same.
+/// The number of insertions, deletions and substitutions between two words, without regard to case.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   std::vector<std::size_t> row(b.size() + 1);
@@ -27,7 +27,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The nearest of `names`, or an empty view if none is near: less than a third of the letters may differ, one at least.
+/// The nearest of `names`; empty if none is near. At most a third of the letters may differ, but always one.
 template <class Names>
 std::string_view nearest_name(std::string_view word, const Names& names) {
   std::string_view nearest;

@@ -9,9 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdint>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -26,36 +23,14 @@ namespace {
 
 constexpr const char* variable = "WEIR_PLUGIN_PATH";
 
-std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-// The file that is mapped at an address, as the kernel knows it: an absolute path.
-std::string mapped_file(const void* address) {
-  std::ifstream maps("/proc/self/maps");
-  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t first = 0, last = 0;
-    const char* const end = line.data() + line.size();
-    const auto dash = std::from_chars(line.data(), end, first, 16);
-    if (dash.ec != std::errc() || dash.ptr == end) continue;
-    const auto space = std::from_chars(dash.ptr + 1, end, last, 16);
-    if (space.ec != std::errc() || wanted < first || wanted >= last) continue;
-    const std::size_t path = line.find('/');
-    return path == std::string::npos ? "" : line.substr(path);
-  }
-  return {};
-}
-
-// Empty if it cannot be told.
-std::string library_folder() {
-  const auto* const address = reinterpret_cast<const void*>(&library_folder);
-  std::string path;
-  if (Dl_info info; ::dladdr(address, &info) != 0 && info.dli_fname != nullptr) path = info.dli_fname;
-  // A library found by a relative LD_LIBRARY_PATH has a relative name, and the current folder may have changed since.
-  if (!path.starts_with('/')) path = mapped_file(address);
-  if (path.empty()) return {};
-  char resolved[PATH_MAX];
-  return parent(::realpath(path.c_str(), resolved) != nullptr ? resolved : path);
-}
+// The file that this library was loaded from, or null. It is looked up at load time, since a relative path (from
+// LD_LIBRARY_PATH) is relative to the current folder of that moment.
+char library_path[PATH_MAX];
+const char* const found_library_path = [] {
+  Dl_info info;
+  const bool known = ::dladdr(library_path, &info) != 0 && info.dli_fname != nullptr;
+  return known ? ::realpath(info.dli_fname, library_path) : nullptr;
+}();
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -84,7 +59,8 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
       add(std::string(folder));
     }
   }
-  if (const std::string own = library_folder(); !own.empty()) {
+  if (found_library_path != nullptr) {
+    const std::string own(found_library_path, std::string_view(found_library_path).rfind('/'));
     add(own);
     add(own + "/" WEIR_PLUGIN_FOLDER);
   }
@@ -116,8 +92,8 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
     attempts.push_back({path, fault});
     refuse(name, path, fault);
   }
-  // NOW: a plugin that lacks a symbol fails here, not in the middle of work. LOCAL: two vendors' drivers must not see each
-  // other's symbols. NODELETE: objects with virtual functions of the plugin may live as long as the process.
+  // NOW: a missing symbol is found here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
+  // other's symbols. NODELETE: objects with virtual functions of the plugin may live until the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const message = ::dlerror();
@@ -132,7 +108,8 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
     refuse(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
-  return {std::move(note.version), create};
+  return {std::move(note.version), create,
+          reinterpret_cast<void (*)(ImageCompilation&)>(::dlsym(library, "weir_compile_image"))};
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {

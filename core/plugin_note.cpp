@@ -2,20 +2,19 @@
 #include "core/plugin_note.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-// The ELF header of the binary that this is linked into. The linker defines it.
+// The ELF header of this library. The linker defines it.
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 namespace weir::detail {
@@ -26,49 +25,25 @@ using Segment = ElfW(Phdr);
 using NoteHeader = ElfW(Nhdr);
 using Bytes = std::span<const char>;
 
-constexpr std::size_t greatest_segment = 65536;  // of notes: those of linkers and compilers have some hundred bytes
+constexpr std::size_t greatest_segment = 65536;  // of notes; usual ones have some hundred bytes
 constexpr std::uint32_t plugin_note_type = 1;
 constexpr std::string_view note_name("Weir", 5);
 
-std::string error_text(int error) { return std::generic_category().message(error); }
-
-// A file, open for reading until the end of the scope.
-class File {
- public:
-  // Not blocking: what has the plugin's name may be a pipe.
-  explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (descriptor_ < 0) throw NoPluginNote(fmt::format("it cannot be read ({}); see who may", error_text(errno)));
-  }
-  ~File() { ::close(descriptor_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int descriptor() const noexcept { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-void read(int file, std::uint64_t offset, void* to, std::size_t size, const char* what) {
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t count = ::pread(file, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw NoPluginNote(fmt::format("it cannot be read ({}); see what it is", error_text(errno)));
-    if (count == 0) {
-      throw NoPluginNote(fmt::format("it is cut short: {} should stand at byte {}; copy or build it again", what, offset));
-    }
-    done += static_cast<std::size_t>(count);
-  }
+void read(std::ifstream& file, std::uint64_t offset, void* to, std::size_t size, const char* what) {
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
+  if (!file)
+    throw NoPluginNote(fmt::format("it is cut short: {} should stand at byte {}; copy or build it again", what, offset));
 }
 
 template <class T>
-T read(int file, std::uint64_t offset, const char* what) {
+T read(std::ifstream& file, std::uint64_t offset, const char* what) {
   T value;
   read(file, offset, &value, sizeof(value), what);
   return value;
 }
 
-// Up to the 0 that ends it, which must be there; `bytes` goes on behind it.
+// Takes a string that ends with a 0 from the front of `bytes`. Empty if there is no 0.
 std::string take_string(Bytes& bytes) {
   const void* const end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
   if (end == nullptr) {
@@ -80,7 +55,7 @@ std::string take_string(Bytes& bytes) {
   return text;
 }
 
-// Looks through the notes of one segment. False if none of them is a plugin's.
+// Searches the notes of one segment. False if none is a plugin's.
 bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
   const auto padded = [alignment](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   while (notes.size() >= sizeof(NoteHeader)) {
@@ -107,16 +82,18 @@ bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
 
 }  // namespace
 
-PluginNote read_plugin_note(int file) {
+PluginNote read_plugin_note(const std::string& path) {
   struct stat status;
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw NoPluginNote("it is not a file; give the plugin's file that name");
   }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw NoPluginNote(fmt::format("it cannot be read ({}); see who may", std::generic_category().message(errno)));
   const auto header = read<Header>(file, 0, "the ELF header");
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     throw NoPluginNote("it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin.hpp");
   }
-  // Class and byte order are two bytes in a row, behind the four that say ELF.
+  // Class and byte order are the two bytes behind the four of the magic number.
   if (std::memcmp(header.e_ident + EI_CLASS, __ehdr_start.e_ident + EI_CLASS, 2) != 0 ||
       header.e_machine != __ehdr_start.e_machine) {
     throw NoPluginNote(fmt::format("it is for another processor (ELF machine {}, this Weir's is {}); build it for this one",
@@ -136,11 +113,6 @@ PluginNote read_plugin_note(int file) {
   throw NoPluginNote(
       "it is not a Weir plugin: it has no ELF note of the name \"Weir\" (plugins for Weir before interface revision 6 have "
       "none either); build it with WEIR_PLUGIN from weir/plugin.hpp");
-}
-
-PluginNote read_plugin_note(const std::string& path) {
-  const File file(path);
-  return read_plugin_note(file.descriptor());
 }
 
 }  // namespace weir::detail

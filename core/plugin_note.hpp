@@ -5,26 +5,23 @@
 #include <stdexcept>
 #include <string>
 
-/// The note by which a plugin is judged, read from its file without loading it: loading would run its code.
+/// A plugin's ELF note, which is read from the file without loading the plugin: loading would run its code.
 namespace weir::detail {
 
-/// What a plugin says of itself. The strings are empty where the note ends before them; that of another interface revision
-/// may hold something else there.
+/// The content of the note. Strings that the note lacks are empty. A note of another interface revision may hold something
+/// else.
 struct PluginNote {
   std::uint32_t revision = 0;
   std::string name, version, build;
 };
 
-/// Why a file has no note that can be read, in words: cause; remedy.
+/// Why a file has no readable note: cause; remedy.
 class NoPluginNote : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The note of the file at `path`. Throws NoPluginNote. Reads a few kilobytes, whatever the file's size, and trusts no number
-/// in it.
+/// Reads the note of the file at `path`. Throws NoPluginNote. Reads a few kilobytes and trusts no number in the file.
 PluginNote read_plugin_note(const std::string& path);
-/// The same of a file that is open for reading.
-PluginNote read_plugin_note(int file);
 
 }  // namespace weir::detail

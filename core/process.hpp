@@ -3,14 +3,14 @@
 
 #include <atomic>
 
-/// What has become of the process: whether it is the fork of one that had drivers open.
+/// Whether this process was forked from one that had drivers open.
 namespace weir::detail {
 
-/// Set in the child of a process that had opened the registry, by a handler of pthread_atfork, and never cleared: neither
-/// the drivers nor Weir's threads come along to a child, so every call there would hang or corrupt.
+/// Set by a handler of pthread_atfork in the child of a process that had opened the registry. Drivers and Weir's threads do
+/// not survive a fork, so calls in the child would hang or corrupt memory.
 extern std::atomic<bool> process_forked;
 
-/// One relaxed load: for the entry of every call that could reach a driver.
+/// One relaxed load. All calls that could reach a driver check this first.
 inline bool forked() noexcept { return process_forked.load(std::memory_order_relaxed); }
 
 }  // namespace weir::detail

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/built_in.hpp"
+#include "core/compile_options.hpp"
 #include "core/environment.hpp"
 #include "core/error_text.hpp"
 #include "core/feature_override.hpp"
@@ -27,6 +29,8 @@ namespace weir {
 
 std::atomic<bool> detail::process_forked{false};
 
+using detail::enter;
+
 namespace {
 
 using support::LogLevel;
@@ -37,32 +41,28 @@ bool is_known(std::string_view name) { return std::find(known.begin(), known.end
 
 // --- Forks ------------------------------------------------------------------------------------------------------------
 
-// True from the first moment of the registry's making.
+// True as soon as the registry is being made.
 std::atomic<bool> registry_opened{false};
 
 void after_fork_in_child() {
   if (registry_opened.load(std::memory_order_relaxed)) detail::process_forked.store(true, std::memory_order_relaxed);
 }
 
-// When the library is loaded, so that no fork can fall between opening the registry and watching for forks. It can fail for
-// want of memory only, in which case a program that does not fork is not to be kept from running.
+// Registered at load time, so that no fork comes between the opening of the registry and this. It fails only without memory;
+// a program that does not fork must run all the same.
 [[maybe_unused]] const int forks_watched = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
-
-void enter(const char* operation) {
-  if (detail::barred()) detail::throw_barred(operation);
-}
 
 // --- Outcomes ---------------------------------------------------------------------------------------------------------
 
-// All that is known of one backend. Made when its name is first asked for, and never destroyed.
+// The state of one backend. Made when its name is first asked for, never destroyed.
 struct Entry {
   explicit Entry(std::string_view name) { info.name = name; }
 
-  std::uint64_t opener = 0;          // the thread that opens the backend just now, else 0; the registry's mutex guards it
-  std::atomic<bool> settled{false};  // the rest is fixed once this is true, and until then the opener's
+  std::uint64_t opener = 0;          // the thread that is opening the backend, or 0; the registry's mutex guards it
+  std::atomic<bool> settled{false};  // true once the rest is final; before, only the opener uses it
   BackendInfo info;
-  std::optional<Error> error;  // what `open` throws; empty where the backend is usable
-  Backend* made = nullptr;     // by the factory; kept also where it is not usable, since a backend is never destroyed
+  std::optional<Error> error;  // what `open` throws; empty if the backend is usable
+  Backend* made = nullptr;     // the factory's result, kept even if it is not usable: backends are never destroyed
 };
 
 BackendState state_of(Errc code) {
@@ -78,13 +78,13 @@ BackendState state_of(Errc code) {
   }
 }
 
-// Whether a backend that `auto` or a list passes over for this should be heard of: the machine seems meant to have it.
+// Whether a skipped backend in this state is worth a warning: the machine seems to be meant for it.
 bool is_surprising(BackendState state) {
   return state == BackendState::plugin_incompatible || state == BackendState::driver_too_old ||
          state == BackendState::driver_failed;
 }
 
-// What was tried, save what `cause` says already.
+// The attempts that `cause` does not name already.
 std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cause) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
@@ -104,6 +104,12 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
       {"hip", "WEIR_BACKEND_HIP", "the headers of HIP 5.2 or later (Debian: libamdhip64-dev)"},
       {"host", "WEIR_BACKEND_HOST", "oneTBB (Debian: libtbb-dev)"},
   };
+  if (!detail::can_load_plugins()) {
+    throw Error(is_known(name) ? Errc::plugin_not_found : Errc::backend_unknown, "", "",
+                fmt::format("it is not built into this Weir, a static library, which loads no plugins; build Weir with the "
+                            "backend '{}', or as a shared library",
+                            name));
+  }
   for (const Recipe& recipe : recipes) {
     if (recipe.name != name) continue;
     throw Error(Errc::plugin_not_found, "", "",
@@ -111,7 +117,7 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
                             "folder in WEIR_PLUGIN_PATH",
                             name, recipe.option, recipe.needs));
   }
-  // The plugins' paths that were tried follow in the error's text: what was meant stands ahead of them.
+  // The paths that were tried follow in the error's text, so the suggestion comes first.
   const std::string meant = detail::meant_backend(name, known);
   throw Error(Errc::backend_unknown, "", "",
               fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
@@ -119,12 +125,12 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
                           "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 
-// Calls the plugin's factory. Throws one of the outcomes that the registry tells apart.
+// Calls the plugin's factory. Turns every failure into an error that the registry knows.
 void start(const detail::Plugin& plugin, Entry& e) {
   constexpr const char* report = "report this to the plugin's author";
   try {
     PluginContext context(e.info);
-    if (e.made == nullptr) e.made = plugin.create(context);  // else memory ran out before its outcome was noted
+    if (e.made == nullptr) e.made = plugin.create(context);  // not null: an earlier attempt ran out of memory afterwards
   } catch (const Error& error) {
     constexpr Errc expected[] = {Errc::driver_not_found, Errc::driver_too_old, Errc::no_device, Errc::driver_failed,
                                  Errc::invalid_environment};
@@ -150,13 +156,21 @@ void start(const detail::Plugin& plugin, Entry& e) {
   }
 }
 
+// The backend that is built in, else its plugin. `path`: the plugin that was loaded, or empty.
+detail::Plugin find_backend(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts,
+                            std::string& path) {
+  if (const auto built_in = detail::built_in_backend(name)) return *built_in;
+  std::string found;
+  if (detail::is_backend_name(name) && detail::can_load_plugins()) found = detail::find_plugin(name, folders, attempts);
+  if (found.empty()) throw_without_plugin(name);
+  detail::Plugin plugin = detail::open_plugin(name, found, attempts);
+  path = std::move(found);
+  return plugin;
+}
+
 void load(Entry& e, std::span<const std::string> folders) {
   BackendInfo& info = e.info;
-  std::string path;
-  if (detail::is_backend_name(info.name)) path = detail::find_plugin(info.name, folders, info.attempts);
-  if (path.empty()) throw_without_plugin(info.name);
-  const detail::Plugin plugin = detail::open_plugin(info.name, path, info.attempts);
-  info.plugin_path = path;
+  const detail::Plugin plugin = find_backend(info.name, folders, info.attempts, info.plugin_path);
   info.plugin_version = plugin.version;
   start(plugin, e);
   info.backend = e.made;
@@ -173,10 +187,10 @@ struct Registry::Implementation {
   const int default_ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", 0, 0, INT_MAX));
   const std::vector<std::string> folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
 
-  std::mutex mutex;  // guards what follows, not the entries' outcomes; never held while a plugin or a driver runs
+  std::mutex mutex;  // guards what follows, except the entries' outcomes; never held while a plugin or a driver runs
   std::map<std::string, Entry, std::less<>> entries;
-  std::condition_variable opened;  // an entry has no opener any longer
-  // A thread that waits for the entry's opener. A thread that opens a backend may open another one within its factory.
+  std::condition_variable opened;  // signalled when an entry's opener is done
+  // A thread that waits for an entry's opener. A factory may open other backends, so threads may wait for each other.
   struct Waiting {
     std::uint64_t thread;
     const Entry* entry;
@@ -185,7 +199,7 @@ struct Registry::Implementation {
   std::atomic<Backend*> default_backend{nullptr};
   std::atomic<Device*> default_device{nullptr};
 
-  // Whether `entry` is opened by the calling thread, or by one that waits, by way of however many others, for it.
+  // Whether the opener of `entry` is the calling thread, or waits for it, directly or through other threads.
   bool waits_for_me(const Entry& entry, std::uint64_t me) const {
     for (const Entry* e = &entry; e != nullptr;) {
       if (e->opener == me) return true;
@@ -195,7 +209,7 @@ struct Registry::Implementation {
     return false;
   }
 
-  // The entry of that name. Its outcome is known, or the calling thread is its opener and must find it out.
+  // The entry of that name. It is settled, or the calling thread is its opener now and must settle it.
   Entry& claim(std::string_view name) {
     const std::uint64_t me = detail::this_thread();
     std::unique_lock lock(mutex);
@@ -217,11 +231,11 @@ struct Registry::Implementation {
     return e;
   }
 
-  // The entry of that name, its outcome known.
+  // The settled entry of that name.
   Entry& settle(std::string_view name) {
     Entry& e = claim(name);
     if (e.settled.load(std::memory_order_acquire)) return e;
-    // However this ends: should memory run out before the outcome is noted, the next one to ask tries again.
+    // If memory runs out before the entry is settled, the next caller tries again.
     struct Opened {
       Implementation& registry;
       Entry& entry;
@@ -255,16 +269,16 @@ struct Registry::Implementation {
     return *e.info.backend;
   }
 
-  // What WEIR_BACKEND says, for messages.
+  // The value of WEIR_BACKEND, for messages.
   std::string choice_text() const { return choice ? "WEIR_BACKEND=" + *choice : "WEIR_BACKEND not set, so auto"; }
 
-  // An error of one backend, as the error of having chosen it.
+  // Throws a backend's error as that of the choice.
   [[noreturn]] void refuse_choice(const Error& error) const {
     throw Error(error.errc(), "Registry::default_backend", choice_text(), error.detail(), error.native());
   }
 
   Backend& choose() {
-    // A name that nothing stands behind is a mistake, also where an earlier one is usable.
+    // A name without any backend is a mistake, even if an earlier one is usable.
     for (const std::string& name : selection.names) {
       std::vector<LoadAttempt> attempts;
       if (is_known(name) || !detail::find_plugin(name, folders, attempts).empty()) continue;
@@ -290,7 +304,7 @@ struct Registry::Implementation {
     throw Error(last.errc(), "Registry::default_backend", choice_text(), reasons);
   }
 
-  // Threads that choose at the same time choose the same, since outcomes are fixed; the first one tells.
+  // Threads that choose at the same time choose the same backend; the first one logs it.
   void chosen(Backend& backend, const std::vector<const Entry*>& passed_over) {
     Backend* none = nullptr;
     if (!default_backend.compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) return;
@@ -306,11 +320,11 @@ Registry::Registry() : implementation_(new Implementation) {}
 
 Registry& Registry::shared() {
   enter("Registry::instance");
-  // Never destroyed: static objects may hold streams until after main.
+  // Never destroyed, since static objects may hold streams after main.
   static Registry* const registry = [] {
     registry_opened.store(true, std::memory_order_relaxed);
     try {
-      // Every variable is read here, so that a mistake in one of them shows at once and in any program.
+      // All variables are read here, so that a mistake in any of them shows immediately in every program.
       detail::log_level_from_environment();
       detail::disabled_features();
       return new Registry;
@@ -373,6 +387,29 @@ Device& Registry::default_device() {
 Device& Registry::device(std::string_view name) {
   const detail::DeviceName wanted = detail::parse_device_name(name, known);
   return open(wanted.backend).device(wanted.ordinal);
+}
+
+std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
+                                               const CompileOptions& options, std::string* log) {
+  const char* const operation = "Registry::compile_image";
+  enter(operation);
+  const std::string object = fmt::format("backend {}", backend);
+  detail::check_options(options, operation, object);
+  std::vector<LoadAttempt> attempts;
+  std::string path;
+  detail::Plugin plugin{};
+  try {
+    plugin = find_backend(backend, implementation_->folders, attempts, path);
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail() + tried(attempts, error.detail()));
+  }
+  if (plugin.compile_image == nullptr) {
+    throw Error(Errc::unsupported, operation, object, fmt::format("the plugin {} cannot compile ahead of time", path));
+  }
+  ImageCompilation compilation{architecture, source, options, {}, {}};
+  plugin.compile_image(compilation);
+  if (log != nullptr) *log = std::move(compilation.log);
+  return std::move(compilation.image);
 }
 
 std::string_view to_string(BackendState state) noexcept {

@@ -10,8 +10,8 @@ namespace {
 sigset_t signals_to_block() noexcept {
   sigset_t set;
   sigfillset(&set);
-  // A process whose thread blocks the signal of its own fault is ended past the handler that would tell why. And profilers
-  // interrupt whatever thread runs by SIGPROF.
+  // A thread must receive signals of its own faults, or their handler would not run. Profilers send SIGPROF to any running
+  // thread.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, signal);
   return set;
 }

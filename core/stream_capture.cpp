@@ -1,47 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "core/captures.hpp"
-#include "core/enumerator.hpp"
-#include "core/thread_state.hpp"
+#include "core/stream_call.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
 
-// Streams: the begin and the end of captures. docs/internals.md says what a capture is to Weir.
+// Streams: captures. docs/internals.md explains them.
 namespace weir {
 
 using detail::Captures;
+using detail::StreamCall;
+using detail::StreamCore;
 
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
-detail::Origin Stream::origin() const noexcept { return {.device = device_, .handle = handle_, .thread_stream = thread_}; }
-
-// Called under the lock of `Captures`. The id is written last: a stream that goes looks at it, and needs no lock if it is 0.
-void Stream::enter_capture(std::uint64_t id, bool body) noexcept {
-  capture_.store(id, std::memory_order_release);
-  flags_.fetch_or(flag_capturing | (body ? flag_body : 0), std::memory_order_release);
+// The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
+void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept {
+  stream.capture_.store(id, std::memory_order_release);
+  stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0), std::memory_order_release);
 }
 
-void Stream::leave_capture(std::uint64_t id) noexcept {
-  if (capture_.load(std::memory_order_relaxed) != id) return;
-  flags_.fetch_and(~(flag_capturing | flag_body), std::memory_order_release);
-  capture_.store(0, std::memory_order_release);
+void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
+  if (stream.capture_.load(std::memory_order_relaxed) != id) return;
+  stream.flags_.fetch_and(~(flag_capturing | flag_body), std::memory_order_release);
+  stream.capture_.store(0, std::memory_order_release);
 }
 
-/// Whether the driver has the stream in that capture. Without a question where only Weir's own calls can have ended it.
-bool Stream::is_in(std::uint64_t capture) const {
-  if (!asks_for_captures()) return true;
-  const CaptureState state = do_capture_state();
+// External code may have begun or ended a capture. Several objects may stand for a thread's default stream, so the driver is
+// asked for that while any capture is open.
+bool StreamCore::asks_for_captures(const Stream& stream) noexcept {
+  return (flags(stream) & flag_external) != 0 ||
+         ((flags(stream) & flag_per_thread) != 0 && open_captures.load(std::memory_order_acquire) != 0);
+}
+
+CaptureState StreamCore::asked_capture(const Stream& stream) {
+  if (!asks_for_captures(stream)) return noted_capture(stream, flags(stream));
+  CaptureState capture = stream.do_capture_state();
+  if (capture) capture.conditional_body = Captures::instance().is_conditional_body(stream.device_->backend(), capture.id);
+  return capture;
+}
+
+bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
+  if (!asks_for_captures(stream)) return true;
+  const CaptureState state = stream.do_capture_state();
   return state.status == CaptureStatus::invalidated || state.id == capture;
 }
 
 void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
-  if (kept_for_.load(std::memory_order_acquire) == capture.id && kept_module_.load(std::memory_order_relaxed) == module.get()) {
-    return;
-  }
+  if (StreamCore::has_just_kept(*this, *module, capture)) return;
   if (!Captures::instance().keep(device_->backend(), capture.id, module)) {
     do_keep_in_graph(module, capture);
     return;
@@ -52,34 +61,37 @@ void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
 
 // --- Begin ------------------------------------------------------------------------------------------------------------
 
-void Stream::check_can_begin(const char* operation) const {
-  if (kind_ == StreamKind::legacy_default) {
-    throw Error(Errc::capture_unsupported, operation, describe(),
+namespace {
+
+void check_can_begin(StreamCall call, StreamKind kind) {
+  if (kind == StreamKind::legacy_default) {
+    call.refuse(Errc::capture_unsupported,
                 "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
                 "create_stream");
   }
-  if (usable_capture(operation)) {
-    throw Error(Errc::already_capturing, operation, describe(), "the stream is capturing already; that capture goes on");
+  if (call.usable_capture()) {
+    call.refuse(Errc::already_capturing, "the stream is capturing already; that capture goes on");
   }
 }
 
-template <class F>
-void Stream::begin(CaptureMode mode, const GraphPtr& resumed, F&& native_begin) {
-  const bool blocking = !do_is_non_blocking();  // which drivers do not tell of a stream that captures
-  Captures::instance().open(*this, {.origin = origin(), .thread = detail::this_thread(), .mode = mode}, blocking, resumed,
-                            std::forward<F>(native_begin));
-  began_.store(capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}  // namespace
+
+void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+                       const std::function<std::uint64_t()>& native_begin) {
+  const bool blocking = !stream.do_is_non_blocking();  // drivers do not tell this of a stream that captures
+  Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
+                            native_begin);
+  stream.began_.store(stream.capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void Stream::begin_capture(const CaptureOptions& options) {
-  const char* const operation = "Stream::begin_capture";
-  enter(operation);
-  require(operation, Feature::graph_capture);
-  detail::check_enumerator(operation, *this, "CaptureMode", options.mode, CaptureMode::relaxed);
+  const StreamCall call(*this, "Stream::begin_capture");
+  call.require(Feature::graph_capture);
+  call.check_enumerator("CaptureMode", options.mode, CaptureMode::relaxed);
   if (options.external) {
-    const CaptureState capture = usable_capture(operation);
+    const CaptureState capture = call.usable_capture();
     if (!capture) {
-      throw Error(Errc::not_capturing, operation, describe(),
+      call.refuse(Errc::not_capturing,
                   "with 'external' a capture is joined that other code began, and the stream is not capturing");
     }
     if (joined_.exchange(capture.id, std::memory_order_relaxed) != capture.id) {
@@ -88,71 +100,68 @@ void Stream::begin_capture(const CaptureOptions& options) {
     joined_depth_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  check_can_begin(operation);
-  begin(options.mode, nullptr, [&] { return do_begin_capture(options.mode); });
+  check_can_begin(call, kind_);
+  StreamCore::begin(*this, options.mode, nullptr, [&] { return do_begin_capture(options.mode); });
 }
 
 void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
-  const char* const operation = "Stream::resume_capture";
-  enter(operation);
-  require(operation, Feature::capture_into_graph);
-  detail::check_enumerator(operation, *this, "CaptureMode", mode, CaptureMode::relaxed);
-  if (!graph) throw Error(Errc::invalid_argument, operation, describe(), "the graph is null");
-  if (&graph->device() != device_) {
-    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph->device().describe());
-  }
-  check_can_begin(operation);
-  begin(mode, graph, [&] { return do_resume_capture(graph, mode); });
+  const StreamCall call(*this, "Stream::resume_capture");
+  call.require(Feature::capture_into_graph);
+  call.check_enumerator("CaptureMode", mode, CaptureMode::relaxed);
+  if (!graph) call.refuse(Errc::invalid_argument, "the graph is null");
+  call.check_device(graph->device(), "the graph");
+  check_can_begin(call, kind_);
+  StreamCore::begin(*this, mode, graph, [&] { return do_resume_capture(graph, mode); });
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
 
-/// Undoes one `begin_capture({.external = true})`: false if there is none for the capture that the stream is in.
-bool Stream::leave_joined() {
-  if (joined_depth_.load(std::memory_order_relaxed) == 0) return false;
-  if (is_in(joined_.load(std::memory_order_relaxed))) {
-    joined_depth_.fetch_sub(1, std::memory_order_relaxed);
+bool StreamCore::leave_joined(Stream& stream) {
+  if (stream.joined_depth_.load(std::memory_order_relaxed) == 0) return false;
+  if (is_in(stream, stream.joined_.load(std::memory_order_relaxed))) {
+    stream.joined_depth_.fetch_sub(1, std::memory_order_relaxed);
     return true;
   }
-  joined_depth_.store(0, std::memory_order_relaxed);
+  stream.joined_depth_.store(0, std::memory_order_relaxed);
   return false;
 }
 
 GraphPtr Stream::end_capture() {
-  const char* const operation = "Stream::end_capture";
-  enter(operation);
-  if (leave_joined()) return nullptr;
+  const StreamCall call(*this, "Stream::end_capture");
+  if (StreamCore::leave_joined(*this)) return nullptr;
   Captures& captures = Captures::instance();
   const Backend& backend = device_->backend();
-  auto capture = captures.find(origin());
+  auto capture = captures.find(StreamCore::origin(*this));
   if (!capture) {
-    const CaptureState state = known_capture();
+    const CaptureState state = StreamCore::known_capture(*this);
     if (state.status == CaptureStatus::none) {
-      throw Error(Errc::not_capturing, operation, describe(), "the stream is not capturing");
+      call.refuse(Errc::not_capturing, "the stream is not capturing");
     }
-    capture = captures.find(origin());  // another thread may have begun it in between
+    capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
     if (!capture) {
-      const bool external = (flags_.load(std::memory_order_relaxed) & flag_external) != 0;
+      const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
       if (external && !captures.is_open(backend, state.id)) return do_end_capture({});
-      throw Error(Errc::capture_unmatched, operation, describe(),
-                  "the stream was drawn into a capture that another stream began; end it there, after that stream has waited "
-                  "for this one; the capture goes on");
+      call.refuse(
+          Errc::capture_unmatched,
+          "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
+                  "one; the capture goes on");
     }
   }
   if (capture->outer != 0) {
-    throw Error(Errc::capture_unmatched, operation, describe(),
-                "this stream captures the body of a conditional node, which ends when the function that captures it returns");
+    call.refuse(
+        Errc::capture_unmatched,
+        "this stream captures the body of a conditional node, which ends when the function that captures it returns");
   }
-  const bool is_there = is_in(capture->id);
+  const bool is_there = StreamCore::is_in(*this, capture->id);
   const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
   if (is_there && !mine && !capture->ending) {
-    throw Error(Errc::capture_wrong_thread, operation, describe(),
-                "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
-                    "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
+    call.refuse(Errc::capture_wrong_thread, "another thread began the capture, in mode '" +
+                                                std::string(to_string(capture->mode)) +
+                                                "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
   }
   auto kept = captures.claim(backend, capture->id);
   if (!kept) {
-    throw Error(Errc::not_capturing, operation, describe(), "another thread ended the capture, or is about to");
+    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
   }
   GraphPtr graph;
   {
@@ -161,31 +170,40 @@ GraphPtr Stream::end_capture() {
       std::uint64_t id;
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
-    if (!is_there) throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code");
+    if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
     graph = do_end_capture(std::move(*kept));
   }
-  free_deferred(false);
+  StreamCore::free_deferred(*this, false);
   return graph;
 }
 
-GraphPtr Stream::end_begun_capture() {
+GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function) {
+  begin_capture(mode);
+  struct End {
+    Stream& stream;
+    bool ended = false;
+    ~End() {
+      if (!ended) StreamCore::drop_capture(stream, stream.began_.load(std::memory_order_relaxed));
+    }
+  } end{*this};
+  function(*this);
+  end.ended = true;
   joined_depth_.store(0, std::memory_order_relaxed);
   return end_capture();
 }
 
-/// Ends an open capture that this stream began, and drops it.
-void Stream::drop_capture(std::uint64_t id) noexcept {
-  joined_depth_.store(0, std::memory_order_relaxed);
-  const Backend& backend = device_->backend();
-  if (Captures::instance().is_conditional_body(backend, id)) return;  // whoever captures the body ends it
+void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
+  stream.joined_depth_.store(0, std::memory_order_relaxed);
+  const Backend& backend = stream.device_->backend();
+  if (Captures::instance().is_conditional_body(backend, id)) return;  // do_capture_conditional ends it
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return;
   try {
-    // Another thread's per-thread default stream has no name here: the driver would take it for this thread's.
-    if (!is_of_another_thread() && is_in(id)) (void)do_end_capture(std::move(*kept));
+    // This thread cannot name another thread's default stream: the driver would take the handle for this thread's own.
+    if (!stream.is_of_another_thread() && is_in(stream, id)) (void)stream.do_end_capture(std::move(*kept));
   } catch (const std::exception& e) {
-    // The driver may not have ended it. Only the driver knows what the stream is in from here on.
-    set_shared();
+    // The driver may not have ended the capture: from now on it must be asked.
+    set_shared(stream);
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
   Captures::instance().close(backend, id);
@@ -195,9 +213,12 @@ void Stream::drop_capture(std::uint64_t id) noexcept {
 
 Stream::BodyCapture::BodyCapture(Stream& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin)
     : body_(body) {
-  Captures::instance().open(
-      body, {.origin = body.origin(), .thread = detail::this_thread(), .mode = CaptureMode::thread_local_, .outer = outer.id},
-      false, nullptr, begin);
+  Captures::instance().open(body,
+                            {.origin = StreamCore::origin(body),
+                             .thread = detail::this_thread(),
+                             .mode = CaptureMode::thread_local_,
+                             .outer = outer.id},
+                            false, nullptr, begin);
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
 
@@ -205,47 +226,50 @@ Stream::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().
 
 // --- Status -----------------------------------------------------------------------------------------------------------
 
-CaptureStatus Stream::capture_status() const { return capture_info_of(*this, false).status; }
-
-CaptureInfo Stream::capture_info() const { return capture_info_of(*this, true); }
-
-CaptureInfo Stream::capture_info_of(const Stream& stream, bool with_graph) {
-  stream.check_usable("Stream::capture_info");
-  CaptureState state = stream.known_capture();
+CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
+  const StreamCall call(stream, "Stream::capture_info", StreamCall::Looking());
+  CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = stream.do_capture_state();  // only the driver knows whether an error has invalidated it
+  state = stream.do_capture_state();  // only the driver knows whether an error invalidated it
   return {state.status, state.id, state && with_graph ? stream.do_captured_graph() : nullptr};
 }
 
+CaptureStatus Stream::capture_status() const { return StreamCore::capture_info(*this, false).status; }
+
+CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this, true); }
+
 // --- Nodes ------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+void check_conditional(StreamCall call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
+  call.require(Feature::graph_conditional_nodes);
+  if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
+  if (!body) call.refuse(Errc::invalid_argument, "the body is empty");
+}
+
+}  // namespace
+
 void Stream::add_child_graph(const Graph& graph) {
-  const char* const operation = "Stream::add_child_graph";
-  enter(operation);
-  require(operation, Feature::graph_child_nodes);
-  if (&graph.device() != device_) {
-    throw Error(Errc::wrong_device, operation, describe(), "the graph is of " + graph.device().describe());
-  }
-  const CaptureState capture = active_capture(operation);
-  if (graph.topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(operation, graph.describe());
+  const StreamCall call(*this, "Stream::add_child_graph");
+  call.require(Feature::graph_child_nodes);
+  call.check_device(graph.device(), "the graph");
+  const CaptureState capture = call.active_capture();
+  if (graph.topology().count(NodeKind::allocate) != 0)
+    support::refuse_second_owner_of_memory(call.operation(), graph.describe());
   do_add_child_graph(graph, capture);
 }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  conditional("Stream::capture_if", ConditionalKind::if_nonzero, condition, std::move(body));
+  const StreamCall call(*this, "Stream::capture_if");
+  check_conditional(call, condition, body);
+  do_capture_conditional(ConditionalKind::if_nonzero, condition, std::move(body), call.active_capture());
 }
 
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  conditional("Stream::capture_while", ConditionalKind::while_nonzero, condition, std::move(body));
-}
-
-void Stream::conditional(const char* operation, ConditionalKind kind, const std::uint32_t* condition,
-                         UniqueFunction<void(Stream&)>&& body) {
-  enter(operation);
-  require(operation, Feature::graph_conditional_nodes);
-  if (condition == nullptr) throw Error(Errc::invalid_argument, operation, describe(), "the condition's address is null");
-  if (!body) throw Error(Errc::invalid_argument, operation, describe(), "the body is empty");
-  do_capture_conditional(kind, condition, std::move(body), active_capture(operation));
+  const StreamCall call(*this, "Stream::capture_while");
+  check_conditional(call, condition, body);
+  do_capture_conditional(ConditionalKind::while_nonzero, condition, std::move(body), call.active_capture());
 }
 
 }  // namespace weir

@@ -12,7 +12,7 @@
 namespace weir {
 namespace detail {
 
-/// What a pool and its leases share, so that a lease may outlive the pool.
+/// Shared by a pool and its leases: a lease may outlive the pool.
 class StreamPoolState final : public RefCounted {
  public:
   StreamPoolState(Device& device, const StreamPoolOptions& options) : device_(device), options_(options) {
@@ -28,7 +28,7 @@ class StreamPoolState final : public RefCounted {
     return streams_.size();
   }
 
-  /// A slot and its stream; null where none is to be had.
+  /// A slot and its stream; null if none is available.
   std::pair<std::size_t, StreamPtr> take() {
     std::lock_guard lock(mutex_);
     return options_.sharing == PoolSharing::round_robin ? take_turn() : take_free();
@@ -42,13 +42,13 @@ class StreamPoolState final : public RefCounted {
 
  private:
   std::pair<std::size_t, StreamPtr> grow() {
-    free_.reserve(streams_.size() + 1);  // so that giving back cannot fail
+    free_.reserve(streams_.size() + 1);  // so that `give_back` cannot fail
     streams_.push_back(device_.create_stream(options_.stream));
     return {streams_.size() - 1, streams_.back()};
   }
 
   std::pair<std::size_t, StreamPtr> take_free() {
-    // The one given back last is the likeliest to be in the caches.
+    // The one that was returned last is most likely in the caches.
     for (std::size_t i = free_.size(); i-- > 0;) {
       const std::size_t slot = free_[i];
       StreamPtr stream = usable(slot);
@@ -63,7 +63,7 @@ class StreamPoolState final : public RefCounted {
   std::pair<std::size_t, StreamPtr> take_turn() {
     for (std::size_t tries = 0; tries < options_.max_streams; ++tries) {
       const std::size_t slot = next_;
-      // A slot whose stream could not be made keeps its turn: all slots before `streams_.size()` have a stream.
+      // If `grow` throws, the turn stays at this slot: all slots before `streams_.size()` have a stream.
       std::pair<std::size_t, StreamPtr> taken = slot == streams_.size() ? grow() : std::pair(slot, usable(slot));
       next_ = (next_ + 1) % options_.max_streams;
       if (taken.second) return taken;
@@ -71,7 +71,7 @@ class StreamPoolState final : public RefCounted {
     return {0, nullptr};
   }
 
-  /// The slot's stream; null while it captures. One that its last user closed is made anew.
+  /// The slot's stream; null while it captures. A closed stream is replaced.
   StreamPtr usable(std::size_t slot) {
     if (streams_[slot]->is_closed()) streams_[slot] = device_.create_stream(options_.stream);
     return streams_[slot]->is_capturing() ? nullptr : streams_[slot];
@@ -92,25 +92,18 @@ class StreamPoolState final : public RefCounted {
 StreamLease::StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept
     : pool_(std::move(pool)), slot_(slot), stream_(std::move(stream)) {}
 
-StreamLease::StreamLease(StreamLease&& other) noexcept
-    : pool_(std::move(other.pool_)), slot_(other.slot_), stream_(std::move(other.stream_)) {}
+StreamLease::StreamLease(StreamLease&&) noexcept = default;
 
 StreamLease& StreamLease::operator=(StreamLease&& other) noexcept {
-  if (this != &other) {
-    give_back();
-    pool_ = std::move(other.pool_);
-    slot_ = other.slot_;
-    stream_ = std::move(other.stream_);
-  }
+  StreamLease taken = std::move(other);
+  pool_.swap(taken.pool_);
+  std::swap(slot_, taken.slot_);
+  stream_.swap(taken.stream_);
   return *this;
 }
 
-StreamLease::~StreamLease() { give_back(); }
-
-void StreamLease::give_back() noexcept {
+StreamLease::~StreamLease() {
   if (pool_) pool_->give_back(slot_);
-  pool_.reset();
-  stream_.reset();
 }
 
 // --- Pool -------------------------------------------------------------------------------------------------------------

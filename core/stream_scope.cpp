@@ -11,8 +11,8 @@
 
 namespace weir {
 
-/// One list of scopes for all devices: there are a handful at most. On the heap, so that a scope that ends on another thread
-/// leaves the list whole.
+/// An entry of the thread's list of scopes, of all devices. On the heap, so that the list stays intact if a scope ends on
+/// another thread.
 struct StreamScope::Entry {
   StreamPtr stream;
   std::uint64_t thread;
@@ -20,7 +20,7 @@ struct StreamScope::Entry {
   std::atomic<bool> ended_elsewhere{false};
 };
 
-// Of a type without a destructor, so that it is there for scopes that are static or thread-local objects.
+// A plain pointer without a destructor, so that scopes that are static or thread-local objects can still use it.
 constinit thread_local StreamScope::Entry* StreamScope::innermost = nullptr;
 
 namespace {
@@ -70,7 +70,7 @@ void StreamScope::forget_ended() noexcept {
       link = &entry->outer;
     }
   }
-  // Outside the walk: the end of a stream may run code of the user's, which may begin scopes of its own.
+  // After the loop: the end of a stream may run user code, which may begin scopes.
   while (ended != nullptr) delete std::exchange(ended, ended->outer);
 }
 

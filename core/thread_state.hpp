@@ -5,7 +5,7 @@
 
 #include "core/process.hpp"
 
-/// What the core knows of the calling thread.
+/// The core's state of the calling thread.
 namespace weir::detail {
 
 struct ThreadState {
@@ -13,20 +13,24 @@ struct ThreadState {
   std::uint64_t token = 0;
 };
 
-/// In the initial-exec model: every call of the library looks at it, and the general model would make that a function call.
+/// In the initial-exec model, since every call reads it and the general model would need a function call for that.
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 std::uint64_t new_thread_token() noexcept;
 
-/// Names the calling thread for the life of the process; never 0, never reused.
+/// The calling thread's number: never 0, never reused.
 inline std::uint64_t this_thread() noexcept {
   if (thread_state.token == 0) thread_state.token = new_thread_token();
   return thread_state.token;
 }
 
-/// Whether nothing of Weir may be called here and now.
+/// Whether the calling thread must not call Weir now.
 inline bool barred() noexcept { return thread_state.in_host_function || forked(); }
 /// Throws the error that `barred` stands for.
 [[noreturn]] void throw_barred(const char* operation);
+/// The first line of every public function that could reach a driver.
+inline void enter(const char* operation) {
+  if (barred()) [[unlikely]] throw_barred(operation);
+}
 
 }  // namespace weir::detail

@@ -129,9 +129,10 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
   const TokenizedSource& source = unit.source();
   if (place.is_template) {
     const Words all = words_of(source, place.first + 1, place.head);
-    const std::size_t close = closing_angle(all, 0);
-    if (close + 1 != all.size()) throw Refused(place.first, "this head of a template is not understood");
-    f.template_parameters = slice(all, 1, close);
+    if (all.size() < 2 || !all.front().is("<") || !all.back().is(">")) {
+      throw Refused(place.first, "this head of a template is not understood");
+    }
+    f.template_parameters = slice(all, 1, all.size() - 1);
   }
   for (const Word& word : words_of(source, place.head, place.name_token)) {
     bool specifier = word.kind == Token::Kind::string;

@@ -40,7 +40,7 @@ Api::Result Api::open_device(int ordinal, DeviceContext& context) const {
   return result;
 }
 
-/// On a thread of its own, which has no current context, and which no other thread's capture keeps from anything.
+/// Runs on a new thread, which has no current context and which captures of other threads do not restrict.
 void Api::try_without_current(const DeviceContext& device) const noexcept {
   const auto attempt = [&] {
     const gpu::CaptureModeScope<Api> relaxed(*this);
@@ -61,7 +61,7 @@ void Api::try_without_current(const DeviceContext& device) const noexcept {
   try {
     std::thread(attempt).join();
   } catch (const std::exception&) {
-    // No thread: the context is set where it may not be needed.
+    // No thread: contexts are then made current even if that is not needed.
   }
 }
 
@@ -76,7 +76,7 @@ Api::Result Api::stream_id(StreamHandle stream, std::uint64_t& id) const {
 
 int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept {
   CUcontext context = nullptr;
-  // A stream that captures cannot be asked, and the asking would end its capture.
+  // Asking a stream that captures fails and ends its capture.
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (StreamGetCaptureInfo(stream, &status, nullptr, nullptr, nullptr, nullptr) != CUDA_SUCCESS ||
       status != CU_STREAM_CAPTURE_STATUS_NONE || StreamGetCtx(stream, &context) != CUDA_SUCCESS) {
@@ -93,7 +93,7 @@ int Api::device_of(StreamHandle stream, const DeviceContext& own) const noexcept
 
 namespace {
 
-/// What the driver wrote, which need not be a value of the enumeration: it says -1 where no policy was set.
+/// The driver may write values that the enumeration lacks: -1 if no policy was set.
 template <class E>
 int number(const E& written) {
   int value = 0;
@@ -291,7 +291,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device.device;
-  // `maxSize`: carved, in 12.2, from the beginning of what is reserved in older headers. 0 where it is not known.
+  // `maxSize`: since 12.2, at the beginning of what older headers reserve. 0: no limit.
   constexpr std::size_t place = offsetof(CUmemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
@@ -356,7 +356,7 @@ Api::Result Api::memory_operation(StreamHandle stream, const MemoryOperation& op
 }
 
 void Api::fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept {
-  // Only what the driver reads: clearing the rest would cost more than all of it.
+  // Sets only the fields that the driver reads: clearing the others would cost more.
   const CUdeviceptr address = device_address(operation.address);
   if (operation.kind == MemoryOperation::Kind::flush_remote_writes) {
     to.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
@@ -391,7 +391,7 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
                               const NodeHandle** dependencies, std::size_t* count) const {
   CUstreamCaptureStatus native = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t number = 0;
-  // Without room for the edges' data, the driver fails where other code has added an edge that has some.
+  // Without room for edge data, the driver fails if other code has added an edge that has some.
   const EdgeData* edges = nullptr;
   const CUresult result = StreamGetCaptureInfoAndEdges != nullptr
                               ? StreamGetCaptureInfoAndEdges(stream, &native, &number, &graph, dependencies,
@@ -434,7 +434,7 @@ Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
 
 Api::Result Api::graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const {
   if (GraphGetEdgesAndData == nullptr) return GraphGetEdges(graph, from, to, &count);
-  // Asked without room for the edges' data, the driver fails where an edge has some.
+  // Without room for edge data, the driver fails if an edge has some.
   std::vector<EdgeData> data(from != nullptr ? count : 0);
   return GraphGetEdgesAndData(graph, from, to, from != nullptr ? data.data() : nullptr, &count);
 }
@@ -478,7 +478,7 @@ std::optional<std::vector<std::size_t>> Api::parameter_sizes(FunctionHandle func
   if (FuncGetParamInfo == nullptr) return std::nullopt;
   std::vector<std::size_t> sizes;
   std::size_t offset = 0, size = 0;
-  // The end of the list is an error of its own.
+  // The end of the list is reported as an error.
   while (FuncGetParamInfo(function, sizes.size(), &offset, &size) == CUDA_SUCCESS) sizes.push_back(size);
   return sizes;
 }

@@ -11,9 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/images.hpp"
 #include "backends/cuda/symbols.hpp"
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/module_contents.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/backend.hpp"
 #include "weir/capture.hpp"
 #include "weir/device.hpp"
@@ -24,8 +27,8 @@
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 
-/// The CUDA driver API, as the code shared with HIP sees it (see backends/gpu/backend.hpp): the table of functions, and a
-/// function for each thing that CUDA does in a way of its own.
+/// The CUDA driver API for the code that is shared with HIP (see backends/gpu/backend.hpp): the table of functions, and a
+/// function for each thing that CUDA does differently.
 namespace weir::cuda {
 
 inline CUdeviceptr device_address(const void* p) noexcept { return reinterpret_cast<CUdeviceptr>(p); }
@@ -58,13 +61,13 @@ class Api : public Symbols {
     CUcontext context = nullptr;  // the device's primary context, which the runtime API shares
   };
 
-  /// Makes a device's context current for a scope, if another is or none.
+  /// Makes a device's context current for a scope, unless it is already.
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
       if (result_ != CUDA_SUCCESS) [[unlikely]] fail(api, device);
     }
-    /// Does not throw where the context cannot be made current: see `result`.
+    /// Does not throw if the context cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
       if (!needed) return;
       CUcontext now = nullptr;
@@ -105,10 +108,14 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = CU_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = true;
+  static constexpr FunctionAttribute function_ptx_version = CU_FUNC_ATTRIBUTE_PTX_VERSION;
+  static constexpr FunctionAttribute function_binary_version = CU_FUNC_ATTRIBUTE_BINARY_VERSION;
   static constexpr PoolAttribute pool_used = CU_MEMPOOL_ATTR_USED_MEM_CURRENT;
   static constexpr PoolAttribute pool_reserved = CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
   static constexpr PoolAttribute pool_release_threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-  /// Operations that cuStreamBatchMemOp takes at once ("must be less than 256").
+  /// The most operations of one cuStreamBatchMemOp ("must be less than 256").
   static constexpr std::size_t max_batch = 255;
 
   // --- The driver -----------------------------------------------------------------------------------------------------
@@ -122,39 +129,38 @@ class Api : public Symbols {
   /// Retains the device's primary context.
   Result open_device(int ordinal, DeviceContext& context) const;
   static void* native_context(const DeviceContext& context) noexcept { return context.context; }
-  /// Properties and features, by attributes alone: no context is made.
+  /// Properties and features, from attributes: makes no context.
   void describe_device(int ordinal, DeviceProperties& properties, FeatureTable& features) const;
 
-  /// Whether calls that take a stream or an event need its context to be current. Drivers from 13.0 on do not ask for one,
-  /// which is tried when the first device is opened; earlier ones get it always.
+  /// Whether calls with a stream or an event need its context to be current. Drivers before 13.0 do. Later ones are tried
+  /// when the first device is opened.
   bool objects_need_current() const noexcept { return objects_need_current_.load(std::memory_order_relaxed); }
-  // What the driver promises, and code that is shared with HIP asks for.
-  /// Whether unloading a module waits for the work that uses it, and an executable that is destroyed stays until its
+  // What the driver guarantees. Code that is shared with HIP asks for these.
+  /// Whether the unloading of a module waits for work that uses it, and the driver keeps a destroyed executable until its
   /// launches are over.
   static constexpr bool unloading_waits() noexcept { return true; }
-  /// Whether launches of one executable on several streams follow one another.
+  /// Whether launches of one executable on several streams run one after another.
   static constexpr bool orders_launches() noexcept { return true; }
-  /// Whether the driver's update of an executable leaves launches that are under way alone, and keeps what the new graph
-  /// owns.
+  /// Whether the driver's update of an executable does not affect running launches, and keeps the objects of the new graph.
   static constexpr bool updates_executables() noexcept { return true; }
-  /// Whether an event may be asked, and waited for, once the stream is destroyed on which it was recorded.
+  /// Whether an event can be queried and waited for after the stream that recorded it is destroyed.
   static constexpr bool events_outlive_streams() noexcept { return true; }
-  /// Whether a stream of a capture may wait for any event of it, in any order of forks and joins.
+  /// Whether a stream of a capture may wait for any event of that capture, whatever the order of forks and joins.
   static constexpr bool waits_join_captures() noexcept { return true; }
-  /// Whether an event that is recorded in a capture holds nothing of earlier captures.
+  /// Whether a record in a capture clears what the event kept of earlier captures.
   static constexpr bool events_forget_captures() noexcept { return true; }
-  /// Whether what an event was recorded on is kept beside it, because one of the last three is not so.
+  /// Whether Weir must keep what an event was recorded on, since one of the last three is false.
   static constexpr bool remembers_records() noexcept { return false; }
-  /// Whether a graph can take over the reference to an object that it retains.
+  /// Whether a graph can take over a reference to an object that it retains.
   static constexpr bool moves_user_objects() noexcept { return true; }
-  /// Calls `end` once the event is complete; here nothing needs that: see `unloading_waits`.
+  /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
     end();
   }
-  /// Whether a batch is several calls, which a lock keeps together.
+  /// Whether a batch is several calls, which need a lock.
   static constexpr bool orders_submissions() noexcept { return false; }
-  /// Whether a cooperative launch on a stream that captures would be carried out at once.
+  /// Whether the driver runs cooperative launches on a capturing stream instead of capturing them.
   static constexpr bool refuses_cooperative_capture() noexcept { return false; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
@@ -162,9 +168,10 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// What a code means that a launch returned, or the loading of a kernel.
+  /// The meaning of a code that a launch, or the loading of a kernel, returned.
   static gpu::Meaning meaning_at_launch(Result result) noexcept { return meaning(result); }
   static gpu::Meaning meaning_at_load(Result result) noexcept { return meaning(result); }
+  static constexpr std::string_view refusal_of_memory(Result) noexcept { return {}; }  // the code's own meaning says it
   static bool is_shut_down(Result result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
@@ -174,13 +181,13 @@ class Api : public Symbols {
   static StreamHandle per_thread_stream() noexcept { return CU_STREAM_PER_THREAD; }
   bool has_id(StreamHandle) const noexcept { return StreamGetId != nullptr; }
   Result priority_range(int& least, int& greatest) const { return GetStreamPriorityRange(&least, &greatest); }
-  /// Of streams that ask for none.
+  /// The priority of streams that ask for none.
   static constexpr int usual_priority() noexcept { return 0; }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const { return StreamGetFlags(stream, &flags); }
   Result stream_priority(StreamHandle stream, int& priority) const { return StreamGetPriority(stream, &priority); }
-  /// The ordinal of the device that a stream is of, -1 if that cannot be told, or `of_another_context`: it is of `own`'s
-  /// device, and of another context.
+  /// The ordinal of a stream's device; -1 if unknown; `of_another_context` if it is of `own`'s device, but of another
+  /// context.
   int device_of(StreamHandle stream, const DeviceContext& own) const noexcept;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const {
     return LaunchHostFunc(stream, function, data);
@@ -197,7 +204,7 @@ class Api : public Symbols {
            (options.blocking_sync ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0U) |
            (options.interprocess ? unsigned{CU_EVENT_INTERPROCESS} : 0U);
   }
-  /// The event's own flags say how the thread waits.
+  /// The event's flags decide how the thread waits.
   Result synchronize_event(EventHandle event, bool) const { return EventSynchronize(event); }
   Result record_external(EventHandle event, StreamHandle stream) const {
     return EventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL);
@@ -208,13 +215,13 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
-  /// Whether an event can stand for all work of a device, on all streams.
+  /// Whether an event can be recorded for all work of a device.
   bool records_whole_device() const noexcept { return CtxRecordEvent != nullptr; }
   Result record_whole_device(const DeviceContext& device, EventHandle event) const {
     return CtxRecordEvent(device.context, event);
   }
-  /// Whether the program wants threads that wait for the device to sleep (cudaDeviceScheduleBlockingSync). It may say so
-  /// anew at any time.
+  /// Whether the program wants threads that wait for the device to sleep (cudaDeviceScheduleBlockingSync). It may change
+  /// this at any time.
   bool sleeps_while_waiting(const DeviceContext& device) const noexcept {
     unsigned flags = 0;
     int active = 0;
@@ -241,7 +248,7 @@ class Api : public Symbols {
 
   Result allocate(void*& memory, std::size_t bytes, MemoryKind kind) const;
   Result deallocate(void* memory, MemoryKind kind) const;
-  /// From the device's own pool where `pool` is null.
+  /// Uses the device's default pool if `pool` is null.
   Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
   Result free_async(void* memory, StreamHandle stream) const { return MemFreeAsync(device_address(memory), stream); }
   Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
@@ -263,8 +270,8 @@ class Api : public Symbols {
   // --- Peers ----------------------------------------------------------------------------------------------------------
 
   Result can_access_peer(int ordinal, int peer, bool& can) const;
-  /// The current device may address `peer`'s memory, or no longer; the former fails with `peer_already_enabled` where it
-  /// could.
+  /// Allows or forbids the current device to access `peer`'s memory. `enable_peer` fails with `peer_already_enabled` if it
+  /// is allowed already.
   Result enable_peer(const DeviceContext& peer) const;
   Result disable_peer(const DeviceContext& peer) const;
 
@@ -294,11 +301,11 @@ class Api : public Symbols {
     captures = status != CU_STREAM_CAPTURE_STATUS_NONE;
     return result;
   }
-  /// The pointers for dependencies are null where they are not asked for; what they point to is the driver's.
+  /// The pointers for dependencies may be null. The driver owns the nodes that they are set to.
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// The error of `capture_implicit` where foreign code captures a blocking stream of the current device, which a use of the
-  /// legacy stream would end.
+  /// Fails as a use of the legacy stream would, if external code captures a blocking stream of the current device; that use
+  /// would end the capture, this does not.
   Result ask_legacy_stream() const;
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
@@ -312,7 +319,7 @@ class Api : public Symbols {
 
   Result node_kind(NodeHandle node, NodeKind& kind) const;
   Result graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to, std::size_t& count) const;
-  /// `difference`: why the graph cannot be taken over, where that is what failed.
+  /// `difference`: why the graph does not fit, if that is the failure.
   Result update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const;
 
   // --- Conditional nodes ----------------------------------------------------------------------------------------------
@@ -328,21 +335,29 @@ class Api : public Symbols {
   Result load_function(FunctionHandle function) const { return FuncLoad != nullptr ? FuncLoad(function) : CUDA_SUCCESS; }
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const;
   std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle function) const;
-  /// Empty where the driver cannot tell.
+  /// Empty if the driver cannot tell.
   std::vector<std::string> kernel_names(ModuleHandle module) const;
+  /// Images are the driver's to read.
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte>, const Device&) { return {}; }
   Result set_max_shared_memory(FunctionHandle function, std::uint32_t bytes) const {
     return FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return OccupancyMaxPotentialBlockSize(&blocks, &threads, function, nullptr, shared_memory_bytes, 0);
+  }
   /// Compiles with NVRTC. Throws `compilation_failed` with the whole log.
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const;
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return cuda::rank_image(architecture, properties.compute_capability_major * 10 + properties.compute_capability_minor);
+  }
 
  private:
   Api() = default;
   int attribute(CUdevice_attribute attribute, CUdevice device) const noexcept;
-  /// The run-time compiler and its version, or why there is none.
+  /// The run-time compiler and its version, or why it is missing.
   std::string describe_compiler() const;
   void describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const;
 
@@ -354,5 +369,8 @@ class Api : public Symbols {
   int device_count_ = 0;
   std::string library_path_;
 };
+
+/// Compiles ahead of time, with NVRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::cuda

@@ -2,8 +2,8 @@
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/numbers.hpp"
 
-/// Conditional nodes. The driver takes a condition from device code alone: a kernel of one thread reads the value in memory
-/// and hands it on.
+/// Conditional nodes. The driver accepts a condition from device code only: a kernel of one thread reads the value in memory
+/// and passes it on.
 namespace weir::cuda {
 namespace {
 

@@ -19,8 +19,8 @@ std::string version_text(int version) {
 
 std::vector<std::string> names(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
-  // The soname: libcuda.so without it is a file for developers, and often a stub. The second is where Windows puts its own
-  // for Linux, which some distributions' loaders do not know.
+  // By soname: libcuda.so is for developers and often a stub. The second is the driver that Windows provides for WSL, in a
+  // folder which some loaders do not search.
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
 }
 
@@ -39,7 +39,7 @@ gpu::Library open_library(PluginContext& context) {
   throw Error(Errc::driver_not_found, operation, "", "no driver library: " + gpu::list_attempts(attempts) + "; " + remedy);
 }
 
-// The few functions that are needed before the table can be filled.
+// The functions that are needed before the table is filled.
 struct Entry {
   PFN_cuInit_v2000 init = nullptr;
   PFN_cuDriverGetVersion_v2020 version = nullptr;
@@ -70,7 +70,7 @@ const Api& Api::load(PluginContext& context) {
     if (!found) throw_too_old(library, version, std::string("it has no ") + name);
   }
 
-  auto* const api = new Api;  // as long as the process
+  auto* const api = new Api;  // lives until the process ends
   api->driver_version_ = version;
   api->library_path_ = library.path();
 
@@ -78,8 +78,8 @@ const Api& Api::load(PluginContext& context) {
   const auto find = [&](const char* name, int signature, bool required, auto& pointer) {
     void* address = nullptr;
     CUdriverProcAddressQueryResult status{};
-    // The variants of the functions that take the null stream for the legacy one: a per-thread default stream is passed by
-    // its handle, as on HIP.
+    // The variants for which the null stream is the legacy one. A per-thread default stream is passed by its handle, as on
+    // HIP.
     const CUresult result = entry.address(name, &address, signature, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status);
     if (result == CUDA_SUCCESS && status == CU_GET_PROC_ADDRESS_SUCCESS) {
       pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(address);

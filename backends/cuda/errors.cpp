@@ -3,7 +3,7 @@
 
 #include "backends/cuda/numbers.hpp"
 
-/// What the driver's codes mean.
+/// The meanings of the driver's codes.
 namespace weir::cuda {
 
 std::string_view Api::error_name(Result result) const noexcept {

@@ -8,7 +8,7 @@
 
 #include "backends/cuda/api.hpp"
 
-/// What a device is and can do.
+/// The properties and features of a device.
 namespace weir::cuda {
 
 int Api::attribute(CUdevice_attribute attribute, CUdevice device) const noexcept {
@@ -32,7 +32,7 @@ std::string uuid_text(const CUuuid& uuid, std::string text) {
 // CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, since 12.0's last headers.
 constexpr auto attribute_ipc_event = static_cast<CUdevice_attribute>(125);
 
-/// Whether a feature's functions are in the driver, its attribute is set on the device, and nothing is known against it.
+/// Sets a feature if the driver has its functions, the device has its attribute, and no known fault forbids it.
 class Rules {
  public:
   Rules(FeatureTable& features, int driver_version) : features_(features), driver_version_(driver_version) {}
@@ -87,7 +87,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.architecture =
       "sm_" + std::to_string(properties.compute_capability_major) + std::to_string(properties.compute_capability_minor);
   if (CUuuid uuid; DeviceGetUuid(&uuid, device) == CUDA_SUCCESS) {
-    // An instance of a divided GPU has a number of its own, which the function's first version does not tell.
+    // The first version of the function does not tell the UUID of an instance of a divided GPU.
     CUuuid whole;
     const bool is_instance = DeviceGetUuidOfGpu != nullptr && DeviceGetUuidOfGpu(&whole, device) == CUDA_SUCCESS &&
                              std::memcmp(&uuid, &whole, sizeof(uuid)) != 0;
@@ -120,7 +120,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto when = [&](CUdevice_attribute a, const char* name) { return Rules::Attribute{get(a) != 0, name}; };
 #define WEIR_WHEN(name) when(CU_DEVICE_ATTRIBUTE_##name, "CU_DEVICE_ATTRIBUTE_" #name)
 
-  // What every driver has that this backend opens.
+  // Features of all drivers that this backend accepts.
   for (const Feature feature :
        {Feature::per_thread_default_stream, Feature::native_context, Feature::host_functions, Feature::stream_callbacks,
         Feature::event_timing, Feature::blocking_sync_events, Feature::graph_capture, Feature::host_functions_in_capture,
@@ -147,7 +147,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::graph_upload, {WEIR_HAS(GraphUpload, cuGraphUpload, 11010)});
   rules.decide(Feature::graph_debug_dot, {WEIR_HAS(GraphDebugDotPrint, cuGraphDebugDotPrint, 11030)});
   rules.decide(Feature::external_events, {WEIR_HAS(EventRecordWithFlags, cuEventRecordWithFlags, 11010)});
-  // The functions are in 12.3; drivers run the nodes as they are documented, loops and nesting included, from 12.4 on.
+  // Drivers have the functions since 12.3, but run loops and nested nodes as documented since 12.4.
   if (driver_version_ < 12040) {
     features.absent(Feature::graph_conditional_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
                                                           "; conditional nodes work from CUDA 12.4 on");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Numbers of CUDA's driver that not all headers have which this builds with. tests/drivers/cuda_prototypes.cpp compares
-/// them with those that do.
+/// Constants of CUDA's driver that older headers lack. tests/drivers/cuda_prototypes.cpp compares them with newer headers.
 namespace weir::cuda {
 
 // Since 12.3.

@@ -5,24 +5,29 @@
 #include <algorithm>
 
 #include "backends/cuda/api.hpp"
+#include "backends/cuda/images.hpp"
 #include "backends/cuda/toolkit_headers.hpp"
-#include "backends/gpu/device_headers.hpp"
+#include "backends/gpu/header_list.hpp"
 #include "backends/gpu/library.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/backend_support.hpp"
+#include "weir/plugin.hpp"
 
-/// Compiling at run time, with NVRTC.
+/// Run-time compilation with NVRTC.
 namespace weir::cuda {
 namespace {
 
 constexpr const char* variable = "WEIR_NVRTC";
 
-/// NVRTC's functions that are called, all of them required.
+/// The functions of NVRTC that Weir calls. All are required.
 #define WEIR_NVRTC_SYMBOLS(X) \
   X(nvrtcVersion)             \
   X(nvrtcGetErrorString)      \
   X(nvrtcGetNumSupportedArchs)\
   X(nvrtcGetSupportedArchs)   \
   X(nvrtcCreateProgram)       \
+  X(nvrtcAddNameExpression)   \
+  X(nvrtcGetLoweredName)      \
   X(nvrtcDestroyProgram)      \
   X(nvrtcCompileProgram)      \
   X(nvrtcGetCUBINSize)        \
@@ -40,21 +45,26 @@ struct Nvrtc {
   std::vector<int> architectures;   // 75, 80, …, ascending
   std::vector<std::string> header_folders;
   std::string description;          // the version and the file, or why there is none
+  std::string path;
   bool usable = false;
 };
 
+// `driver_version`: 0 without a driver, as on a machine that builds kernels for others.
 std::vector<std::string> candidates(int driver_version) {
-  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for.
-  std::vector<std::string> sonames;
-  for (int major = std::max(driver_version / 1000, 12); major >= 12; --major) {
+  // Code of a newer toolkit generation than the driver's does not load, so that generation is not looked for. Without a
+  // driver the toolkit that the user chose comes first, whichever generation it is.
+  std::vector<std::string> sonames, names;
+  if (driver_version == 0) sonames.emplace_back("libnvrtc.so");
+  for (int major = driver_version == 0 ? 13 : std::max(driver_version / 1000, 12); major >= 12; --major) {
     sonames.push_back("libnvrtc.so." + std::to_string(major));
   }
-  std::vector<std::string> names = sonames;
+  if (driver_version != 0) names = sonames;
   for (const char* const root : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const auto folder = support::environment(root); folder && folder->starts_with('/')) {
       for (const std::string& soname : sonames) names.push_back(*folder + "/lib64/" + soname);
     }
   }
+  if (driver_version == 0) names.insert(names.end(), sonames.begin(), sonames.end());
   for (const std::string& soname : sonames) names.push_back("/usr/local/cuda/lib64/" + soname);
   return names;
 }
@@ -88,6 +98,7 @@ void open(Nvrtc& nvrtc, int driver_version) {
   }
   nvrtc.header_folders = toolkit_header_folders(library->path());
   nvrtc.description = "NVRTC " + std::to_string(major) + "." + std::to_string(minor) + " (" + library->path() + ")";
+  nvrtc.path = library->path();
   nvrtc.usable = !nvrtc.architectures.empty();
 }
 
@@ -119,6 +130,68 @@ std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& o
   return list;
 }
 
+// What an error is about.
+struct Subject {
+  const char* operation;
+  std::string object;
+};
+
+// `target`: "sm_90" for machine code, "compute_90" for PTX.
+gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source, const CompileOptions& options,
+                         const gpu::HeaderList& headers, const Subject& subject, std::string& log) {
+  struct Program {
+    const Nvrtc& nvrtc;
+    nvrtcProgram handle = nullptr;
+    ~Program() {
+      if (handle != nullptr) nvrtc.nvrtcDestroyProgram(&handle);
+    }
+  } program{nvrtc};
+  const auto check = [&](nvrtcResult result, const char* call) {
+    if (result == NVRTC_SUCCESS) return;
+    throw Error(Errc::compilation_failed, subject.operation, subject.object,
+                std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
+  };
+  check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
+                                 headers.texts.data(), headers.names.data()),
+        "nvrtcCreateProgram");
+  for (const std::string& kernel : options.kernels) {
+    check(nvrtc.nvrtcAddNameExpression(program.handle, kernel.c_str()), "nvrtcAddNameExpression");
+  }
+
+  const std::vector<std::string> list = option_list(nvrtc, options, target);
+  std::vector<const char*> pointers;
+  for (const std::string& option : list) pointers.push_back(option.c_str());
+  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
+  std::size_t size = 0;
+  if (nvrtc.nvrtcGetProgramLogSize(program.handle, &size) == NVRTC_SUCCESS && size > 1) {
+    log.resize(size);
+    nvrtc.nvrtcGetProgramLog(program.handle, log.data());
+    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+  }
+  if (result != NVRTC_SUCCESS) {
+    throw Error(Errc::compilation_failed, subject.operation, subject.object,
+                "'" + options.name + "' does not compile for " + target + " with " + nvrtc.description + " (" +
+                    nvrtc.nvrtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
+  }
+
+  gpu::Program made;
+  if (target.starts_with("sm_")) {
+    check(nvrtc.nvrtcGetCUBINSize(program.handle, &size), "nvrtcGetCUBINSize");
+    made.image.resize(size);
+    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetCUBIN");
+  } else {
+    check(nvrtc.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize");
+    made.image.resize(size);
+    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(made.image.data())), "nvrtcGetPTX");
+  }
+  for (const std::string& kernel : options.kernels) {
+    const char* symbol = nullptr;
+    check(nvrtc.nvrtcGetLoweredName(program.handle, kernel.c_str(), &symbol), "nvrtcGetLoweredName");
+    made.names.emplace_back(kernel, symbol);
+  }
+  return made;
+}
+
 }  // namespace
 
 std::string Api::describe_compiler() const { return nvrtc_for(driver_version_).description; }
@@ -136,64 +209,51 @@ void Api::describe_runtime_compilation(const DeviceProperties& properties, Featu
   }
 }
 
-std::vector<std::byte> Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+gpu::Program Api::compile(const Device& device, std::string_view source, const CompileOptions& options) const {
   const char* const operation = "Device::compile";
   const Nvrtc& nvrtc = nvrtc_for(driver_version_);
   if (!nvrtc.usable) throw Error(Errc::compiler_not_found, operation, device.describe(), nvrtc.description);
 
-  // Machine code for the device itself. For a device that is newer than the compiler, PTX, which the driver compiles.
+  // Machine code for the device; if the compiler does not know the device, PTX, which the driver compiles.
   const int architecture = architecture_number(device.properties());
   const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
   const std::string target = knows ? device.properties().architecture
                                    : "compute_" + std::to_string(*std::prev(std::upper_bound(
                                                       nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
+  const gpu::HeaderList headers(options);
+  const std::vector<std::string> arguments = option_list(nvrtc, options, target);
+  return gpu::compile_cached(
+      {backend_name, source, options, headers, arguments, nvrtc.description, {nvrtc.path}, false}, [&] {
+        std::string log;
+        gpu::Program program = compile_for(nvrtc, target, source, options, headers, {operation, device.describe()}, log);
+        if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+        return program;
+      });
+}
 
-  struct Program {
-    const Nvrtc& nvrtc;
-    nvrtcProgram handle = nullptr;
-    ~Program() {
-      if (handle != nullptr) nvrtc.nvrtcDestroyProgram(&handle);
-    }
-  } program{nvrtc};
-  const auto check = [&](nvrtcResult result, const char* call) {
-    if (result == NVRTC_SUCCESS) return;
-    throw Error(Errc::compilation_failed, operation, device.describe(),
-                std::string(call) + " of " + nvrtc.description + ": " + nvrtc.nvrtcGetErrorString(result));
-  };
-  check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
-                                 static_cast<int>(gpu::device_header_names.size()), gpu::device_header_texts.data(),
-                                 gpu::device_header_names.data()),
-        "nvrtcCreateProgram");
-
-  const std::vector<std::string> list = option_list(nvrtc, options, target);
-  std::vector<const char*> pointers;
-  for (const std::string& option : list) pointers.push_back(option.c_str());
-  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
-  std::size_t size = 0;
-  std::string log;
-  if (nvrtc.nvrtcGetProgramLogSize(program.handle, &size) == NVRTC_SUCCESS && size > 1) {
-    log.resize(size);
-    nvrtc.nvrtcGetProgramLog(program.handle, log.data());
-    log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+void compile_image(ImageCompilation& request) {
+  const Subject subject{"Registry::compile_image", "cuda " + std::string(request.architecture)};
+  const auto refuse = [&](Errc code, const std::string& detail) { throw Error(code, subject.operation, subject.object, detail); };
+  static const Nvrtc* const opened = [] {
+    auto* const nvrtc = new Nvrtc;
+    open(*nvrtc, 0);
+    return nvrtc;
+  }();
+  const auto architecture = parse_architecture(request.architecture);
+  if (!architecture) {
+    refuse(Errc::invalid_argument, "'" + std::string(request.architecture) +
+                                       "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
   }
-  if (result != NVRTC_SUCCESS) {
-    throw Error(Errc::compilation_failed, operation, device.describe(),
-                "'" + options.name + "' does not compile for " + target + " with " + nvrtc.description + " (" +
-                    nvrtc.nvrtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
+  if (!opened->usable) refuse(Errc::compiler_not_found, opened->description);
+  const std::vector<int>& known = opened->architectures;
+  if (!std::binary_search(known.begin(), known.end(), architecture->number)) {
+    std::string list;
+    for (const int number : known) list += (list.empty() ? "" : ", ") + std::to_string(number);
+    refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) + ", but for " +
+                                         list + "; name another NVRTC in WEIR_NVRTC");
   }
-  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
-
-  std::vector<std::byte> image;
-  if (knows) {
-    check(nvrtc.nvrtcGetCUBINSize(program.handle, &size), "nvrtcGetCUBINSize");
-    image.resize(size);
-    check(nvrtc.nvrtcGetCUBIN(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetCUBIN");
-  } else {
-    check(nvrtc.nvrtcGetPTXSize(program.handle, &size), "nvrtcGetPTXSize");
-    image.resize(size);
-    check(nvrtc.nvrtcGetPTX(program.handle, reinterpret_cast<char*>(image.data())), "nvrtcGetPTX");
-  }
-  return image;
+  const gpu::HeaderList headers(request.options);
+  request.image = compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log).image;
 }
 
 }  // namespace weir::cuda

@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The driver's functions that this backend calls: its whole surface, as one list.
+/// All functions of the driver that this backend calls.
 ///
 ///   X(field, function, version, need)
 ///
-/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors agree.
-/// `version`: the CUDA version of the signature, as in cudaTypedefs.h; the driver is asked for just that one, whatever it and
-/// the headers have meanwhile (asking with the headers' own version would change signatures under the code).
+/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
+/// agree. `version`: the CUDA version of the signature, as in cudaTypedefs.h; the driver is asked for just that one,
+/// whatever it and the headers have meanwhile (asking with the headers' own version would change signatures under the code).
 /// `need`: `required`, or `optional` where a feature depends on it.
 #define WEIR_CUDA_SYMBOLS(X)                                                                                    \
   X(GetErrorName, cuGetErrorName, 6000, required)                                                               \
@@ -104,6 +104,7 @@
   X(FuncGetAttribute, cuFuncGetAttribute, 2020, required)                                                       \
   X(FuncSetAttribute, cuFuncSetAttribute, 9000, required)                                                       \
   X(OccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, required)     \
+  X(OccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, required)                           \
   X(LaunchKernel, cuLaunchKernel, 4000, required)                                                               \
   X(LaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, optional)                                         \
   X(StreamBeginCapture, cuStreamBeginCapture, 10010, required)                                                  \
@@ -134,12 +135,12 @@
 
 namespace weir::cuda {
 
-/// An edge's ports and type; kept from the older headers' ignorance of CUgraphEdgeData (12.3).
+/// CUgraphEdgeData (12.3), which older headers lack.
 struct EdgeData {
   unsigned char from_port, to_port, type, reserved[5];
 };
 
-/// What adding a conditional node takes and gives: CUgraphNodeParams (12.3) with `conditional` in place.
+/// CUgraphNodeParams (12.3) with its member `conditional`.
 struct ConditionalNodeParams {
   int type;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, 13
   int reserved0[3];
@@ -154,7 +155,7 @@ struct ConditionalNodeParams {
 
 }  // namespace weir::cuda
 
-/// Functions that are newer than the oldest headers that this builds with (12.0), with their signatures:
+/// Functions that the oldest supported headers (12.0) lack, with their signatures:
 ///
 ///   Y(field, function, version, (parameters))    all are optional
 #define WEIR_CUDA_NEWER_SYMBOLS(Y)                                                                                          \
@@ -176,7 +177,7 @@ struct ConditionalNodeParams {
 
 namespace weir::cuda {
 
-/// The table: a pointer for each function, null where an optional one is not there.
+/// The table: a pointer for each function; null if an optional one is missing.
 struct Symbols {
 #define WEIR_CUDA_MEMBER(field, function, version, need) PFN_##function##_v##version field = nullptr;
   WEIR_CUDA_SYMBOLS(WEIR_CUDA_MEMBER)

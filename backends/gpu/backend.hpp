@@ -9,7 +9,7 @@
 
 namespace weir::gpu {
 
-/// A vendor's driver, opened. All that CUDA and HIP have in common is in this folder, written over a policy `Api`, which has
+/// An opened driver. This folder has the code that CUDA and HIP share: templates over a policy `Api`, which has
 ///
 ///   types       Result, DeviceContext, StreamHandle, EventHandle, GraphHandle, GraphExecHandle, NodeHandle, ModuleHandle,
 ///               FunctionHandle, PoolHandle, UserObject, HostNodeParameters, BatchOperation, ConditionalHandle, and the
@@ -18,8 +18,8 @@ namespace weir::gpu {
 ///               flags of streams, graphs and user objects
 ///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch): a
 ///               table of pointers; and, in lower case, one for each thing that differs (copy_async, capture_info, …)
-///   Current     makes a device current for a scope, and restores what was
-///   CaptureLock what questions after captures share, and their begins and ends do not: CaptureLock or NoCaptureLock
+///   Current     makes a device current for a scope, and restores the former one
+///   CaptureLock CaptureLock or NoCaptureLock: see capture_lock.hpp
 ///
 /// backends/cuda/api.hpp is such a policy.
 template <class Api>

@@ -9,24 +9,16 @@
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"
 
-/// What captures and graphs need of a driver: leave to make calls beside a capture, and ownership by graphs.
+/// Calls during a capture, and objects that a graph owns.
 namespace weir::gpu {
 
-/// The modules of the kernels that a graph launches: for as long as the graph or an executable of it is there.
-///
-/// Not the driver's user objects, which would make each launch of the graph dearer: what they add is that an object outlives
-/// an executable whose launch is under way. Modules do not need it where `Api::unloading_waits()`; elsewhere they go with
-/// the executable, behind its last launch (see GpuGraphExec).
-using KeptModules = std::vector<ModulePtr>;
+/// The modules of the kernels of a graph, which the graph and its executables keep; null if there are none. They are not the
+/// driver's user objects, which would make each launch of the graph slower. User objects would also keep the modules while a
+/// launch is under way: not needed if `Api::unloading_waits()`, and else done by GpuGraphExec.
+using KeptModules = std::shared_ptr<const std::vector<ModulePtr>>;
 
-inline const std::shared_ptr<const KeptModules>& no_modules() {
-  static const auto* const none = new std::shared_ptr<const KeptModules>(std::make_shared<const KeptModules>());
-  return *none;
-}
-
-/// Lets the calling thread make calls that a driver may have to synchronize for although a capture is open. For calls of
-/// which it is known that they do no such thing to the stream that captures: the driver then neither refuses them nor breaks
-/// the capture.
+/// Scope in which the calling thread may make calls that the driver would otherwise refuse beside a capture, or that would
+/// break it. For calls that do not affect the stream that captures.
 template <class Api>
 class CaptureModeScope {
  public:
@@ -36,15 +28,15 @@ class CaptureModeScope {
   CaptureModeScope& operator=(const CaptureModeScope&) = delete;
 
  private:
-  // Should it fail, calls are refused that would else be allowed: no more.
+  // If this fails, calls may be refused, nothing worse.
   void exchange() noexcept { (void)api_.ThreadExchangeStreamCaptureMode(&mode_); }
 
   const Api& api_;
   typename Api::CaptureModeValue mode_ = Api::capture_relaxed;
 };
 
-/// Makes `graph`, and with it its clones and executables, an owner of `owned`: the driver calls `destroy(owned)` when the
-/// last of them has gone and their launches are over. If that cannot be arranged, destroys it and throws.
+/// Makes `graph`, and so its clones and executables, owners of `owned`: when the last of them is gone and their launches are
+/// over, the driver calls `destroy(owned)`. If this fails, destroys it and throws.
 template <class Api, class Object>
 void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned, void (*destroy)(void*), const char* operation,
                    const Object& object) {
@@ -56,13 +48,13 @@ void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned,
   }
   const bool moves = api.moves_user_objects();
   result = api.GraphRetainUserObject(graph, user_object, 1, moves ? Api::user_object_move : 0);
-  if (result != Api::success || !moves) (void)api.UserObjectRelease(user_object, 1);  // the reference that it was made with
+  if (result != Api::success || !moves) (void)api.UserObjectRelease(user_object, 1);  // its first reference
   check(api, result, operation, object);
 }
 
-/// For `give_to_graph`: lets go of one reference to the `RefCounted` that `object` points to.
+/// For `give_to_graph`: releases one reference to the `RefCounted` that `object` points to.
 inline void release_reference(void* object) noexcept {
-  // The driver may call this on a thread of its own, where the object's end must not call the driver.
+  // The driver may call this on its own thread, where the object's destruction must not call the driver.
   const support::HostFunctionScope scope;
   static_cast<const RefCounted*>(object)->release();
 }

@@ -7,40 +7,41 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
-/// What keeps questions after captures apart from their begins and ends, where a driver does not.
+/// A lock around driver calls that begin, end or query captures, for drivers that need it.
 namespace weir::gpu {
 
-/// For drivers that crash where one thread asks after a stream, or after a fork of it, while another begins or ends its
-/// capture. Held alone by begins and ends, which are rare, and shared by questions: each thread counts its own on one of several
-/// cache lines, so that threads that ask do not meet. Not recursive: nothing but the driver is called while it is held.
+/// For drivers that crash if one thread queries a stream, or a fork of it, while another begins or ends its capture. Begins
+/// and ends are rare and hold the lock exclusively; queries share it. Each thread counts its queries on one of several cache
+/// lines, so that threads do not contend. Not recursive: only the driver is called under it.
 class CaptureLock {
  public:
   void lock() noexcept {
-    alone_.lock();
-    is_held_alone_.store(true, std::memory_order_seq_cst);
+    while (is_held_alone_.exchange(true, std::memory_order_seq_cst)) std::this_thread::yield();
     for (Sharers& sharers : sharers_) {
       while (sharers.count.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     }
   }
-  void unlock() noexcept {
-    is_held_alone_.store(false, std::memory_order_release);
-    alone_.unlock();
-  }
+  void unlock() noexcept { is_held_alone_.store(false, std::memory_order_release); }
 
-  void lock_shared() noexcept {
-    std::atomic<std::uint32_t>& count = own_count();
-    for (;;) {
-      // Either this sees who wants it alone, or is seen.
-      count.fetch_add(1, std::memory_order_seq_cst);
-      if (!is_held_alone_.load(std::memory_order_seq_cst)) [[likely]] return;
-      count.fetch_sub(1, std::memory_order_release);
-      while (is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+  /// Shares the lock while it lives.
+  class Question {
+   public:
+    explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
+      // Either this sees that the lock is held, or the holder sees this count.
+      while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst)) [[unlikely]] {
+        count_.fetch_sub(1, std::memory_order_release);
+        while (lock.is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+      }
     }
-  }
-  void unlock_shared() noexcept { own_count().fetch_sub(1, std::memory_order_release); }
+    ~Question() { count_.fetch_sub(1, std::memory_order_release); }
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& count_;
+  };
 
  private:
   struct alignas(64) Sharers {
@@ -48,23 +49,22 @@ class CaptureLock {
   };
 
   std::atomic<std::uint32_t>& own_count() noexcept {
-    // Threads' descriptors lie some pages apart.
+    // The descriptors of threads are some pages apart.
     const auto thread = static_cast<std::uintptr_t>(::pthread_self());
     return sharers_[(thread >> 12U ^ thread >> 20U) % sharers_.size()].count;
   }
 
-  std::array<Sharers, 16> sharers_;
+  std::array<Sharers, 8> sharers_;
   alignas(64) std::atomic<bool> is_held_alone_{false};
-  std::mutex alone_;
 };
 
-/// For drivers that need none. An end may run destructors of the program's there, which no lock of Weir's should be held
-/// around.
+/// For drivers that need no lock. The end of a capture may run the program's destructors there, so Weir must not hold one.
 struct NoCaptureLock {
   void lock() noexcept {}
   void unlock() noexcept {}
-  void lock_shared() noexcept {}
-  void unlock_shared() noexcept {}
+  struct Question {
+    explicit Question(NoCaptureLock&) noexcept {}
+  };
 };
 
 }  // namespace weir::gpu

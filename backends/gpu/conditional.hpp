@@ -7,8 +7,8 @@
 
 namespace weir::gpu {
 
-/// The kernel that looks at a value in memory and tells the driver whether to run a conditional node's body. A driver takes
-/// a condition from device code only.
+/// The kernel that reads a value in memory and tells the driver whether to run the body of a conditional node. Drivers
+/// accept a condition from device code only.
 template <class Api>
 class ConditionalKernel {
  public:
@@ -17,7 +17,7 @@ class ConditionalKernel {
   ConditionalKernel(const Api& api, const Object& object) : api_(api) {
     check(api, api.load_conditional_kernel(module_, function_), "Stream::capture_if", object);
   }
-  // Kept for the life of the process, as the device is.
+  // Never unloaded: it lives as long as the device.
   ConditionalKernel(const ConditionalKernel&) = delete;
   ConditionalKernel& operator=(const ConditionalKernel&) = delete;
 

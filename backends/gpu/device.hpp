@@ -6,12 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/module_contents.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -30,19 +31,19 @@ class NativeStream;
 template <class Api>
 class ConditionalKernel;
 
-/// A native event that one stream's wrappers share for `wait(Stream&)`.
+/// A native event that is destroyed with this object.
 template <class Api>
-struct CachedEvent {
-  CachedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
-  ~CachedEvent() { log_failure(api, api.EventDestroy(handle), "while a stream's cached event was destroyed", "weir"); }
-  CachedEvent(const CachedEvent&) = delete;
-  CachedEvent& operator=(const CachedEvent&) = delete;
+struct OwnedEvent {
+  OwnedEvent(const Api& a, typename Api::EventHandle h) noexcept : api(a), handle(h) {}
+  ~OwnedEvent() { log_failure(api, api.EventDestroy(handle), "while an event was destroyed", "weir"); }
+  OwnedEvent(const OwnedEvent&) = delete;
+  OwnedEvent& operator=(const OwnedEvent&) = delete;
 
   const Api& api;
   const typename Api::EventHandle handle;
 };
 
-/// One device. What it does is the same for each vendor; how the driver is told is `Api`'s.
+/// One device. The same code serves both vendors; `Api` makes the calls to the driver.
 template <class Api>
 class GpuDevice final : public Device {
  public:
@@ -53,57 +54,52 @@ class GpuDevice final : public Device {
   GpuDevice(Backend& backend, const Api& api, int ordinal);
 
   const Api& api() const noexcept { return api_; }
-  /// What the driver calls the device. Opened when it is first needed: it costs memory on the device.
+  /// The driver's context. Opened when it is first needed, since it costs device memory.
   const Context& context() const {
     if (!opened_.load(std::memory_order_acquire)) [[unlikely]] open();
     return context_;
   }
-  /// Makes the device the calling thread's current one for the life of the result, if it is not already.
+  /// Makes the device the calling thread's current one while the result lives.
   [[nodiscard]] Current make_current() const { return Current(api_, context()); }
-  /// The same for calls that take an object which knows its device: only drivers that insist on it get it.
+  /// The same for calls with an object that knows its device. Does nothing if the driver does not need it.
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
-  /// For what ends objects, which may come after the driver has shut down: calls `call()` with the device current, unless it
-  /// is not `needed`. The result is the call's, or that of the attempt to make the device current. Never throws. Captures live
-  /// on, whoever began them.
+  /// For the destruction of objects, which may happen after the driver has shut down: calls `call()` with the device
+  /// current, if `needed`. Returns the result of the call, or of making the device current. Never throws. No capture is
+  /// broken, whoever began it.
   template <class F>
   typename Api::Result with_current(F&& call, bool needed = true) const noexcept {
     const Current current(api_, context_, std::nothrow, needed);
     const CaptureModeScope<Api> relaxed(api_);
     return current.result() != Api::success ? current.result() : call();
   }
-  /// The same for destructors: a failure is logged. `what`: "while a module was unloaded".
+  /// The same for destructors: logs a failure. `what`: "while a module was unloaded".
   template <class F>
   void end(F&& call, const char* what, bool needed = true) const noexcept {
     log_failure(api_, with_current(call, needed), what, describe());
   }
   EventPool<Api>& events() noexcept { return *events_; }
 
-  /// Held around calls of the driver that begin or end a capture, and shared by those that ask after one, on all devices.
+  /// Held while the driver begins or ends a capture, and shared while it is asked for one, on all devices.
   static typename Api::CaptureLock& capture_lock() noexcept {
-    static auto* const lock = new typename Api::CaptureLock;
-    return *lock;
+    static constinit typename Api::CaptureLock lock;
+    return lock;
   }
   ConditionalKernel<Api>& conditional_kernel();
-  /// A stream to capture the body of a conditional node on.
+  /// A stream for capturing the body of a conditional node.
   StreamPtr create_body_stream();
 
-  /// Keeps a borrowed stream that nobody uses, for the next time that its handle is wrapped. False where another is kept for
-  /// that handle.
+  /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
 
-  /// The event by which other streams wait for `stream`; the same for all wrappers of one native stream, unless `shared` is
-  /// false, since the handle of a per-thread default stream names another stream in each thread.
-  std::shared_ptr<const CachedEvent<Api>> cached_event(StreamHandle stream, bool shared);
-
-  /// A number for a stream that the driver gives none: the same for all wrappers that there are of one native stream. Drivers
-  /// give handles anew: once the wrappers have gone, or Weir destroys the stream, the handle gets another number.
+  /// The id of a stream to which the driver gives none: the same for all wrappers of one native stream. Drivers reuse
+  /// handles, so once the wrappers are gone, or Weir destroys the stream, the handle gets a new id.
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
   void forget_number_of(StreamHandle stream) noexcept;
 
-  /// What events hold of a stream that Weir destroys; null for other streams, and where drivers do without.
+  /// What events keep of a stream that Weir destroys. Null for other streams, and if the driver does not need it.
   std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
 
-  /// Whether streams can capture here. Where they cannot, none is asked whether it does.
+  /// Whether streams can capture. If not, none is asked for a capture.
   bool streams_capture() const noexcept { return streams_capture_; }
 
   void add_pool(GpuMemoryPool<Api>& pool);
@@ -133,14 +129,16 @@ class GpuDevice final : public Device {
   void do_disable_peer_access(const Device& peer) override;
   ModulePtr do_load_module(std::span<const std::byte> image) override;
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
 
  private:
   void open() const;
+  ModulePtr load(std::span<const std::byte> image, ModuleContents&& contents);
   StreamHandle copy_stream();
   int device_of(StreamHandle stream) const;
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);
-  /// Lets another device address what this one's pools hold, or no longer.
+  /// Allows or forbids another device to access the memory of this one's pools.
   void admit(const GpuDevice& reader, bool allowed);
 
   const Api& api_;
@@ -151,18 +149,16 @@ class GpuDevice final : public Device {
   bool streams_capture_ = true;
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
-  mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make what is missing
+  mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make missing objects
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
   std::mutex wrappers_mutex_;
-  std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // null: in use
-  std::map<StreamHandle, std::weak_ptr<const CachedEvent<Api>>> cached_events_;
-  std::size_t sweep_cached_events_at_ = 64;
+  std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // unused wrappers; null while in use
   std::map<StreamHandle, std::weak_ptr<const std::uint64_t>> stream_numbers_;
   std::shared_ptr<const std::uint64_t> legacy_number_;
   std::unordered_map<StreamHandle, std::weak_ptr<NativeStream<Api>>> native_streams_;
   std::vector<GpuMemoryPool<Api>*> pools_;
-  std::vector<const GpuDevice*> readers_;  // the devices that may address this one's memory
-  std::vector<const GpuDevice*> enabled_peers_;  // those whose memory this one may address because Weir said so
+  std::vector<const GpuDevice*> readers_;  // devices that may access this one's memory
+  std::vector<const GpuDevice*> enabled_peers_;  // devices whose memory this one may access because Weir enabled it
   StreamHandle copy_stream_ = nullptr;
 };
 

@@ -6,9 +6,17 @@
 #include "backends/gpu/device_groups.hpp"
 #include "kernels/bfloat16.hpp"
 
-/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built in or
-/// brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
+/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
+/// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
 namespace weir::gpu {
+
+// clang-format off
+#define WEIR_MACRO(name, parameters, value) "#undef " name "\n#define " name parameters " " value "\n"
+#define WEIR_LIMITS(type, most, unsigned_most)         \
+  WEIR_MACRO("INT" type "_MIN", "", "(-" most " - 1)") \
+  WEIR_MACRO("INT" type "_MAX", "", most) WEIR_MACRO("UINT" type "_MAX", "", unsigned_most)
+#define WEIR_CONSTANTS(type, value, unsigned_value) \
+  WEIR_MACRO("INT" type "_C", "(c)", value) WEIR_MACRO("UINT" type "_C", "(c)", unsigned_value)
 
 inline constexpr const char* stdint_header = R"(
 #ifndef WEIR_STDINT
@@ -32,118 +40,28 @@ using ::int_fast8_t; using ::int_fast16_t; using ::int_fast32_t; using ::int_fas
 using ::uint_fast8_t; using ::uint_fast16_t; using ::uint_fast32_t; using ::uint_fast64_t;
 using ::intptr_t; using ::uintptr_t; using ::intmax_t; using ::uintmax_t;
 }
-#undef INT8_MIN
-#define INT8_MIN (-127 - 1)
-#undef INT8_MAX
-#define INT8_MAX 127
-#undef UINT8_MAX
-#define UINT8_MAX 255
-#undef INT16_MIN
-#define INT16_MIN (-32767 - 1)
-#undef INT16_MAX
-#define INT16_MAX 32767
-#undef UINT16_MAX
-#define UINT16_MAX 65535
-#undef INT32_MIN
-#define INT32_MIN (-2147483647 - 1)
-#undef INT32_MAX
-#define INT32_MAX 2147483647
-#undef UINT32_MAX
-#define UINT32_MAX 4294967295U
-#undef INT64_MIN
-#define INT64_MIN (-9223372036854775807LL - 1)
-#undef INT64_MAX
-#define INT64_MAX 9223372036854775807LL
-#undef UINT64_MAX
-#define UINT64_MAX 18446744073709551615ULL
-#undef INT_LEAST8_MIN
-#define INT_LEAST8_MIN (-127 - 1)
-#undef INT_LEAST8_MAX
-#define INT_LEAST8_MAX 127
-#undef UINT_LEAST8_MAX
-#define UINT_LEAST8_MAX 255
-#undef INT_LEAST16_MIN
-#define INT_LEAST16_MIN (-32767 - 1)
-#undef INT_LEAST16_MAX
-#define INT_LEAST16_MAX 32767
-#undef UINT_LEAST16_MAX
-#define UINT_LEAST16_MAX 65535
-#undef INT_LEAST32_MIN
-#define INT_LEAST32_MIN (-2147483647 - 1)
-#undef INT_LEAST32_MAX
-#define INT_LEAST32_MAX 2147483647
-#undef UINT_LEAST32_MAX
-#define UINT_LEAST32_MAX 4294967295U
-#undef INT_LEAST64_MIN
-#define INT_LEAST64_MIN (-9223372036854775807LL - 1)
-#undef INT_LEAST64_MAX
-#define INT_LEAST64_MAX 9223372036854775807LL
-#undef UINT_LEAST64_MAX
-#define UINT_LEAST64_MAX 18446744073709551615ULL
-#undef INT_FAST8_MIN
-#define INT_FAST8_MIN (-127 - 1)
-#undef INT_FAST8_MAX
-#define INT_FAST8_MAX 127
-#undef UINT_FAST8_MAX
-#define UINT_FAST8_MAX 255
-#undef INT_FAST16_MIN
-#define INT_FAST16_MIN (-9223372036854775807L - 1)
-#undef INT_FAST16_MAX
-#define INT_FAST16_MAX 9223372036854775807L
-#undef UINT_FAST16_MAX
-#define UINT_FAST16_MAX 18446744073709551615UL
-#undef INT_FAST32_MIN
-#define INT_FAST32_MIN (-9223372036854775807L - 1)
-#undef INT_FAST32_MAX
-#define INT_FAST32_MAX 9223372036854775807L
-#undef UINT_FAST32_MAX
-#define UINT_FAST32_MAX 18446744073709551615UL
-#undef INT_FAST64_MIN
-#define INT_FAST64_MIN (-9223372036854775807L - 1)
-#undef INT_FAST64_MAX
-#define INT_FAST64_MAX 9223372036854775807L
-#undef UINT_FAST64_MAX
-#define UINT_FAST64_MAX 18446744073709551615UL
-#undef INTPTR_MIN
-#define INTPTR_MIN (-9223372036854775807L - 1)
-#undef INTPTR_MAX
-#define INTPTR_MAX 9223372036854775807L
-#undef UINTPTR_MAX
-#define UINTPTR_MAX 18446744073709551615UL
-#undef INTMAX_MIN
-#define INTMAX_MIN (-9223372036854775807L - 1)
-#undef INTMAX_MAX
-#define INTMAX_MAX 9223372036854775807L
-#undef UINTMAX_MAX
-#define UINTMAX_MAX 18446744073709551615UL
-#undef PTRDIFF_MIN
-#define PTRDIFF_MIN (-9223372036854775807L - 1)
-#undef PTRDIFF_MAX
-#define PTRDIFF_MAX 9223372036854775807L
-#undef SIZE_MAX
-#define SIZE_MAX 18446744073709551615UL
-#undef INT8_C
-#define INT8_C(c) c
-#undef UINT8_C
-#define UINT8_C(c) c
-#undef INT16_C
-#define INT16_C(c) c
-#undef UINT16_C
-#define UINT16_C(c) c
-#undef INT32_C
-#define INT32_C(c) c
-#undef UINT32_C
-#define UINT32_C(c) c##U
-#undef INT64_C
-#define INT64_C(c) c##LL
-#undef UINT64_C
-#define UINT64_C(c) c##ULL
-#undef INTMAX_C
-#define INTMAX_C(c) c##L
-#undef UINTMAX_C
-#define UINTMAX_C(c) c##UL
-#endif
+)"
+WEIR_LIMITS("8", "127", "255") WEIR_LIMITS("16", "32767", "65535") WEIR_LIMITS("32", "2147483647", "4294967295U")
+WEIR_LIMITS("64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_LEAST8", "127", "255") WEIR_LIMITS("_LEAST16", "32767", "65535")
+WEIR_LIMITS("_LEAST32", "2147483647", "4294967295U")
+WEIR_LIMITS("_LEAST64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_FAST8", "127", "255") WEIR_LIMITS("_FAST16", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST32", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST64", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("PTR", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("MAX", "9223372036854775807L", "18446744073709551615UL")
+WEIR_MACRO("PTRDIFF_MIN", "", "(-9223372036854775807L - 1)") WEIR_MACRO("PTRDIFF_MAX", "", "9223372036854775807L")
+WEIR_MACRO("SIZE_MAX", "", "18446744073709551615UL")
+WEIR_CONSTANTS("8", "c", "c") WEIR_CONSTANTS("16", "c", "c") WEIR_CONSTANTS("32", "c", "c##U")
+WEIR_CONSTANTS("64", "c##LL", "c##ULL") WEIR_CONSTANTS("MAX", "c##L", "c##UL")
+R"(#endif
 )";
+
+#undef WEIR_MACRO
+#undef WEIR_LIMITS
+#undef WEIR_CONSTANTS
+// clang-format on
 
 inline constexpr const char* stddef_header = R"(
 #ifndef WEIR_STDDEF

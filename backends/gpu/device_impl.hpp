@@ -10,6 +10,7 @@
 #include "backends/gpu/event.hpp"
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/module.hpp"
+#include "backends/gpu/program.hpp"
 #include "backends/gpu/stream.hpp"
 
 namespace weir::gpu {
@@ -59,7 +60,7 @@ StreamPtr GpuDevice<Api>::create_body_stream() {
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if",
         *this);
-  // Borrowed, so that a function that closes it does not end it.
+  // Borrowed, so that the body's function cannot destroy it by closing it.
   std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
   });
@@ -83,7 +84,7 @@ StreamPtr GpuDevice<Api>::do_create_per_thread_stream() {
 template <class Api>
 int GpuDevice<Api>::device_of(StreamHandle stream) const {
   const Context& own = context();
-  const std::shared_lock lock(capture_lock());
+  [[maybe_unused]] const typename Api::CaptureLock::Question question(capture_lock());
   return api_.device_of(stream, own);
 }
 
@@ -98,28 +99,26 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
   } else if (native == api_.per_thread_stream()) {
     kind = StreamKind::per_thread_default;
   }
-  if (kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default) {
-    if (ownership == Ownership::adopt) {
-      throw Error(Errc::invalid_argument, operation, describe(), "the handle stands for a default stream, which cannot be owned; "
-                                                                 "borrow it");
-    }
-  } else if (StreamPtr known = kind == StreamKind::borrowed ? wrap_again(native, keep_alive) : nullptr) {
-    return known;
-  } else if (const int found = device_of(native); found >= 0 && found != ordinal()) {
+  if (kind == StreamKind::borrowed) {
+    if (StreamPtr known = wrap_again(native, keep_alive)) return known;
+  }
+  const bool is_default = kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default;
+  const int found = is_default ? ordinal() : device_of(native);
+  if (found >= 0 && found != ordinal()) {
     throw Error(Errc::wrong_device, operation, describe(),
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
-  } else if (found == Api::of_another_context) {
-    throw Error(
-        Errc::invalid_argument, operation, describe(),
-        "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), with "
-        "which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
-        "runtime does");
+  }
+  if (found == Api::of_another_context) {
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), "
+                "with which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
+                "runtime does");
   }
   (void)context();
   return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
 }
 
-/// Frameworks hand in the same few streams again and again: their wrappers are kept, with what is known of the handles.
+/// Frameworks pass the same few streams again and again, so their wrappers are kept.
 template <class Api>
 StreamPtr GpuDevice<Api>::wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive) {
   GpuStream<Api>* stream = nullptr;
@@ -136,7 +135,7 @@ StreamPtr GpuDevice<Api>::wrap_again(StreamHandle handle, std::shared_ptr<const 
 
 template <class Api>
 bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
-  // Handles come and go; programs that make ever new ones start from nothing now and then.
+  // For programs that make ever new handles: when this many are kept, all are dropped.
   constexpr std::size_t most = 256;
   std::vector<GpuStream<Api>*> dropped;
   bool is_kept = false;
@@ -151,7 +150,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
     is_kept = place == nullptr;
     if (is_kept) place = &stream;
   } catch (const std::exception&) {
-    // No memory to keep it with.
+    // No memory: it is not kept.
   }
   for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
   return is_kept;
@@ -174,29 +173,10 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
 }
 
 template <class Api>
-std::shared_ptr<const CachedEvent<Api>> GpuDevice<Api>::cached_event(StreamHandle stream, bool shared) {
-  const auto make_one = [&] { return std::make_shared<const CachedEvent<Api>>(api_, events_->make_native({})); };
-  if (!shared) return make_one();
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<const CachedEvent<Api>>& slot = cached_events_[stream];
-  auto event = slot.lock();
-  if (!event) {
-    event = make_one();
-    slot = event;
-    // Handles come and go; entries of streams that are gone are dropped when their number has doubled.
-    if (cached_events_.size() >= sweep_cached_events_at_) {
-      std::erase_if(cached_events_, [](const auto& entry) { return entry.second.expired(); });
-      sweep_cached_events_at_ = std::max<std::size_t>(64, cached_events_.size() * 2);
-    }
-  }
-  return event;
-}
-
-template <class Api>
 std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
-  // Far from any number that a driver could give.
+  // Far from the ids of drivers.
   static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
-  // The handle of a per-thread default stream names another one in each thread.
+  // The handle of a per-thread default stream stands for another stream in each thread.
   static thread_local std::map<const GpuDevice*, std::shared_ptr<const std::uint64_t>> of_thread;
   const auto made = [&] { return std::make_shared<const std::uint64_t>(++last); };
   if (kind == StreamKind::per_thread_default) {
@@ -209,7 +189,7 @@ std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stre
   if (!number) {
     std::erase_if(stream_numbers_, [](const auto& entry) { return entry.second.expired(); });
     stream_numbers_[stream] = number = made();
-    if (kind == StreamKind::legacy_default) legacy_number_ = number;  // which there is as long as the device
+    if (kind == StreamKind::legacy_default) legacy_number_ = number;  // lives as long as the device
   }
   return number;
 }
@@ -243,7 +223,7 @@ std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle st
 template <class Api>
 void* GpuDevice<Api>::do_allocate(std::size_t bytes, MemoryKind kind) {
   const auto current = make_current();
-  const CaptureModeScope<Api> relaxed(api_);  // for captures that external code has open: the core refuses for Weir's
+  const CaptureModeScope<Api> relaxed(api_);  // beside captures of external code; the core has checked Weir's
   void* memory = nullptr;
   const auto result = api_.allocate(memory, bytes, kind);
   if (result != Api::success) {
@@ -280,7 +260,7 @@ typename GpuDevice<Api>::StreamHandle GpuDevice<Api>::copy_stream() {
 
 template <class Api>
 void GpuDevice<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
-  // On a stream of its own: the driver's blocking copy is ordered against the legacy default stream, this one is in no order.
+  // On a separate stream: the driver's blocking copy is ordered against the legacy default stream.
   const auto current = make_current();
   const StreamHandle stream = copy_stream();
   check(api_, api_.copy_async(destination, source, bytes, stream), "Device::copy", *this);
@@ -306,7 +286,8 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const char* const operation = "Device::create_memory_pool";
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
-  check(api_, api_.create_pool(context(), options.max_size, handle), operation, *this);
+  const auto result = api_.create_pool(context(), options.max_size, handle);
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   Ptr<GpuMemoryPool<Api>> pool;
   try {
     pool = make<GpuMemoryPool<Api>>(*this, handle, true);
@@ -375,12 +356,12 @@ bool GpuDevice<Api>::do_can_access_peer(const Device& peer) const {
 
 template <class Api>
 void GpuDevice<Api>::do_enable_peer_access(const Device& peer) {
-  // The access is this device's alone, so the peer is not changed but for which pools let this device in.
+  // Only the peer's list of readers changes.
   auto& owner = const_cast<GpuDevice&>(static_cast<const GpuDevice&>(peer));
   {
     const auto current = make_current();
     const std::lock_guard lock(mutex_);
-    // Other code in the process may have enabled it, and counts on it: that is not Weir's to disable.
+    // Other code may have enabled it. Then Weir must not disable it.
     enabled_peers_.reserve(enabled_peers_.size() + 1);
     const auto result = api_.enable_peer(owner.context());
     if (result != Api::peer_already_enabled) {
@@ -431,7 +412,12 @@ void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
-  // A terminating null, which text images need and others ignore.
+  return load(image, {});
+}
+
+template <class Api>
+ModulePtr GpuDevice<Api>::load(std::span<const std::byte> image, ModuleContents&& contents) {
+  // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
   const auto current = make_current();
   typename Api::ModuleHandle module = nullptr;
@@ -444,13 +430,22 @@ ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
                 detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
                 native_error(api_, result));
   }
-  return make<GpuModule<Api>>(*this, module);
+  contents.kernels = api_.image_kernels(image, *this);
+  return make<GpuModule<Api>>(*this, module, std::move(contents));
 }
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
-  const std::vector<std::byte> image = api_.compile(*this, source, options);
-  return do_load_module(image);
+  const Program program = api_.compile(*this, source, options);
+  ModuleContents contents;
+  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
+  contents.parameter_kinds = kinds_in(source);
+  return load(program.image, std::move(contents));
+}
+
+template <class Api>
+int GpuDevice<Api>::do_rank_image(std::string_view architecture, std::span<const std::byte>) const {
+  return Api::rank_image(architecture, properties());
 }
 
 template <class Api>
@@ -462,7 +457,7 @@ void GpuDevice<Api>::do_synchronize() {
     check(api_, api_.DeviceSynchronize(), operation, *this);
     return;
   }
-  // Captures of other threads need wait for the record only, not for the work.
+  // Other threads' captures wait for the record only, not for the work.
   const EventPtr done = events_->take({.blocking_sync = api_.sleeps_while_waiting(context())});
   const auto native = static_cast<const GpuEvent<Api>&>(*done).native();
   {

@@ -10,7 +10,7 @@
 /// From what a driver returns to `weir::Error`.
 namespace weir::gpu {
 
-/// What a driver's code stands for: the portable code, and cause and remedy in words.
+/// The meaning of a driver's code: a portable code, and cause and remedy in words.
 struct Meaning {
   Errc errc = Errc::backend_failure;
   std::string_view detail = "the driver reports an error";
@@ -21,7 +21,7 @@ NativeError native_error(const Api& api, typename Api::Result result) {
   return {static_cast<std::int64_t>(result), std::string(api.error_name(result)), std::string(api.error_text(result))};
 }
 
-/// `detail`, where it is given, says more than the code's own meaning does.
+/// `detail` replaces the text of the code's meaning, if given.
 template <class Api>
 [[noreturn]] void fail(const Api& api, typename Api::Result result, std::string_view operation, std::string_view object,
                        std::string_view detail = {}) {
@@ -29,13 +29,13 @@ template <class Api>
   throw Error(meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result));
 }
 
-/// Throws unless the call succeeded. `object` is described only then.
+/// Throws if the call failed. `object` is described only then.
 template <class Api, class Object>
 void check(const Api& api, typename Api::Result result, const char* operation, const Object& object) {
   if (result != Api::success) [[unlikely]] fail(api, result, operation, object.describe());
 }
 
-/// For destructors: logs a failure, save that the driver has shut down before the object, as it does at the process's end.
+/// For destructors: logs a failure, unless the driver has shut down already, as it does at the end of the process.
 template <class Api>
 void log_failure(const Api& api, typename Api::Result result, const char* what, std::string_view object) noexcept {
   if (result == Api::success || Api::is_shut_down(result)) return;
@@ -43,7 +43,7 @@ void log_failure(const Api& api, typename Api::Result result, const char* what, 
     support::log(support::LogLevel::error, std::string(object) + ": " + what + ": " + std::string(api.error_name(result)) +
                                                " (" + std::string(api.error_text(result)) + ")");
   } catch (const std::exception&) {
-    // Out of memory while telling of a failure: there is nobody left to tell.
+    // No memory for the message.
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace weir::gpu {
 
-/// An event. Those for use within the process go back to the device's pool with their last owner, native event and all: a
-/// driver lets an event be recorded anew whatever still waits for its earlier record.
+/// An event. Events for this process return to the device's pool with their native event: drivers allow a new record while
+/// others still wait for the former one.
 template <class Api>
 class GpuEvent final : public Event {
  public:
@@ -25,44 +25,43 @@ class GpuEvent final : public Event {
       : Event(device, options, handle), origin_(origin), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
-  /// Whether the native event's state is this event's. A pooled event that was not recorded yet in this life has that of its
-  /// former one; one that foreign code may have recorded, or another process, is taken at its word.
+  /// Whether the native event's state is that of this event. A pooled event that was not recorded since it was taken has an
+  /// old state. External code or another process may have recorded an event that they know.
   bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
   }
-  /// The native event for a record, in a capture or outside one; once it is recorded, `recorded` makes it the one that waits
-  /// see. Each kind has its own, since CUDA's driver (580) follows a null pointer where a thread records an event whose last
-  /// record is in another thread's open capture. Neither is given up before the event is, so that other threads may use
-  /// both.
+  /// The native event for a record. `recorded` then makes it the one that waits see. Records in captures have their own,
+  /// since CUDA's driver (580) crashes if a thread records an event whose last record is in another thread's open capture.
+  /// Both live as long as the event, so other threads may use them.
   Handle native_for_record(bool in_capture) {
-    if (is_shared() || options().interprocess) return native();  // the one that other code knows
+    if (is_shared() || options().interprocess) return native();  // other code knows this one
     if (!in_capture) [[likely]] return first_;
     Handle there = for_captures_.load(std::memory_order_acquire);
     if (there != nullptr) return there;
     GpuDevice<Api>& owner = own_device();
     const Handle made = owner.events().make_native(options());
     if (for_captures_.compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
-    destroy(made);  // another thread was faster
+    destroy(made);  // another thread has made one meanwhile
     return there;
   }
   void recorded(Handle handle) noexcept {
     if (handle != native()) [[unlikely]] set_native_handle(handle);
   }
-  /// Where `Api::remembers_records()`: what the event was last recorded on.
+  /// If `Api::remembers_records()`: what the event was last recorded on.
   using Memory = std::conditional_t<Api::remembers_records(), RecordMemory<Api>, NoRecordMemory>;
   Memory& memory() noexcept { return memory_; }
   const Memory& memory() const noexcept { return memory_; }
 
-  FreeListHook pool_hook;
+  GpuEvent* next_spent = nullptr;
 
  protected:
   Disposal disposal() const noexcept override {
     const bool calls_driver =
         origin_ != Origin::pooled || is_shared() || for_captures_.load(std::memory_order_relaxed) != nullptr;
     if constexpr (Api::remembers_records()) {
-      if (memory_.stream() != nullptr) return Disposal::driver;  // which may go with the event
+      if (memory_.stream() != nullptr) return Disposal::driver;  // this may destroy the stream
     }
     return calls_driver ? Disposal::driver : Disposal::anywhere;
   }
@@ -70,7 +69,7 @@ class GpuEvent final : public Event {
   void dispose() noexcept override {
     if (const Handle captured = for_captures_.exchange(nullptr, std::memory_order_relaxed)) destroy(captured);
     if constexpr (Api::remembers_records()) memory_.set({});
-    // Of the next life, if there is one and no other code knows it.
+    // Only an event that no other code knows is reused.
     if (origin_ != Origin::pooled || is_shared()) {
       destroy(first_);
       first_ = nullptr;
@@ -126,7 +125,7 @@ class GpuEvent final : public Event {
   }
 
  private:
-  /// Held while the driver is asked, where it needs the stream for that.
+  /// Keeps the stream alive during a call to the driver, if the driver needs it.
   std::shared_ptr<const NativeStream<Api>> recorded_on() const noexcept {
     if constexpr (Api::remembers_records()) {
       return memory_.stream();
@@ -147,7 +146,7 @@ class GpuEvent final : public Event {
   [[no_unique_address]] Memory memory_;
 };
 
-/// A device's events that are not in use, by what they were made for.
+/// A device's unused events, by their options.
 template <class Api>
 class EventPool {
  public:
@@ -158,7 +157,6 @@ class EventPool {
     GpuEvent<Api>* event = list.take();
     if (event == nullptr) {
       event = new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
-      list.adopt(event);
     } else if (event->native() == nullptr) [[unlikely]] {
       try {
         event->renew(make_native(options));

@@ -15,16 +15,16 @@ namespace weir::gpu {
 
 enum class GraphOwnership : std::uint8_t {
   own,         ///< destroyed with the object
-  of_capture,  ///< a look at a graph that is being captured
+  of_capture,  ///< owned by the capture that is building it
 };
 
-/// What executables were made of, for adding it to a capture as a child: the graph as it was then.
+/// The graph that executables were made of, as it was then. It becomes a child node if they are launched in a capture.
 template <class Api>
 class GraphTemplate {
  public:
   using Handle = typename Api::GraphHandle;
 
-  GraphTemplate(const Api& api, GraphPtr graph, Handle handle, std::shared_ptr<const KeptModules> modules)
+  GraphTemplate(const Api& api, GraphPtr graph, Handle handle, KeptModules modules)
       : api_(api), graph_(std::move(graph)), handle_(handle), modules_(std::move(modules)) {}
   ~GraphTemplate() {
     if (copied_) log_failure(api_, api_.GraphDestroy(handle_), "while a graph was destroyed", "weir");
@@ -38,9 +38,9 @@ class GraphTemplate {
     const std::lock_guard lock(mutex_);
     function(handle_);
   }
-  const KeptModules& modules() const noexcept { return *modules_; }
+  const KeptModules& modules() const noexcept { return modules_; }
 
-  /// The graph is about to change: from here on this is a copy.
+  /// Becomes a copy, since the graph is about to change.
   typename Api::Result become_copy() {
     const std::lock_guard lock(mutex_);
     Handle copy = nullptr;
@@ -55,21 +55,20 @@ class GraphTemplate {
  private:
   const Api& api_;
   mutable std::mutex mutex_;
-  GraphPtr graph_;  // keeps `handle_` until this is a copy
+  GraphPtr graph_;  // owns `handle_` until this is a copy
   Handle handle_;
-  const std::shared_ptr<const KeptModules> modules_;
+  const KeptModules modules_;
   bool copied_ = false;
 };
 
-/// A captured graph. Drivers do not guard graphs against use by several threads; a lock does.
+/// A captured graph. A lock guards it, since drivers do not guard graphs against use by several threads.
 template <class Api>
 class GpuGraph final : public Graph {
  public:
   using Handle = typename Api::GraphHandle;
   using NodeHandle = typename Api::NodeHandle;
 
-  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership,
-           std::shared_ptr<const KeptModules> modules = no_modules())
+  GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
       : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
@@ -80,30 +79,30 @@ class GpuGraph final : public Graph {
     check_there("Graph");
     function(native());
   }
-  std::shared_ptr<const KeptModules> modules() const {
+  KeptModules modules() const {
     const std::lock_guard lock(mutex_);
     return modules_;
   }
-  /// A capture that continued it added kernels of these modules.
-  void keep(const KeptModules& modules) {
+  /// Adds modules, of kernels that a continued capture added.
+  void keep(std::vector<ModulePtr>&& modules) {
     const std::lock_guard lock(mutex_);
-    auto all = std::make_shared<KeptModules>(*modules_);
-    all->insert(all->end(), modules.begin(), modules.end());
+    auto all = std::make_shared<std::vector<ModulePtr>>(std::move(modules));
+    if (modules_) all->insert(all->end(), modules_->begin(), modules_->end());
     modules_ = std::move(all);
   }
-  /// The driver has destroyed it.
+  /// Notes that the driver has destroyed the graph.
   void lose() noexcept {
     const std::lock_guard lock(mutex_);
     lost_ = true;
   }
 
-  /// What executables share of it.
+  /// The template that executables share.
   std::shared_ptr<GraphTemplate<Api>> as_template() const;
-  /// The nodes that a capture goes on behind. Executables that exist keep the graph as it is now.
+  /// The leaves, behind which a capture continues. Existing executables keep a copy of the graph as it is now.
   std::vector<NodeHandle> prepare_resume();
 
-  /// Calls `use(handle, errors, allocates)`: what the graph's host functions throw, null if it has none that Weir captured,
-  /// and whether a node allocates memory.
+  /// Calls `use(handle, errors, allocates)`. `errors`: of the host functions that Weir captured; null if there are none.
+  /// `allocates`: whether a node allocates memory.
   template <class F>
   void with_contents(const char* operation, F&& use) const;
 
@@ -122,18 +121,16 @@ class GpuGraph final : public Graph {
 
  private:
   struct Contents {
-    std::vector<Ptr<HostErrors>> host_functions;  // those that Weir captured, also in child graphs
+    std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
     bool allocates = false;
   };
   void check_there(const char* operation) const {
     if (lost_) {
       throw Error(Errc::capture_invalidated, operation, describe(),
                   "the graph is gone: a capture that continued it failed, and the driver destroyed it with the capture; capture "
-                  "it anew");
+                  "it again");
     }
   }
-  std::vector<NodeHandle> nodes_of(Handle graph) const;
-  std::vector<std::pair<NodeHandle, NodeHandle>> edges() const;
   void look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(device_.api(), result, operation, describe());
@@ -143,13 +140,13 @@ class GpuGraph final : public Graph {
   GraphOwnership ownership_;
   mutable std::mutex mutex_;  // guards what follows, and the native graph
   bool lost_ = false;
-  std::shared_ptr<const KeptModules> modules_;
+  KeptModules modules_;
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
-/// The driver's executable, and what its launches use beside it: the code of its kernels, and its host functions. The graph
-/// that it was made of owns those. They go together: at once where `Api::unloading_waits()`, since such a driver keeps what
-/// launches under way use, and else behind the last launch.
+/// The driver's executable with what its launches use: modules, and host functions, which the graph owns. If
+/// `Api::unloading_waits()`, the driver keeps what running launches use, and this is destroyed at once; else it is destroyed
+/// behind the last launch.
 template <class Api>
 struct Executable {
   using Handle = typename Api::GraphExecHandle;
@@ -169,15 +166,15 @@ struct Executable {
   const Handle handle;
   std::shared_ptr<GraphTemplate<Api>> made_of;
   Ptr<GraphErrors> errors;  // null if there are no host functions
-  const bool auto_free;     // InstantiateOptions::auto_free_on_launch, where there is something to free
+  const bool auto_free;     // InstantiateOptions::auto_free_on_launch, if the graph allocates
 };
 
-/// The last launch of an executable, for drivers that need to be told what depends on it.
+/// The last launch of an executable, for drivers that do not order launches or wait for them.
 template <class Api>
 struct LastLaunch {
-  std::shared_ptr<const CachedEvent<Api>> over;  // recorded behind it; null before the first
+  std::shared_ptr<const OwnedEvent<Api>> over;  // recorded behind it; null before the first
   typename Api::StreamHandle on = nullptr;
-  bool of_this_thread = false;  // on a per-thread default stream, whose handle names another stream in each thread
+  bool of_this_thread = false;  // on a per-thread default stream, whose handle stands for another stream in each thread
   std::shared_ptr<const NativeStream<Api>> stream;
 };
 

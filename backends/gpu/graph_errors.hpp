@@ -12,12 +12,13 @@
 
 namespace weir::gpu {
 
-/// What the host functions of an executable graph threw. Each captured function keeps its own, since it does not know which
-/// launch it runs in: of several launches, or of several executables of one graph, it is not told which one threw.
+/// The exceptions of the host functions of an executable graph. Each captured function keeps its own, since it does not know
+/// in which launch it runs. If there are several launches, or several executables of one graph, it is not known which one
+/// threw.
 class GraphErrors final : public RefCounted {
  public:
   explicit GraphErrors(std::vector<Ptr<HostErrors>> functions) : functions_(std::move(functions)) {}
-  /// One that nobody has taken yet, forgetting the others; null if there is none.
+  /// Takes one exception and drops the others; null if there is none.
   std::exception_ptr take() const noexcept {
     std::exception_ptr taken;
     for (const Ptr<HostErrors>& errors : functions_) {
@@ -30,11 +31,11 @@ class GraphErrors final : public RefCounted {
   const std::vector<Ptr<HostErrors>> functions_;
 };
 
-/// The executable graphs that one stream has launched, as far as they have host functions: the stream's `synchronize` throws
-/// what those threw.
+/// The executable graphs with host functions that a stream has launched. The stream's `synchronize` rethrows their
+/// exceptions.
 class LaunchedGraphs {
  public:
-  /// Before a launch. Allocates where the stream has not launched the executable before.
+  /// Called before a launch. Allocates at the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
     for (auto known = launched_.rbegin(); known != launched_.rend(); ++known) {
@@ -44,8 +45,7 @@ class LaunchedGraphs {
     any_.store(true, std::memory_order_relaxed);
   }
 
-  /// To be called after a synchronize of the stream. One that nobody has taken yet, forgetting the others; null if there is
-  /// none.
+  /// Called after a synchronize of the stream. Takes one exception and drops the others; null if there is none.
   std::exception_ptr take() noexcept {
     if (!any_.load(std::memory_order_relaxed)) [[likely]] return nullptr;
     const std::lock_guard lock(mutex_);
@@ -53,7 +53,7 @@ class LaunchedGraphs {
     for (const Entry& entry : launched_) {
       if (auto error = entry.errors->take()) taken = std::move(error);
     }
-    // An executable that was gone the last time was launched before that, and since then the stream has been waited for.
+    // An executable that was gone at the last call was launched before it, and the stream was waited for since.
     std::erase_if(launched_, [](const Entry& entry) { return entry.gone; });
     for (Entry& entry : launched_) entry.gone = entry.errors->use_count() == 1;
     return taken;

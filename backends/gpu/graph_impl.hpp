@@ -18,26 +18,26 @@ namespace weir::gpu {
 
 // --- Looking at it ----------------------------------------------------------------------------------------------------
 
-template <class Api>
-std::vector<typename Api::NodeHandle> GpuGraph<Api>::nodes_of(Handle graph) const {
-  const char* const operation = "Graph::topology";
+template <class Api, class Object>
+std::vector<typename Api::NodeHandle> nodes_of(const Api& api, typename Api::GraphHandle graph, const char* operation,
+                                               const Object& object) {
   std::size_t count = 0;
-  check(device_.api().GraphGetNodes(graph, nullptr, &count), operation);
-  std::vector<NodeHandle> nodes(count);
-  if (count != 0) check(device_.api().GraphGetNodes(graph, nodes.data(), &count), operation);
+  check(api, api.GraphGetNodes(graph, nullptr, &count), operation, object);
+  std::vector<typename Api::NodeHandle> nodes(count);
+  if (count != 0) check(api, api.GraphGetNodes(graph, nodes.data(), &count), operation, object);
   return nodes;
 }
 
-template <class Api>
-std::vector<std::pair<typename Api::NodeHandle, typename Api::NodeHandle>> GpuGraph<Api>::edges() const {
-  const char* const operation = "Graph::topology";
+template <class Api, class Object>
+auto edges_of(const Api& api, typename Api::GraphHandle graph, const char* operation, const Object& object) {
+  using Node = typename Api::NodeHandle;
   std::size_t count = 0;
-  check(device_.api().graph_edges(native(), nullptr, nullptr, count), operation);
-  std::vector<NodeHandle> from(count), to(count);
-  if (count != 0) check(device_.api().graph_edges(native(), from.data(), to.data(), count), operation);
-  std::vector<std::pair<NodeHandle, NodeHandle>> pairs(count);
-  for (std::size_t i = 0; i < count; ++i) pairs[i] = {from[i], to[i]};
-  return pairs;
+  check(api, api.graph_edges(graph, nullptr, nullptr, count), operation, object);
+  std::vector<Node> from(count), to(count);
+  if (count != 0) check(api, api.graph_edges(graph, from.data(), to.data(), count), operation, object);
+  std::vector<std::pair<Node, Node>> edges(count);
+  for (std::size_t i = 0; i < count; ++i) edges[i] = {from[i], to[i]};
+  return edges;
 }
 
 template <class Api>
@@ -55,20 +55,22 @@ Topology GpuGraph<Api>::do_topology() const {
   check_there("Graph::topology");
   Topology topology;
   std::unordered_map<NodeHandle, std::uint32_t> numbers;
-  for (const NodeHandle node : nodes_of(native())) {
+  for (const NodeHandle node : nodes_of(device_.api(), native(), "Graph::topology", *this)) {
     numbers.emplace(node, static_cast<std::uint32_t>(topology.nodes.size()));
     NodeKind kind{};
     check(device_.api().node_kind(node, kind), "Graph::topology");
     topology.nodes.push_back(kind);
   }
-  for (const auto& [from, to] : edges()) topology.edges.emplace_back(numbers.at(from), numbers.at(to));
+  for (const auto& [from, to] : edges_of(device_.api(), native(), "Graph::topology", *this)) {
+    topology.edges.emplace_back(numbers.at(from), numbers.at(to));
+  }
   return topology;
 }
 
 template <class Api>
 std::string GpuGraph<Api>::do_debug_dot() const {
   const char* const operation = "Graph::debug_dot";
-  // Drivers write to a file only.
+  // Drivers can only write to a file.
   const char* const folder = ::secure_getenv("TMPDIR");
   std::string path = std::string(folder != nullptr && *folder == '/' ? folder : "/tmp") + "/weir-graph-XXXXXX";
   const int file = ::mkstemp(path.data());
@@ -114,15 +116,16 @@ std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
 
 template <class Api>
 std::vector<typename Api::NodeHandle> GpuGraph<Api>::prepare_resume() {
-  std::shared_ptr<GraphTemplate<Api>> shared;  // outlives the lock: it may be the last to hold this graph
+  const char* const operation = "Stream::resume_capture";
+  std::shared_ptr<GraphTemplate<Api>> shared;  // outlives the lock, since it may be the last owner of this graph
   const std::lock_guard lock(mutex_);
-  check_there("Stream::resume_capture");
+  check_there(operation);
   shared = template_.lock();
-  if (shared) check(shared->become_copy(), "Stream::resume_capture");
+  if (shared) check(shared->become_copy(), operation);
   template_.reset();
   std::unordered_set<NodeHandle> inner;
-  for (const auto& [from, to] : edges()) inner.insert(from);
-  std::vector<NodeHandle> leaves = nodes_of(native());
+  for (const auto& edge : edges_of(device_.api(), native(), operation, *this)) inner.insert(edge.first);
+  std::vector<NodeHandle> leaves = nodes_of(device_.api(), native(), operation, *this);
   std::erase_if(leaves, [&](NodeHandle node) { return inner.contains(node); });
   return leaves;
 }
@@ -133,7 +136,7 @@ template <class Api>
 void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
   const char* const operation = "Graph::instantiate";
   const Api& api = device_.api();
-  for (const NodeHandle node : nodes_of(graph)) {
+  for (const NodeHandle node : nodes_of(api, graph, operation, *this)) {
     NodeKind kind{};
     check(api.node_kind(node, kind), operation);
     if (kind == NodeKind::allocate) contents.allocates = true;
@@ -205,35 +208,30 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   const typename GpuStream<Api>::Submission submission(on);
   if (executable_->errors) on.launched_graphs().add(executable_->errors);
   if (device_.api().unloading_waits() && device_.api().orders_launches()) {
-    const auto result = device_.api().GraphLaunch(executable_->handle, on.native());
-    if (result != Api::success) [[unlikely]]
-      fail(device_.api(), result, "GraphExec::launch", stream.describe());
+    check(device_.api(), device_.api().GraphLaunch(executable_->handle, on.native()), "GraphExec::launch", stream);
   } else {
     launch_in_order(on);
   }
 }
 
-/// Behind the launch before it, and with an event behind it.
+/// Launches behind the former launch, and records an event behind this one.
 template <class Api>
 void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   const Api& api = device_.api();
-  const auto check = [&](typename Api::Result result) {
-    if (result != Api::success) [[unlikely]]
-      fail(api, result, "GraphExec::launch", stream.describe());
-  };
+  const char* const operation = "GraphExec::launch";
   const bool by_thread = stream.kind() == StreamKind::per_thread_default;
   if (last_launch_.over != nullptr && (last_launch_.on != stream.native() || by_thread) && !api.orders_launches()) {
-    check(api.StreamWaitEvent(stream.native(), last_launch_.over->handle, 0));
+    check(api, api.StreamWaitEvent(stream.native(), last_launch_.over->handle, 0), operation, stream);
   }
-  // An executable that was updated ends behind its own last launch, so that its event is not recorded anew.
-  std::shared_ptr<const CachedEvent<Api>> over = last_launch_.over;
+  // A replaced executable is destroyed behind its own last launch, so its event must not be recorded again.
+  std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const CachedEvent<Api>>(api, device_.events().make_native({}));
+    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
   }
-  check(api.GraphLaunch(executable_->handle, stream.native()));
+  check(api, api.GraphLaunch(executable_->handle, stream.native()), operation, stream);
   const auto result = api.EventRecord(over->handle, stream.native());
   if (result != Api::success) {
-    // Without an event nobody could tell when the launch is over.
+    // Without an event nobody could tell when the launch is over: wait for it.
     log_failure(api, result, "while the end of a launch was noted", stream.describe());
     log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
   }
@@ -245,8 +243,7 @@ void GpuGraphExec<Api>::do_upload(Stream& stream) {
   auto& on = static_cast<GpuStream<Api>&>(stream);
   const std::lock_guard lock(mutex_);
   const typename GpuStream<Api>::Submission submission(on);
-  const auto result = device_.api().GraphUpload(executable_->handle, on.native());
-  if (result != Api::success) fail(device_.api(), result, "GraphExec::upload", stream.describe());
+  check(device_.api(), device_.api().GraphUpload(executable_->handle, on.native()), "GraphExec::upload", stream);
 }
 
 template <class Api>
@@ -256,33 +253,28 @@ void GpuGraphExec<Api>::refuse_update(const std::string& difference, typename Ap
               result != Api::success ? native_error(device_.api(), result) : NativeError{});
 }
 
-/// How the shape of one graph differs from that of another; empty if it does not. As drivers compare them: by the order in
-/// which nodes were captured.
+/// The difference between the shapes of two graphs; empty if there is none. Like drivers, compares nodes in the order of
+/// their capture.
 template <class Api>
 std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandle now, typename Api::GraphHandle then) {
   using Node = typename Api::NodeHandle;
+  const char* const operation = "GraphExec::update";
   const Api& api = device.api();
-  const auto check_call = [&](typename Api::Result result) { check(api, result, "GraphExec::update", device); };
   struct Shape {
     std::vector<Node> nodes;
     std::vector<NodeKind> kinds;
     std::vector<std::pair<std::size_t, std::size_t>> edges;
   };
   const auto shape_of = [&](typename Api::GraphHandle graph) {
-    Shape shape;
-    std::size_t count = 0;
-    check_call(api.GraphGetNodes(graph, nullptr, &count));
-    shape.nodes.resize(count);
-    if (count != 0) check_call(api.GraphGetNodes(graph, shape.nodes.data(), &count));
+    Shape shape{nodes_of(api, graph, operation, device), {}, {}};
     std::unordered_map<Node, std::size_t> numbers;
     for (const Node node : shape.nodes) {
       numbers.emplace(node, numbers.size());
-      check_call(api.node_kind(node, shape.kinds.emplace_back()));
+      check(api, api.node_kind(node, shape.kinds.emplace_back()), operation, device);
     }
-    check_call(api.graph_edges(graph, nullptr, nullptr, count));
-    std::vector<Node> from(count), to(count);
-    if (count != 0) check_call(api.graph_edges(graph, from.data(), to.data(), count));
-    for (std::size_t i = 0; i < count; ++i) shape.edges.emplace_back(numbers.at(from[i]), numbers.at(to[i]));
+    for (const auto& [from, to] : edges_of(api, graph, operation, device)) {
+      shape.edges.emplace_back(numbers.at(from), numbers.at(to));
+    }
     std::sort(shape.edges.begin(), shape.edges.end());
     return shape;
   };
@@ -292,15 +284,15 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
   }
   for (std::size_t i = 0; i < a.nodes.size(); ++i) {
     if (a.kinds[i] == NodeKind::allocate || a.kinds[i] == NodeKind::free)
-      return "a graph that allocates memory keeps its own";
+      return "a graph that allocates memory cannot be updated, since it keeps its memory";
     if (a.kinds[i] != b.kinds[i]) {
       return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kinds[i])) + " in the new graph, and a " +
              std::string(to_string(a.kinds[i])) + " in this";
     }
     if (a.kinds[i] != NodeKind::child_graph) continue;
     typename Api::GraphHandle inner_a = nullptr, inner_b = nullptr;
-    check_call(api.GraphChildGraphNodeGetGraph(a.nodes[i], &inner_a));
-    check_call(api.GraphChildGraphNodeGetGraph(b.nodes[i], &inner_b));
+    check(api, api.GraphChildGraphNodeGetGraph(a.nodes[i], &inner_a), operation, device);
+    check(api, api.GraphChildGraphNodeGetGraph(b.nodes[i], &inner_b), operation, device);
     if (const std::string inner = difference_of<Api>(device, inner_a, inner_b); !inner.empty()) {
       return "in the graph of node " + std::to_string(i) + ": " + inner;
     }
@@ -308,7 +300,7 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
   return a.edges == b.edges ? "" : "the nodes depend on others in the new graph than in this";
 }
 
-/// For drivers whose own update changes launches that are under way.
+/// An update for drivers whose own update would change running launches.
 template <class Api>
 std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Api::GraphHandle graph,
                                                                      Ptr<GraphErrors> errors,
@@ -319,8 +311,8 @@ std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Ap
   if (!difference.empty()) refuse_update(difference, Api::success);
   const CaptureModeScope<Api> relaxed(api);
   typename Api::GraphExecHandle exec = nullptr;
-  const auto result = api.GraphInstantiateWithFlags(&exec, graph, executable_->auto_free ? Api::instantiate_auto_free : 0);
-  if (result != Api::success) fail(api, result, "GraphExec::update", describe());
+  check(api, api.GraphInstantiateWithFlags(&exec, graph, executable_->auto_free ? Api::instantiate_auto_free : 0),
+        "GraphExec::update", *this);
   return std::make_unique<Executable<Api>>(device_, exec, std::move(made_of), std::move(errors), executable_->auto_free);
 }
 
@@ -328,7 +320,7 @@ template <class Api>
 void GpuGraphExec<Api>::do_update(const Graph& graph) {
   const auto& source = static_cast<const GpuGraph<Api>&>(graph);
   auto made_of = source.as_template();
-  // Ends outside the locks: it may own what launches this graph when it goes.
+  // Destroyed outside the locks, since that may run user code.
   std::unique_ptr<Executable<Api>> former;
   LastLaunch<Api> last_of_former;
   source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, bool) {
@@ -346,7 +338,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
     } else {
       former = std::exchange(executable_, instantiate_anew(handle, std::move(errors), std::move(made_of)));
       set_native_handle(executable_->handle);
-      last_of_former = last_launch_;
+      if (device_.api().keeps_what_is_replaced()) last_of_former = last_launch_;
     }
   });
   if (former != nullptr) end(std::move(former), std::move(last_of_former));

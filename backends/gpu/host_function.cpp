@@ -5,23 +5,29 @@
 #include <string>
 #include <utility>
 
+#include "core/immortal.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::gpu {
 namespace {
 
 FreeList<HostCalls>& pool() {
-  static auto* const list = new FreeList<HostCalls>;  // driver threads may outlive main
+  static detail::Immortal<FreeList<HostCalls>> list;
   return *list;
 }
 
-/// The driver's thread wrote to the next slot last: fetched for writing now, it is here when it is needed.
-inline void fetch_to_write(const void* place) noexcept {
+/// The driver's thread used the next slot last: fetched for writing now, it is here when it is needed.
+template <class T>
+void fetch_to_write(const T& object) noexcept {
+  for (std::size_t line = 0; line < sizeof(T); line += 64) {
+    const char* const place = reinterpret_cast<const char*>(&object) + line;
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));  // where a processor lacks it, it does nothing
+    asm volatile("prefetchw %0" : : "m"(*place));  // where a processor lacks it, it does nothing
 #else
-  __builtin_prefetch(place, 1);
+    __builtin_prefetch(place, 1);
 #endif
+  }
 }
 
 void log_current() noexcept {
@@ -34,7 +40,7 @@ void log_current() noexcept {
       support::log(support::LogLevel::error, "a host function threw what is no std::exception");
     }
   } catch (const std::exception&) {
-    // No memory for the message; the exception itself is kept.
+    // No memory for the message. The exception is kept.
   }
 }
 
@@ -78,10 +84,7 @@ HostCalls::Ring::Ring(HostCalls* owner, std::uint32_t size, Ring* before)
 
 HostCalls* HostCalls::take(const Ptr<HostErrors>& errors) {
   HostCalls* calls = pool().take();
-  if (calls == nullptr) {
-    calls = new HostCalls;
-    pool().adopt(calls);
-  }
+  if (calls == nullptr) calls = new HostCalls;
   calls->errors_ = errors;
   return calls;
 }
@@ -90,19 +93,18 @@ void* HostCalls::put(HostFunction&& function) {
   for (;;) {
     Ring* const ring = ring_.load(std::memory_order_acquire);
     if (ring != nullptr) {
-      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since threads
-      // that take places at once pass each other.
-      std::uint32_t start = ring->next.load(std::memory_order_relaxed);
+      // Where to look first is a hint: the place itself tells who has it. Grown only when every place was busy, since
+      // threads that take places at once pass each other.
+      const std::uint32_t start = ring->next.load(std::memory_order_relaxed);
       for (std::uint32_t place = start; place != start + ring->mask + 1; ++place) {
         Slot& slot = ring->slots[place & ring->mask];
         std::uint32_t idle = slot.busy.load(std::memory_order_relaxed);
         if (idle != 0 || !slot.busy.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
           continue;
         }
-        // Of a thread that was held up meanwhile, the hint would lead back to places that are busy.
-        ring->next.compare_exchange_strong(start, place + 1, std::memory_order_relaxed);
+        ring->next.store(place + 1, std::memory_order_relaxed);
         slot.function = std::move(function);
-        fetch_to_write(&ring->slots[(place + 1) & ring->mask].busy);
+        fetch_to_write(ring->slots[(place + 1) & ring->mask]);
         return &slot;
       }
     }
@@ -113,7 +115,7 @@ void* HostCalls::put(HostFunction&& function) {
 void HostCalls::grow(const Ring* full) {
   const std::lock_guard lock(growth_);
   Ring* const newest = ring_.load(std::memory_order_relaxed);
-  if (newest != full) return;  // another thread was faster
+  if (newest != full) return;  // another thread has grown it
   ring_.store(new Ring(this, newest != nullptr ? (newest->mask + 1) * 2 : 16, newest), std::memory_order_release);
 }
 
@@ -136,7 +138,7 @@ void HostCalls::run(void* slot) noexcept {
 }
 
 void HostCalls::finish(Slot& slot) noexcept {
-  // In one order with the store of `closed_`: either the thread that closes sees this place idle, or this one sees it closed.
+  // Sequentially consistent with the store of `closed_`: either `close` sees this slot idle, or this sees `closed_`.
   slot.busy.store(0, std::memory_order_seq_cst);
   if (closed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] give_back_if_idle();
 }
@@ -154,7 +156,7 @@ void HostCalls::give_back_if_idle() noexcept {
       if (ring->slots[i].busy.load(std::memory_order_seq_cst) != 0) return;
     }
   }
-  // Several threads may find it idle; one gives it back. The life's number tells this end from that of a later life.
+  // Several threads may find it idle, but only one gives it back. The number tells lives apart.
   if (!closed_.compare_exchange_strong(life, 0, std::memory_order_acq_rel)) return;
   errors_.reset();
   pool().give_back(this);
@@ -173,7 +175,7 @@ void CapturedHostFunction::run(void* captured) noexcept {
 }
 
 void CapturedHostFunction::destroy(void* captured) noexcept {
-  // The driver may call this from a thread of its own, where what the function owns must not call the driver.
+  // The driver may call this on its own thread, where the destruction of captured objects must not call the driver.
   const support::HostFunctionScope scope;
   delete static_cast<CapturedHostFunction*>(captured);
 }

@@ -11,18 +11,18 @@
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
 
-/// Host functions as a driver calls them: a C function and a pointer. Nothing that the user's function throws passes through
-/// the driver, and nothing here calls the driver.
+/// Host functions as drivers call them: a C function and a pointer. Exceptions of the user's function do not reach the
+/// driver. Nothing here calls the driver.
 namespace weir::gpu {
 
-/// What the host functions of one stream, or one captured function, threw and nobody has taken yet. Shared by those who
-/// throw and those who take, since either may be gone first.
+/// The exceptions of a stream's host functions, or of one captured function, which nobody has taken yet. Shared by the
+/// functions and the stream, since either may be gone first.
 class HostErrors final : public RefCounted {
  public:
   ~HostErrors() override;
   /// Logs and keeps the exception that is being handled.
   void add_current() noexcept;
-  /// The oldest one, forgetting the others; null if there is none.
+  /// Takes the oldest exception and drops the others; null if there is none.
   std::exception_ptr take() noexcept;
 
  private:
@@ -33,29 +33,30 @@ class HostErrors final : public RefCounted {
   std::atomic<Node*> newest_{nullptr};
 };
 
-/// The host functions that one stream has enqueued and that have not run yet.
+/// The host functions of a stream that have not run yet.
 ///
-/// They lie in a ring, since a stream runs them in order: the place that is reused next is the one that has been free for
-/// longest, and the thread that enqueues meets the driver's thread on few cache lines and takes no lock. Objects of this class
-/// are pooled and never freed, so that a function may still run when its stream has gone.
+/// They are in a ring, since a stream runs them in order: the next place is the one that has been free for longest. So the
+/// submitting thread and the driver's thread share few cache lines and no lock. Objects of this class are pooled and never
+/// freed, so functions may still run after their stream is gone.
 class HostCalls {
  public:
-  /// For a stream with these errors.
+  /// An object for a stream, from the pool.
   static HostCalls* take(const Ptr<HostErrors>& errors);
-  /// The stream lets go: back to the pool, once the last function has run.
+  /// The stream is gone: returns to the pool once the last function has run.
   void close() noexcept;
 
-  /// Keeps a function for one run; what is returned is for `run`. Allocates where more functions wait than ever before.
+  /// Keeps a function until it has run, and returns the argument for `run`. Allocates only if more functions wait than ever
+  /// before.
   void* put(HostFunction&& function);
-  /// For a function that could not be enqueued: destroys it.
+  /// Destroys a function that could not be enqueued.
   static void take_back(void* slot) noexcept;
-  /// What the driver calls.
+  /// The driver calls this.
   static void run(void* slot) noexcept;
 
-  FreeListHook pool_hook;
+  HostCalls* next_spent = nullptr;
 
  private:
-  // What a function with few captures needs lies on one cache line.
+  // A small function and its state are on one cache line.
   struct alignas(64) Slot {
     std::atomic<std::uint32_t> busy{0};
     HostCalls* owner = nullptr;
@@ -65,7 +66,7 @@ class HostCalls {
     Ring(HostCalls* owner, std::uint32_t size, Ring* before);
     const std::uint32_t mask;
     std::unique_ptr<Slot[]> slots;
-    const std::unique_ptr<Ring> older;  // where functions may still lie
+    const std::unique_ptr<Ring> older;  // may still hold functions
     alignas(64) std::atomic<std::uint32_t> next{0};
   };
 
@@ -78,18 +79,18 @@ class HostCalls {
   std::mutex growth_;
   Ptr<HostErrors> errors_;
   std::uint32_t life_ = 0;
-  std::atomic<std::uint32_t> closed_{0};  // the number of the life that has ended and is to be tidied up, or 0
+  std::atomic<std::uint32_t> closed_{0};  // the number of the life that has ended and is not given back yet, or 0
 };
 
-/// A host function that was captured, for one run at each launch. Owned by the graph. It keeps what it throws: a stream that
-/// launches an executable of the graph takes it from there (see GraphErrors).
+/// A captured host function, which runs at each launch. The graph owns it. It keeps its exceptions for the streams that
+/// launch the graph (see GraphErrors).
 struct CapturedHostFunction {
   HostFunction function;
   Ptr<HostErrors> errors;
 
-  /// What the driver calls.
+  /// The driver calls this.
   static void run(void* captured) noexcept;
-  /// What the driver calls once no graph needs it any more.
+  /// The driver calls this once no graph needs the function.
   static void destroy(void* captured) noexcept;
 };
 

@@ -14,8 +14,8 @@ namespace weir::gpu {
 
 class Library {
  public:
-  /// Opens the first of `names` that the loader accepts: sonames, looked up as the loader does, or absolute paths. Libraries
-  /// stay open for the life of the process. What was tried is added to `attempts`.
+  /// Opens the first of `names` that the loader accepts; sonames or absolute paths. Libraries are never closed. Adds each
+  /// try to `attempts`.
   static std::optional<Library> open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts);
 
   /// The address of a symbol, or null.
@@ -34,10 +34,10 @@ class Library {
   std::string path_;
 };
 
-/// The path of the first library whose file name begins with `name` that the process has loaded, or empty.
+/// The path of the first loaded library whose file name begins with `name`, or empty.
 std::string loaded_library(std::string_view name);
 
-/// "a (outcome), b (outcome)": what was tried, for an error's detail.
+/// The attempts for an error's text: "a (outcome), b (outcome)".
 std::string list_attempts(std::span<const LoadAttempt> attempts);
 
 }  // namespace weir::gpu

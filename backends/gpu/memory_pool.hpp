@@ -7,7 +7,7 @@
 
 namespace weir::gpu {
 
-/// A pool of stream-ordered memory: the device's own, or one that is destroyed with its last owner.
+/// A pool of stream-ordered memory: the device's default one, or an owned one.
 template <class Api>
 class GpuMemoryPool final : public MemoryPool {
  public:
@@ -41,7 +41,7 @@ class GpuMemoryPool final : public MemoryPool {
  private:
   std::size_t get(typename Api::PoolAttribute attribute, const char* operation) const {
     std::uint64_t value = 0;
-    const CaptureModeScope<Api> relaxed(device_.api());  // a number is read, and nothing waited for
+    const CaptureModeScope<Api> relaxed(device_.api());  // reads a number without waiting
     check(device_.api(), device_.api().MemPoolGetAttribute(native(), attribute, &value), operation, device_);
     return static_cast<std::size_t>(value);
   }

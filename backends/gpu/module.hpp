@@ -3,12 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/gpu/kernel_names.hpp"
+#include "backends/gpu/module_contents.hpp"
+#include "kernels/kernel_name.hpp"
 #include "weir/module.hpp"
 
 namespace weir::gpu {
@@ -19,14 +26,20 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Properties are read here, since later any device may be current, and host functions may ask;
-  /// where the driver does not tell them, that matters to nobody but who asks.
-  GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle)
-      : Kernel(std::move(module), std::move(name), handle, device.api().parameter_sizes(handle)), device_(device) {
+  /// The device is current. Properties are read here, since host functions may ask for them later, when another device may
+  /// be current. If the driver does not tell them, only a call that asks for them fails.
+  GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
+            std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
+      : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
                    .registers_per_thread = attribute(Api::function_registers),
                    .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
-                   .local_memory_bytes = attribute(Api::function_local_bytes)};
+                   .local_memory_bytes = attribute(Api::function_local_bytes),
+                   .constant_memory_bytes = attribute(Api::function_constant_bytes)};
+    if constexpr (Api::tells_versions) {
+      properties_.ptx_version = attribute(Api::function_ptx_version);
+      properties_.binary_version = attribute(Api::function_binary_version);
+    }
     const auto unasked = static_cast<std::uint32_t>(device.properties().shared_memory_per_block);
     const auto statically = static_cast<std::uint32_t>(properties_.static_shared_memory_bytes);
     if (asked_ == Api::success) allowed_.store(unasked - std::min(unasked, statically), std::memory_order_relaxed);
@@ -34,9 +47,10 @@ class GpuKernel final : public Kernel {
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
-  /// More shared memory, static and dynamic together, than a block has without asking has to be allowed for each function.
+  /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
+  bool allows_shared_memory(std::uint32_t bytes) const noexcept { return bytes <= allowed_.load(std::memory_order_acquire); }
   void allow_shared_memory(std::uint32_t bytes) const {
-    if (bytes <= allowed_.load(std::memory_order_acquire)) return;
+    if (allows_shared_memory(bytes)) return;
     const std::lock_guard lock(allowing_);
     if (bytes <= allowed_.load(std::memory_order_relaxed)) return;
     const auto result = device_.api().set_max_shared_memory(native(), bytes);
@@ -59,12 +73,22 @@ class GpuKernel final : public Kernel {
   }
 
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override {
+    if (shared_memory_bytes > device_.properties().shared_memory_per_block_optin) return 0;
     allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
     const auto current = device_.make_current();
     int blocks = 0;
     check(device_.api(), device_.api().max_active_blocks(blocks, native(), static_cast<int>(block_threads), shared_memory_bytes),
           "Kernel::max_active_blocks", device_);
     return blocks;
+  }
+
+  std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override {
+    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
+    const auto current = device_.make_current();
+    int blocks = 0, threads = 0;
+    check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes),
+          "Kernel::suggested_block_size", device_);
+    return static_cast<std::uint32_t>(threads);
   }
 
  private:
@@ -79,7 +103,7 @@ class GpuKernel final : public Kernel {
   mutable std::mutex allowing_;
   mutable std::atomic<std::uint32_t> allowed_{0};  // bytes of dynamic shared memory
   KernelProperties properties_;
-  typename Api::Result asked_ = Api::success;  // why they are not known
+  typename Api::Result asked_ = Api::success;  // the error if they are unknown
 };
 
 /// A loaded image.
@@ -88,7 +112,8 @@ class GpuModule final : public Module {
  public:
   using Handle = typename Api::ModuleHandle;
 
-  GpuModule(GpuDevice<Api>& device, Handle handle) : Module(device, handle), device_(device) {}
+  GpuModule(GpuDevice<Api>& device, Handle handle, ModuleContents&& contents)
+      : Module(device, handle), device_(device), contents_(std::move(contents)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
@@ -100,15 +125,20 @@ class GpuModule final : public Module {
   KernelPtr do_kernel(std::string_view name) override {
     const char* const operation = "Module::kernel";
     const auto current = device_.make_current();
-    std::string text(name);
+    std::string symbol(name);
     typename Api::FunctionHandle function = nullptr;
-    const auto result = device_.api().ModuleGetFunction(&function, native(), text.c_str());
-    if (result == Api::not_found) throw_missing(operation, "kernel", name);
+    auto result = find(function, symbol);
+    if (result == Api::not_found) {
+      symbol = symbol_of(name);
+      if (symbol.empty()) throw_missing(operation, "kernel", name);
+      result = find(function, symbol);
+    }
     if (result != Api::success) fail_for(result, operation, "kernel", name);
-    // Now, not at the first launch, which may be in a capture or beside a kernel that waits for this one.
+    // Loaded now: the first launch may be in a capture, or beside a kernel that waits for this one.
     const auto loaded = device_.api().load_function(function);
     if (loaded != Api::success) fail_for(loaded, operation, "kernel", name);
-    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::move(text), function);
+    return make<GpuKernel<Api>>(device_, ModulePtr(this), std::string(name), function, parameter_sizes(function, symbol),
+                                parameter_kinds(symbol));
   }
 
   Span<std::byte> do_global(std::string_view name) override {
@@ -131,16 +161,60 @@ class GpuModule final : public Module {
                 native_error(device_.api(), result));
   }
   [[noreturn]] void throw_missing(const char* operation, const char* what, std::string_view name) const {
+    const bool is_kernel = what == std::string_view("kernel");
     std::string detail = std::string("the module has no ") + what + " '" + std::string(name) + "'";
-    if (const auto names = device_.api().kernel_names(native()); what == std::string_view("kernel") && !names.empty()) {
+    if (const auto symbols = kernel_symbols(); is_kernel && !symbols.empty()) {
       detail += "; its kernels are ";
-      for (std::size_t i = 0; i < names.size(); ++i) detail += (i == 0 ? "" : ", ") + names[i];
+      for (std::size_t i = 0; i < symbols.size(); ++i) detail.append(i == 0 ? "" : ", ").append(declaration_of(symbols[i]));
     }
     throw Error(Errc::kernel_not_found, operation, device_.describe(),
-                detail + "; declare it extern \"C\", so that its name is not mangled");
+                detail + (is_kernel ? "; to have it by this name, declare it extern \"C\", or put the name into CompileOptions::kernels "
+                                      "where the source is compiled"
+                                    : "; only variables that are neither static nor in a namespace are found"));
+  }
+
+  typename Api::Result find(typename Api::FunctionHandle& function, const std::string& symbol) const {
+    return device_.api().ModuleGetFunction(&function, native(), symbol.c_str());
+  }
+
+  // The symbol of a kernel that is no symbol itself: an expression that was given to the compiler, or what one of the
+  // module's symbols means. Empty if there is none. Throws where several are meant.
+  std::string symbol_of(std::string_view name) const {
+    const std::string wanted = kernels::normalized_name(name);
+    if (const auto found = contents_.symbols.find(wanted); found != contents_.symbols.end()) return found->second;
+    std::vector<std::string> meant = kernel_symbols();
+    std::erase_if(meant, [&](const std::string& symbol) { return name_of(symbol) != wanted; });
+    if (meant.size() > 1) {
+      throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
+                  "'" + std::string(name) + "' means several kernels: " + declaration_of(meant[0]) + ", " + declaration_of(meant[1]) +
+                      "; give each a name of its own");
+    }
+    return meant.empty() ? std::string() : meant[0];
+  }
+
+  std::vector<std::string> kernel_symbols() const {
+    std::vector<std::string> names = device_.api().kernel_names(native());
+    if (names.empty()) {
+      for (const ImageKernel& kernel : contents_.kernels) names.push_back(kernel.name);
+    }
+    return names;
+  }
+
+  std::optional<std::vector<std::size_t>> parameter_sizes(typename Api::FunctionHandle function, const std::string& symbol) const {
+    if (auto sizes = device_.api().parameter_sizes(function)) return sizes;
+    for (const ImageKernel& kernel : contents_.kernels) {
+      if (kernel.name == symbol) return kernel.parameter_sizes;
+    }
+    return std::nullopt;
+  }
+
+  detail::NumberKinds parameter_kinds(const std::string& symbol) const {
+    const auto found = contents_.parameter_kinds.find(symbol);
+    return found != contents_.parameter_kinds.end() ? found->second : kinds_of(symbol);
   }
 
   GpuDevice<Api>& device_;
+  ModuleContents contents_;
 };
 
 }  // namespace weir::gpu

@@ -15,8 +15,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuDevice;
 
-/// A stream's handle, for drivers whose events need the stream on which they were last recorded: those events hold on to it,
-/// and it is destroyed when neither they nor the stream need it.
+/// A stream's handle, for drivers whose events need the stream on which they were last recorded. It is destroyed when
+/// neither the stream nor such an event needs it.
 template <class Api>
 class NativeStream {
  public:
@@ -38,19 +38,32 @@ class NativeStream {
   std::atomic<bool> ends_with_events_{false};
 };
 
-/// What the last record of an event was made on, for drivers that do not keep it well themselves.
+/// What an event was last recorded on, for drivers that do not keep this well.
 template <class Api>
 class RecordMemory {
  public:
   struct Record {
-    std::shared_ptr<const NativeStream<Api>> stream;  // null for one that Weir does not destroy
+    std::shared_ptr<const NativeStream<Api>> stream;  // null if Weir does not destroy it
     std::uint64_t capture = 0;                        // or 0
-    std::vector<typename Api::NodeHandle> nodes;      // of that capture: what the event stands for
+    std::vector<typename Api::NodeHandle> nodes;      // of that capture, for which the event stands
   };
 
   void set(Record&& record) noexcept {
     const std::lock_guard lock(mutex_);
-    std::swap(record_, record);  // the former one goes outside the lock
+    std::swap(record_, record);  // the former one is destroyed outside the lock
+  }
+  /// Of a record outside captures; nearly nothing where the one before was on the same stream.
+  void set_stream(const std::shared_ptr<const NativeStream<Api>>& stream) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (record_.stream == stream && record_.capture == 0) [[likely]] return;
+    }
+    set({stream, 0, {}});
+  }
+  /// In which it was recorded, or 0.
+  std::uint64_t capture() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return record_.capture;
   }
   Record get() const {
     const std::lock_guard lock(mutex_);
@@ -66,7 +79,7 @@ class RecordMemory {
   Record record_;
 };
 
-/// For drivers that do.
+/// For drivers that keep this well.
 struct NoRecordMemory {};
 
 }  // namespace weir::gpu

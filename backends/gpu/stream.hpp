@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
+#include <span>
 #include <vector>
 
 #include "backends/gpu/device.hpp"
@@ -19,6 +19,8 @@ namespace weir::gpu {
 template <class Api>
 class GpuGraph;
 template <class Api>
+class GpuKernel;
+template <class Api>
 class GraphTemplate;
 
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
@@ -28,7 +30,7 @@ class GpuStream final : public Stream {
   using Handle = typename Api::StreamHandle;
   using Device_ = GpuDevice<Api>;
 
-  /// `non_blocking`: where it is known.
+  /// `non_blocking`: empty if unknown.
   GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
             std::optional<bool> non_blocking = {});
   ~GpuStream() override;
@@ -36,25 +38,25 @@ class GpuStream final : public Stream {
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   Device_& own_device() const noexcept { return device_; }
   const Ptr<HostErrors>& errors() const noexcept { return errors_; }
-  /// For a borrowed stream of the backend's own: external code does not know its handle.
+  /// For a borrowed handle of the backend's own, which external code does not know.
   void be_known_to_weir_alone() noexcept {
     set_unshared();
     is_reusable_ = false;
   }
 
-  /// A wrapper that nobody uses stands for its handle again. False, and nothing done, where the handle is another stream's by
-  /// now, or captures, so that it cannot be asked. Two questions to the driver.
+  /// Reuses an unused wrapper for its handle. False, and nothing done, if the handle is another stream's now, or captures,
+  /// so that it cannot be asked. Asks the driver twice.
   bool wrap_again(std::shared_ptr<const void>& keep_alive);
   LaunchedGraphs& launched_graphs() noexcept { return launched_graphs_; }
-  /// For events that are recorded here.
+  /// Events that are recorded on this stream keep this.
   const std::shared_ptr<NativeStream<Api>>& native_stream() const noexcept { return native_stream_; }
 
-  /// What surrounds a submission: nothing for a stream that the driver knows by its handle alone.
+  /// Scope of a submission: makes the device current, and keeps the order of calls, for streams that need it.
   class Submission {
    public:
     enum class Order : std::uint8_t {
-      kept,  ///< nothing of another thread's comes in between, where that takes a lock
-      none,  ///< for calls that submit nothing, and may last
+      kept,  ///< no submission of another thread comes in between
+      none,  ///< for calls that submit nothing and may take long
     };
     [[gnu::always_inline]] explicit Submission(const GpuStream& stream, Order order = Order::kept) {
       if (stream.plain_) [[likely]] return;
@@ -71,18 +73,19 @@ class GpuStream final : public Stream {
     std::optional<Held> held_;
   };
 
-  /// A capture as the driver tells of it.
+  /// A capture as the driver reports it.
   struct Capture {
     CaptureStatus status = CaptureStatus::none;
     std::uint64_t id = 0;
     typename Api::GraphHandle graph = nullptr;
-    std::vector<typename Api::NodeHandle> dependencies;  ///< what the next node would run behind; only if asked for
+    std::vector<typename Api::NodeHandle> dependencies;  ///< of the next node; only if asked for
   };
   Capture capture(bool with_dependencies = false) const;
-  /// Adds a graph as one node of the capture. What its kernels need is kept already.
+  /// Adds a graph as one node of the capture. The caller has kept the modules of its kernels.
   void add_child(typename Api::GraphHandle graph);
   void keep_modules(const KeptModules& modules, const CaptureState& capture) {
-    for (const ModulePtr& module : modules) keep_module(module, capture);
+    if (modules == nullptr) return;
+    for (const ModulePtr& module : *modules) keep_module(module, capture);
   }
 
  protected:
@@ -136,8 +139,8 @@ class GpuStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -149,50 +152,77 @@ class GpuStream final : public Stream {
   using Result = typename Api::Result;
 
   void check(Result result, const char* operation) const {
-    if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe());
+    if (result != Api::success) [[unlikely]] failed(result, operation);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void failed(Result result, const char* operation) const {
+    fail(api_, result, operation, describe());
+  }
+  /// Makes one call to the driver as a submission. The rare case is out of line, so that plain streams pay nothing for it.
+  template <class F>
+  [[gnu::always_inline]] Result submitted(F&& call, typename Submission::Order order = Submission::Order::kept) const {
+    if (plain_) [[likely]]
+      return call();
+    const Submission submission(*this, order);
+    return call();
+  }
+  /// The same, and throws if the call fails.
+  template <class F>
+  [[gnu::always_inline]] void submit(const char* operation, F&& call) const {
+    check(submitted(call), operation);
   }
   bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
   typename Api::EventHandle waited_for();
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
+  [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                          const CaptureState& capture);
+  template <class Function, class... Rest>
+  Result launch_with(Function function, const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                     Rest... rest) const;
   [[noreturn, gnu::cold]] void launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const;
-  /// The capture lock is the caller's.
+  /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
   std::uint64_t begin_native(const char* operation, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
-  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const;
-  void append(typename Api::NodeHandle node);
+  void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
+    if (capture.conditional_body) [[unlikely]]
+      throw_in_conditional_body(operation, what);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
-  void go_on_behind(std::vector<typename Api::NodeHandle>& nodes);
-  static bool is_in_the_way(Result result) noexcept;
+  void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
+  void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation);
+  bool is_freed(Result result) const;
+  bool free_on_legacy_stream(void* memory) const;
   void check_memory_operation(Result result, const char* operation) const;
   void batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
   Device_& device_;
   const Api& api_;
-  // Whether the driver needs neither a current device nor an order of calls for what is submitted here.
+  // Whether submissions here need neither a current device nor the order lock.
   const bool plain_;
   bool is_reusable_;
   std::shared_ptr<NativeStream<Api>> native_stream_;
   const Ptr<HostErrors> errors_;
   LaunchedGraphs launched_graphs_;
-  // Held around submissions where batches are several calls to the driver; recursive, since a submission may be made of others.
+  // Held during submissions if a batch is several calls to the driver. Recursive, since submissions may nest.
   mutable std::recursive_mutex order_;
 
-  // The event by which other streams wait for this one; kept alive by the pointer beside it.
+  // The event with which other streams wait for this one. Made at the first such wait.
   std::atomic<typename Api::EventHandle> waited_for_{nullptr};
-  std::shared_ptr<const CachedEvent<Api>> waited_for_owner_;
+  std::optional<const OwnedEvent<Api>> waited_for_owner_;
 
-  // What a driver does not tell while the stream captures: asked for when the stream is made, if it does not capture then.
+  // The driver does not tell these while the stream captures. They are asked for when the stream is made, unless it captures
+  // then.
   mutable std::atomic<std::uint64_t> id_{0};         // 0: not known
-  mutable std::shared_ptr<const std::uint64_t> number_;  // the id where the driver has none; set in the constructor
+  mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
   mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
   std::atomic<HostCalls*> host_calls_{nullptr};
 
-  std::mutex mutex_;  // held while what a stream has once is made
+  std::mutex mutex_;  // held while the event and the host calls are made
 };
 
 }  // namespace weir::gpu

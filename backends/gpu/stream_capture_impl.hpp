@@ -30,35 +30,32 @@ typename GpuStream<Api>::Result GpuStream<Api>::ask(Capture& capture, bool with_
 template <class Api>
 typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies) const {
   Capture capture;
-  // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
+  // The legacy default stream cannot capture, and cannot be asked while a blocking stream captures.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return capture;
   const Submission submission(*this);
   Result result{};
   {
-    const std::shared_lock lock(Device_::capture_lock());
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     result = ask(capture, with_dependencies);
   }
-  // Without the stream's state in the error: describing it would ask again, and fail again.
+  // `describe` would ask again and fail again.
   if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
   return capture;
 }
 
 template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
-  // The legacy default stream cannot capture, and cannot be asked while a blocking stream does.
+  // The legacy default stream cannot capture, and cannot be asked while a blocking stream captures.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
-  {
-    // The cheaper question first: nearly always the stream captures nothing.
-    const Submission submission(*this, Submission::Order::none);
-    bool captures = false;
-    Result result{};
-    {
-      const std::shared_lock lock(Device_::capture_lock());
-      result = api_.is_capturing(native(), captures);
-    }
-    if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
-    if (!captures) [[likely]] return {};
-  }
+  // The cheaper question first: most streams do not capture.
+  bool captures = false;
+  const auto ask_whether = [&] {
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+    return api_.is_capturing(native(), captures);
+  };
+  const Result result = submitted(ask_whether, Submission::Order::none);
+  if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
+  if (!captures) [[likely]] return {};
   const Capture capture = this->capture();
   return {capture.status == CaptureStatus::active ? capture.id : 0, capture.status};
 }
@@ -68,11 +65,6 @@ GraphPtr GpuStream<Api>::do_captured_graph() const {
   const Capture capture = this->capture();
   if (capture.status != CaptureStatus::active || capture.graph == nullptr) return nullptr;
   return make<GpuGraph<Api>>(device_, capture.graph, GraphOwnership::of_capture);
-}
-
-template <class Api>
-void GpuStream<Api>::append(typename Api::NodeHandle node) {
-  check(api_.set_capture_dependencies(native(), &node, 1), "Stream::capture_info");
 }
 
 // --- Begin and end ----------------------------------------------------------------------------------------------------
@@ -107,7 +99,7 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, F&& begin_capt
       (void)api_.StreamEndCapture(native(), &graph);
     }
   }
-  if (result == Api::illegal_state) {  // another thread was faster
+  if (result == Api::illegal_state) {  // another thread began one meanwhile
     throw Error(Errc::already_capturing, operation, describe_handle(), "the stream is capturing already; that capture goes on",
                 native_error(api_, result));
   }
@@ -133,15 +125,16 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   }
   auto* const resumed = static_cast<GpuGraph<Api>*>(kept.resumed.get());
   if (result != Api::success) {
-    // A graph that is being continued is the capture's, and the driver destroys it with a capture that fails.
+    // The capture owns a graph that it continues: if it fails, the driver destroys the graph with it.
     if (resumed != nullptr) resumed->lose();
     check(result, operation);
   }
   if (resumed == nullptr) {
-    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own,
-                               kept.modules.empty() ? no_modules() : std::make_shared<const KeptModules>(std::move(kept.modules)));
+    KeptModules modules;
+    if (!kept.modules.empty()) modules = std::make_shared<const std::vector<ModulePtr>>(std::move(kept.modules));
+    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own, std::move(modules));
   }
-  resumed->keep(kept.modules);
+  resumed->keep(std::move(kept.modules));
   return std::move(kept.resumed);
 }
 
@@ -159,12 +152,12 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
   keep_in_capture(*module);
 }
 
-// --- Nodes that are not captured work ---------------------------------------------------------------------------------
+// --- Child graphs ---------------------------------------------------------------------------------
 
 template <class Api>
 void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   const Capture capture = this->capture(true);
-  if (graph == capture.graph) {  // drivers follow it without end
+  if (graph == capture.graph) {  // drivers would recurse without end
     throw Error(
         Errc::invalid_argument, "Stream::add_child_graph", describe(),
         "the capture continues this graph, which cannot be a node of itself; add a clone of it, or launch an executable "
@@ -173,20 +166,19 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
         "Stream::add_child_graph");
-  append(node);
+  go_on_behind({&node, 1}, "Stream::add_child_graph");
 }
 
 template <class Api>
 void GpuStream<Api>::do_add_child_graph(const Graph& graph, const CaptureState& capture) {
   const Submission submission(*this);
   const auto& child = static_cast<const GpuGraph<Api>&>(graph);
-  keep_modules(*child.modules(), capture);
+  keep_modules(child.modules(), capture);
   child.with_handle([&](auto handle) { add_child(handle); });
 }
 
 template <class Api>
-void GpuStream<Api>::refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
-  if (!capture.conditional_body) [[likely]] return;
+void GpuStream<Api>::throw_in_conditional_body(const char* operation, const char* what) const {
   throw Error(Errc::capture_unsupported, operation, describe(),
               std::string("this captures the body of a conditional node, and drivers do not run ") + what +
                   " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");
@@ -210,9 +202,9 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(), capture.dependencies.size(),
                                   handle, loop, node, body_graph),
         operation);
-  append(node);
+  go_on_behind({&node, 1}, operation);
 
-  // The body is captured on a stream of its own, which nobody else knows.
+  // The body is captured on its own stream, which nobody else knows.
   const StreamPtr stream = device_.create_body_stream();
   auto& body_stream = static_cast<GpuStream&>(*stream);
   const BodyCapture body_capture(body_stream, outer, [&] {

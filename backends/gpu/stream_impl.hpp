@@ -41,7 +41,7 @@ template <class Api>
 bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
   {
     const Submission submission(*this, Submission::Order::none);
-    const std::shared_lock lock(Device_::capture_lock());
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
     bool captures = device_.streams_capture();
     if (captures && (api_.is_capturing(native(), captures) != Api::success || captures)) return false;
     if (device_.supports(Feature::stream_id)) {
@@ -60,7 +60,7 @@ bool GpuStream<Api>::wrap_again(std::shared_ptr<const void>& keep_alive) {
 
 template <class Api>
 void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
-  // The default streams' handles mean those of the current device.
+  // The handles of default streams stand for those of the current device.
   held_.emplace(stream);
   if (order == Order::kept && stream.api_.orders_submissions()) held_->order = std::unique_lock(stream.order_);
 }
@@ -85,8 +85,8 @@ void* GpuStream<Api>::do_native_context() const {
   return Api::native_context(device_.context());
 }
 
-/// Learns what is not known yet of what the driver does not tell of a stream that captures, but ends its capture: false where
-/// the stream does.
+/// Asks for the unknown ones of id and flags. Drivers do not tell them of a stream that captures, and end its capture if
+/// asked: false then.
 template <class Api>
 bool GpuStream<Api>::learn_identity() const {
   if (id_.load(std::memory_order_relaxed) == 0 && (!device_.supports(Feature::stream_id) || !api_.has_id(native()))) {
@@ -102,8 +102,8 @@ bool GpuStream<Api>::learn_identity() const {
   Capture capture;
   Result result = Api::success;
   {
-    const std::shared_lock lock(Device_::capture_lock());
-    // A stream of Weir's own is asked when it is new, and the legacy default stream cannot capture.
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+    // An owned stream is asked when it is new. The legacy default stream cannot capture.
     const bool may_capture =
         kind() != StreamKind::owned && kind() != StreamKind::legacy_default && device_.streams_capture();
     if (may_capture) result = ask(capture, false);
@@ -128,8 +128,8 @@ bool GpuStream<Api>::learn_identity() const {
 template <class Api>
 void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
   throw Error(Errc::capture_unsupported, operation, describe(),
-              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask once "
-              "the capture has ended; the capture goes on");
+              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
+              "after the capture has ended; the capture goes on");
 }
 
 template <class Api>
@@ -156,14 +156,12 @@ int GpuStream<Api>::do_priority() const {
 
 template <class Api>
 void GpuStream<Api>::do_synchronize() {
-  const Submission submission(*this, Submission::Order::none);
-  check(api_.StreamSynchronize(native()), "Stream::synchronize");
+  check(submitted([this] { return api_.StreamSynchronize(native()); }, Submission::Order::none), "Stream::synchronize");
 }
 
 template <class Api>
 bool GpuStream<Api>::do_is_complete() const {
-  const Submission submission(*this, Submission::Order::none);
-  const auto result = api_.StreamQuery(native());
+  const auto result = submitted([this] { return api_.StreamQuery(native()); }, Submission::Order::none);
   if (result == Api::not_ready) return false;
   check(result, "Stream::is_complete");
   return true;
@@ -173,61 +171,64 @@ template <class Api>
 void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
   const auto handle = recorded.native_for_record(static_cast<bool>(capture));
-  const Submission submission(*this);
-  check(api_.EventRecord(handle, native()), "Stream::record");
+  submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
   recorded.recorded(handle);
   if constexpr (Api::remembers_records()) {
-    typename RecordMemory<Api>::Record record{native_stream_, 0, {}};
     if (capture) {
-      record.capture = capture.id;
-      record.nodes = this->capture(true).dependencies;
+      recorded.memory().set({native_stream_, capture.id, this->capture(true).dependencies});
+    } else {
+      recorded.memory().set_stream(native_stream_);
     }
-    recorded.memory().set(std::move(record));
   }
 }
 
 template <class Api>
 void GpuStream<Api>::do_record_external(Event& event, const CaptureState& capture) {
   refuse_in_conditional_body(capture, "Stream::record_external", "event nodes");
-  // Each launch of the graph records it, whoever else has let go of it by then.
+  // The graph owns the event: its launches record it.
   keep_in_capture(event);
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  const auto handle = recorded.native_for_record(false);  // a launch of the graph is outside captures
+  const auto handle = recorded.native_for_record(false);  // launches of the graph record it outside captures
   const Submission submission(*this);
   check(api_.record_external(handle, native()), "Stream::record_external");
   recorded.recorded(handle);
 }
 
-/// In a capture: this stream also depends on `nodes` from here on.
+/// In a capture: adds `nodes` to what this stream depends on.
 template <class Api>
 void GpuStream<Api>::depend_on(const std::vector<typename Api::NodeHandle>& nodes) {
   const std::vector<typename Api::NodeHandle> own = capture(true).dependencies;
   std::vector<typename Api::NodeHandle> missing = nodes;
   std::erase_if(missing, [&own](auto node) { return std::find(own.begin(), own.end(), node) != own.end(); });
-  constexpr unsigned add = 0;  // with both vendors
+  constexpr unsigned add = 0;  // for both vendors
   if (!missing.empty())
     check(api_.StreamUpdateCaptureDependencies(native(), missing.data(), missing.size(), add), "Stream::wait");
 }
 
-/// In a capture: this stream depends on `nodes`, and on nothing else.
+/// In a capture: makes this stream depend on `nodes` only.
 template <class Api>
-void GpuStream<Api>::go_on_behind(std::vector<typename Api::NodeHandle>& nodes) {
-  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), "Stream::wait");
+void GpuStream<Api>::go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation) {
+  check(api_.set_capture_dependencies(native(), nodes.data(), nodes.size()), operation);
+}
+
+/// Waits for an event that a capture recorded.
+template <class Api>
+void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture) {
+  const Submission submission(*this);
+  auto record = event.memory().get();
+  if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+  check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
+  if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
 }
 
 template <class Api>
 void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureState& capture) {
   const auto& awaited = static_cast<const GpuEvent<Api>&>(event);
   if (!awaited.counts()) return;
-  const Submission submission(*this);
   if constexpr (Api::remembers_records()) {
-    auto record = awaited.memory().get();
-    if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
-    if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes);
-  } else {
-    check(api_.StreamWaitEvent(native(), awaited.native(), 0), "Stream::wait");
+    if (awaited.memory().capture() != 0) [[unlikely]] return wait_for_captured(awaited, capture);
   }
+  submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
 }
 
 template <class Api>
@@ -241,7 +242,7 @@ void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& ca
 template <class Api>
 void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const CaptureState& capture) {
   auto& awaited = static_cast<GpuStream&>(other);
-  [[maybe_unused]] Capture joined;  // what this stream is not in yet
+  [[maybe_unused]] Capture joined;  // the capture that this stream joins
   if constexpr (Api::remembers_records()) {
     if (capture && !api_.waits_join_captures()) {
       const Capture theirs = awaited.capture(true);
@@ -251,27 +252,20 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
     if (!capture && !api_.events_forget_captures() && awaited.do_capture_state()) joined = awaited.capture(true);
   }
   const typename Api::EventHandle event = awaited.waited_for();
-  {
-    const Submission submission(awaited);
-    check(api_.EventRecord(event, awaited.native()), "Stream::wait");
-  }
-  const Submission submission(*this);
-  check(api_.StreamWaitEvent(native(), event, 0), "Stream::wait");
+  awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });
+  submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), event, 0); });
   if constexpr (Api::remembers_records()) {
-    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies);
+    if (joined.status == CaptureStatus::active) go_on_behind(joined.dependencies, "Stream::wait");
   }
 }
 
 template <class Api>
 typename Api::EventHandle GpuStream<Api>::waited_for() {
   if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
-  auto made = device_.cached_event(native(), kind() != StreamKind::per_thread_default);
   const std::lock_guard lock(mutex_);
-  if (waited_for_.load(std::memory_order_relaxed) == nullptr) {
-    waited_for_owner_ = std::move(made);
-    waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
-  }
-  return waited_for_.load(std::memory_order_relaxed);
+  if (!waited_for_owner_) waited_for_owner_.emplace(api_, device_.events().make_native({}));
+  waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
+  return waited_for_owner_->handle;
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -289,99 +283,90 @@ HostCalls& GpuStream<Api>::host_calls() {
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
   const char* const operation = "Stream::launch_host_function";
-  const Submission submission(*this);
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
+    const Submission submission(*this);
     auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
-    // The graph owns the function before the node can exist. If the node then fails, the function goes with the graph.
+    // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
     give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
   }
-  void* const slot = host_calls().put(std::move(function));
-  const auto result = api_.launch_host_function(native(), &HostCalls::run, slot);
-  if (result != Api::success) [[unlikely]] {
-    HostCalls::take_back(slot);
-    check(result, operation);
-  }
+  struct Enqueued {
+    void* slot;
+    ~Enqueued() {
+      if (slot != nullptr) [[unlikely]] HostCalls::take_back(slot);
+    }
+  } enqueued{host_calls().put(std::move(function))};
+  submit(operation, [&] { return api_.launch_host_function(native(), &HostCalls::run, enqueued.slot); });
+  enqueued.slot = nullptr;
 }
 
-/// A callback that was enqueued. It keeps its stream.
+/// An enqueued callback. It keeps its stream.
 template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
-  FreeListHook pool_hook;
-
-  static FreeList<CallbackCall>& list() {
-    static auto* const calls = new FreeList<CallbackCall>;  // driver threads may outlive main
-    return *calls;
-  }
-
-  static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
-    CallbackCall* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackCall;
-      list().adopt(call);
-    }
-    call->function = std::move(callback);
-    call->stream = Ptr<GpuStream<Api>>(&stream);
-    return call;
-  }
-
-  void give_back() noexcept {
-    function.reset();
-    stream.reset();
-    list().give_back(this);
-  }
 
   static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
-    auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
+    const std::unique_ptr<CallbackCall> self(static_cast<CallbackCall*>(call));
     try {
-      self->function(*self->stream,
-                     result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
+      self->function(*self->stream, result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
     } catch (...) {
       self->stream->errors()->add_current();
     }
-    self->give_back();
   }
 };
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   const Submission submission(*this);
-  auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
-  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
-  if (result != Api::success) [[unlikely]] {
-    call->give_back();
-    check(result, "Stream::add_callback");
-  }
+  std::unique_ptr<CallbackCall<Api>> call(new CallbackCall<Api>{std::move(callback), Ptr<GpuStream>(this)});
+  check(api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call.get(), 0), "Stream::add_callback");
+  call.release();  // `run` owns it
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 template <class Api>
-void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                               std::span<const std::size_t>, const CaptureState& capture) {
+void GpuStream<Api>::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                               const ArgumentTypes&, const CaptureState& capture) {
   const auto& launched = static_cast<const GpuKernel<Api>&>(kernel);
-  if (config.shared_memory_bytes != 0) launched.allow_shared_memory(config.shared_memory_bytes);
-  if (capture && config.cooperative && api_.refuses_cooperative_capture()) [[unlikely]] {
-    throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
-                "the capture goes on");
+  if (!plain_ || config.cooperative || !launched.allows_shared_memory(config.shared_memory_bytes)) [[unlikely]] {
+    launch_otherwise(launched, config, arguments, capture);
+    return;
   }
-  // The driver reads the array of addresses and does not change it.
-  auto* const parameters = const_cast<void**>(arguments.data());
-  const Dim3 grid = config.grid, block = config.block;
-  const std::uint32_t shared = config.shared_memory_bytes;
-  const Submission submission(*this);
-  const auto result =
-      config.cooperative ? api_.LaunchCooperativeKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
-                                                 native(), parameters)
-                  : api_.LaunchKernel(launched.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, native(),
-                                      parameters, nullptr);
+  const auto result = launch_with(api_.LaunchKernel, launched, config, arguments, nullptr);
   if (result != Api::success) [[unlikely]] launch_failed(result, kernel, config);
+}
+
+/// Of what a launch may need, anything.
+template <class Api>
+void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
+                                      const CaptureState& capture) {
+  kernel.allow_shared_memory(config.shared_memory_bytes);
+  if (capture && config.cooperative && api_.refuses_cooperative_capture()) {
+    throw Error(
+        Errc::capture_unsupported, "Stream::launch", describe(),
+        "this driver does not capture cooperative launches, but carries them out at once; launch it outside the capture; "
+        "the capture goes on");
+  }
+  const Submission submission(*this);
+  const auto result = config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
+                                         : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
+  if (result != Api::success) launch_failed(result, kernel, config);
+}
+
+/// Calls one of the driver's functions for launches. `rest`: what it takes beyond the others.
+template <class Api>
+template <class Function, class... Rest>
+typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, const GpuKernel<Api>& kernel,
+                                                            const LaunchConfig& config, void* const* arguments,
+                                                            Rest... rest) const {
+  // The driver reads the array of addresses and does not change it.
+  return function(kernel.native(), config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
+                  config.block.z, config.shared_memory_bytes, native(), const_cast<void**>(arguments), rest...);
 }
 
 template <class Api>

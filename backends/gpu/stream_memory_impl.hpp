@@ -15,19 +15,16 @@ namespace weir::gpu {
 
 template <class Api>
 void GpuStream<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
-  const Submission submission(*this);
-  check(api_.copy_async(destination, source, bytes, native()), "Stream::copy");
+  submit("Stream::copy", [&] { return api_.copy_async(destination, source, bytes, native()); });
 }
 
 template <class Api>
 void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
                                 std::size_t width_bytes, std::size_t height) {
-  // The pitch of a single row is not looked at, and may be anything; a driver wants it to be a row's width all the same.
+  // The pitch of a single row may be anything, but drivers want at least the width.
   destination_pitch = std::max(destination_pitch, width_bytes);
   source_pitch = std::max(source_pitch, width_bytes);
-  const Submission submission(*this);
-  check(api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native()),
-        "Stream::copy_2d");
+  submit("Stream::copy_2d", [&] { return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native()); });
 }
 
 template <class Api>
@@ -35,21 +32,18 @@ void GpuStream<Api>::do_copy_peer(void* destination, const Device& destination_d
                                   const Device& source_device, std::size_t bytes) {
   const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
   const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-  const Submission submission(*this);
-  check(api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()), "Stream::copy_peer");
+  submit("Stream::copy_peer", [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
 }
 
 template <class Api>
 void GpuStream<Api>::do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  const Submission submission(*this);
-  check(api_.fill_async(destination, value, element_size, count, native()), "Stream::fill");
+  submit("Stream::fill", [&] { return api_.fill_async(destination, value, element_size, count, native()); });
 }
 
 template <class Api>
 void GpuStream<Api>::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
                                 std::size_t width, std::size_t height) {
-  const Submission submission(*this);
-  check(api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()), "Stream::fill_2d");
+  submit("Stream::fill_2d", [&] { return api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()); });
 }
 
 // --- Stream-ordered memory --------------------------------------------------------------------------------------------
@@ -58,45 +52,49 @@ template <class Api>
 void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) {
   const char* const operation = "Stream::allocate_async";
   refuse_in_conditional_body(capture, operation, "allocations");
-  const Submission submission(*this);
   void* memory = nullptr;
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
-  check(api_.allocate_async(memory, bytes, from, native()), operation);
+  const auto result = submitted([&] { return api_.allocate_async(memory, bytes, from, native()); });
+  if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
   return memory;
 }
 
-/// Whether the driver refused because of another stream's capture: a blocking one where this is ordered against the legacy
-/// default stream, or, with older HIP, any that is in global mode.
+/// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
+/// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
 template <class Api>
-bool GpuStream<Api>::is_in_the_way(Result result) noexcept {
-  if (result == Api::success) [[likely]] return false;
+bool GpuStream<Api>::is_freed(Result result) const {
+  if (result == Api::success) [[likely]] return true;
   const Errc cause = Api::meaning(result).errc;
-  return cause == Errc::capture_implicit || cause == Errc::capture_unsupported;
+  if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
+  if (!Api::is_shut_down(result)) check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
+  return true;
 }
 
 template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
-  const char* const operation = "Stream::allocate_async (free)";
-  const Submission submission(*this);
-  // Another thread's per-thread default stream has no name here. The legacy one is ordered behind all of them.
-  const bool by_legacy_stream = is_of_another_thread();
-  if (by_legacy_stream || kind() == StreamKind::legacy_default) {
-    Result usable{};
-    {
-      const std::shared_lock lock(Device_::capture_lock());
-      usable = api_.ask_legacy_stream();
-    }
-    if (is_in_the_way(usable)) return false;
-    check(usable, operation);
+  if (kind() == StreamKind::legacy_default || (kind() == StreamKind::per_thread_default && is_of_another_thread())) {
+    return free_on_legacy_stream(memory);
   }
-  // Whatever other stream captures, in whatever mode: the free is none of its business. Within its own capture it is a node. On
-  // the legacy stream it is ordered against captures, and the driver must be free to refuse it.
-  std::optional<CaptureModeScope<Api>> relaxed;
-  if (!capture && !by_legacy_stream && kind() != StreamKind::legacy_default) relaxed.emplace(api_);
-  const Result result = api_.free_async(memory, by_legacy_stream ? api_.legacy_stream() : native());
-  if (is_in_the_way(result)) return false;
-  if (!Api::is_shut_down(result)) check(result, operation);  // then the memory has gone with the driver
-  return true;
+  const auto free = [&] { return api_.free_async(memory, native()); };
+  if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
+  // The free does not affect captures of other streams, in whatever mode.
+  const CaptureModeScope<Api> relaxed(api_);
+  return is_freed(submitted(free));
+}
+
+/// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
+/// thread's default stream is also freed there: this thread cannot name that stream, and the legacy stream is ordered behind
+/// it.
+template <class Api>
+bool GpuStream<Api>::free_on_legacy_stream(void* memory) const {
+  const Submission submission(*this);
+  Result usable{};
+  {
+    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+    usable = api_.ask_legacy_stream();
+  }
+  if (usable != Api::success && !Api::is_shut_down(usable)) return is_freed(usable);
+  return is_freed(api_.free_async(memory, api_.legacy_stream()));
 }
 
 template <class Api>
@@ -118,8 +116,8 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
   if (result == Api::success) [[likely]] return;
   fail(api_, result, operation, describe(),
        Api::meaning(result).errc == Errc::invalid_argument
-           ? "the driver refuses the operation; its address must be of memory that the device knows: allocated by Weir or "
-             "registered, and of pageable memory it is not"
+           ? "the driver refuses the operation; its address must be of memory that the device knows, allocated by Weir or "
+             "registered, and not pageable"
            : Api::meaning(result).detail);
 }
 
@@ -127,8 +125,7 @@ template <class Api>
 void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) {
   const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
   refuse_in_conditional_body(capture, name, "memory operations");
-  const Submission submission(*this);
-  check_memory_operation(api_.memory_operation(native(), operation), name);
+  check_memory_operation(submitted([&] { return api_.memory_operation(native(), operation); }), name);
 }
 
 template <class Api>
@@ -141,7 +138,7 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
   }
   const Submission submission(*this);
   std::array<typename Api::BatchOperation, Api::max_batch> batch;
-  while (!operations.empty()) {  // more than once only where the submission's lock keeps the parts together
+  while (!operations.empty()) {  // more than once only if the order lock keeps the parts together
     const std::size_t count = std::min(operations.size(), batch.size());
     for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
     check_memory_operation(api_.batch(native(), batch.data(), count), name);
@@ -149,8 +146,8 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
   }
 }
 
-/// A batch longer than one call takes. Several calls would let another thread's work in between; a graph of several nodes is
-/// one submission.
+/// A batch that is too long for one call. With several calls, work of other threads could come in between; a graph of
+/// several nodes is one submission.
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
@@ -159,7 +156,7 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     typename Api::GraphHandle graph = nullptr;
     typename Api::GraphExecHandle exec = nullptr;
     ~Native() {
-      // A launch that is under way is not disturbed: the driver keeps the executable until it is over.
+      // The driver keeps the executable until its launch is over.
       if (exec != nullptr) log_failure(api, api.GraphExecDestroy(exec), "while a batch's graph was destroyed", "weir");
       if (graph != nullptr) log_failure(api, api.GraphDestroy(graph), "while a batch's graph was destroyed", "weir");
     }
@@ -218,7 +215,7 @@ void GpuStream<Api>::do_set_access_policy_window(const AccessPolicyWindow& windo
   check(api_.set_access_policy_window(native(), window), "Stream::set_access_policy_window");
 }
 
-/// One by one: the driver's own way of copying takes the priority along.
+/// Copies each attribute: the driver's own copy would include the priority.
 template <class Api>
 void GpuStream<Api>::do_copy_attributes(const Stream& other) {
   const auto& source = static_cast<const GpuStream&>(other);

@@ -56,7 +56,7 @@ Api::Result Api::StreamSynchronize(StreamHandle stream) const {
     const Result result = wait_by_asking([&] { return StreamQuery(stream); }, patience_of(stream));
     if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
   }
-  // It returns at once then, and gives freed memory of pools back to the device, which asking does not.
+  // The stream is idle, so this returns at once. It also returns freed pool memory to the device, which a query does not.
   return Symbols::StreamSynchronize(stream);
 }
 
@@ -85,11 +85,11 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
 
 namespace {
 
-// A host function, for releases that have callbacks alone.
+// A host function, for releases that only have callbacks.
 struct CallbackAsFunction {
   void (*function)(void*) = nullptr;
   void* data = nullptr;
-  gpu::FreeListHook pool_hook;
+  CallbackAsFunction* next_spent = nullptr;
 
   static gpu::FreeList<CallbackAsFunction>& list() {
     static auto* const calls = new gpu::FreeList<CallbackAsFunction>;  // the runtime's threads may outlive main
@@ -97,10 +97,7 @@ struct CallbackAsFunction {
   }
   static CallbackAsFunction* take(void (*function)(void*), void* data) {
     CallbackAsFunction* call = list().take();
-    if (call == nullptr) {
-      call = new CallbackAsFunction;
-      list().adopt(call);
-    }
+    if (call == nullptr) call = new CallbackAsFunction;
     call->function = function;
     call->data = data;
     return call;
@@ -155,7 +152,7 @@ Api::Result Api::set_synchronization_policy(StreamHandle stream, Synchronization
   return StreamSetAttribute(stream, attribute_synchronization_policy, &value);
 }
 
-// hipStreamCopyAttributes (7.2) copies the same one attribute.
+// hipStreamCopyAttributes (7.2) copies this attribute and no other.
 Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const {
   SynchronizationPolicy policy{};
   const Result result = get_synchronization_policy(from, policy);
@@ -212,7 +209,7 @@ Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value,
     return MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream);
   }
   if (element_size == 4 && MemsetD2D32Async) return MemsetD2D32Async(to, pitch, value, width, height, stream);
-  // Before 7.1, row by row; the submission's lock keeps the rows together.
+  // Before 7.1: one fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
   if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;
   for (std::size_t row = 0; row < height; ++row) {
@@ -272,7 +269,7 @@ Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode
 }
 
 Api::Result Api::register_host(void* data, std::size_t bytes, void*& device_pointer) const {
-  // No other flag: 8, which is read-only memory to CUDA, is coarse-grained memory to AMD.
+  // No other flag: 8 means read-only in CUDA and coarse-grained memory in HIP.
   const unsigned read_only = mutated(Mutation::registered_read_only) ? 8 : 0;
   Result result = HostRegister(data, bytes, hipHostRegisterPortable | hipHostRegisterMapped | read_only);
   if (result != success) return result;
@@ -287,7 +284,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device.ordinal;
-  // `maxSize`: carved, in 6.3, from the beginning of what is reserved in 5.2's headers. 0 where it is not known.
+  // `maxSize` is the first reserved word of 5.2's structure since 6.3. Earlier releases want 0 there.
   constexpr std::size_t place = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);
@@ -299,7 +296,8 @@ Api::Result Api::set_pool_access(PoolHandle pool, const DeviceContext& reader, b
   access.location.id = reader.ordinal;
   access.flags = allowed ? hipMemAccessFlagsProtReadWrite : hipMemAccessFlagsProtNone;
   const Result result = MemPoolSetAccess(pool, &access, 1);
-  // 6.2 takes access away from no device. What a pool still lets in cannot come once peer access is disabled.
+  // 6.2 refuses to take access away from any device. Disabling peer access, which follows, closes the pool's memory all the
+  // same.
   return !allowed && result == hipErrorInvalidDevice && !mutated(Mutation::pools_closed_by_force) ? success : result;
 }
 
@@ -330,9 +328,9 @@ Api::Result Api::disable_peer(const DeviceContext& peer) const {
 
 namespace {
 
-// Which bits a wait looks at; hipStreamWaitValue's last argument, which CUDA's has not.
+// The bits that a wait compares: hipStreamWaitValue's last argument, which CUDA's function does not have.
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
-// The flags of a write, which are other ones than CUDA's.
+// The flags of a write. They are not CUDA's.
 constexpr unsigned plain_write = 0;
 
 unsigned wait_flags(WaitCondition condition) noexcept {

@@ -13,7 +13,9 @@
 
 #include "backends/gpu/capture_lock.hpp"
 #include "backends/gpu/errors.hpp"
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/hiprtc.hpp"
+#include "backends/hip/images.hpp"
 #include "backends/hip/mutation.hpp"
 #include "backends/hip/numbers.hpp"
 #include "backends/hip/quirks.hpp"
@@ -30,8 +32,8 @@
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
-/// The HIP runtime, as the code shared with CUDA sees it (see backends/gpu/backend.hpp): the table of functions, and a function
-/// for each thing that HIP does in a way of its own. It stands in the order of backends/cuda/api.hpp.
+/// The HIP runtime, as the code shared with CUDA sees it (see backends/gpu/backend.hpp): the table of functions, and a
+/// function for each thing that HIP does in a way of its own. Its order is that of backends/cuda/api.hpp.
 namespace weir::hip {
 
 class Api : public Symbols {
@@ -57,12 +59,12 @@ class Api : public Symbols {
   using FunctionAttribute = hipFunction_attribute;
   using PoolAttribute = hipMemPoolAttr;
 
-  /// HIP has no contexts: a device is its number.
+  /// HIP has no contexts. A device is a number.
   struct DeviceContext {
     int ordinal = 0;
   };
 
-  /// Makes a device the calling thread's current one for a scope. Each thread begins with device 0 without being told.
+  /// Makes a device the calling thread's current one for a scope. Every thread starts with device 0.
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
@@ -109,10 +111,12 @@ class Api : public Symbols {
   static constexpr FunctionAttribute function_registers = HIP_FUNC_ATTRIBUTE_NUM_REGS;
   static constexpr FunctionAttribute function_shared_bytes = HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
   static constexpr FunctionAttribute function_local_bytes = HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+  static constexpr FunctionAttribute function_constant_bytes = HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES;
+  static constexpr bool tells_versions = false;  // the runtime makes them up: there is no PTX
   static constexpr PoolAttribute pool_used = hipMemPoolAttrUsedMemCurrent;
   static constexpr PoolAttribute pool_reserved = hipMemPoolAttrReservedMemCurrent;
   static constexpr PoolAttribute pool_release_threshold = hipMemPoolAttrReleaseThreshold;
-  /// Operations that hipStreamBatchMemOp takes at once.
+  /// The most operations that one hipStreamBatchMemOp takes.
   static constexpr std::size_t max_batch = 256;
 
   // --- The runtime ----------------------------------------------------------------------------------------------------
@@ -135,21 +139,23 @@ class Api : public Symbols {
 
   bool has(Workaround workaround) const noexcept { return workarounds_[static_cast<std::size_t>(workaround)]; }
 
-  // What the runtime does not promise, and CUDA's driver does; see backends/cuda/api.hpp for the questions.
+  // What CUDA's driver guarantees and this runtime does not. backends/cuda/api.hpp documents each.
   bool unloading_waits() const noexcept { return !has(Workaround::retire_executables); }
   bool orders_launches() const noexcept { return !has(Workaround::order_launches); }
   static constexpr bool updates_executables() noexcept { return false; }
+  /// Whether the executable that an update replaces stays until its own last launch is over.
+  static bool keeps_what_is_replaced() noexcept { return !mutated(Mutation::replaced_at_once); }
   bool events_outlive_streams() const noexcept { return !has(Workaround::keep_streams_for_events); }
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
-  /// Up to 6.2 an object that is moved is in no set that its release looks into, and stays for ever.
+  /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
-  /// Streams and events know their device; whether all releases look it up there has not been tried.
+  /// Not tried on all releases whether streams and events work with another device current.
   static constexpr bool objects_need_current() noexcept { return true; }
-  /// A batch is several calls before 6.4, and a long one always is: a lock keeps them together.
+  /// A batch may be several calls (always before 6.4, later if it is long); a lock keeps them together.
   static constexpr bool orders_submissions() noexcept { return true; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------
@@ -157,14 +163,16 @@ class Api : public Symbols {
   std::string_view error_name(Result result) const noexcept;
   std::string_view error_text(Result result) const noexcept;
   static gpu::Meaning meaning(Result result) noexcept;
-  /// What a code means that a launch returned, or the loading of a kernel: no work has run there that could have failed.
+  /// What a code means if a launch, or the loading of a kernel, returned it: no work has run that could have failed.
   static gpu::Meaning meaning_at_launch(Result result) noexcept;
   static gpu::Meaning meaning_at_load(Result result) noexcept;
+  /// The reason why a stream-ordered allocation or the creation of a pool failed; empty if `meaning` says it.
+  std::string_view refusal_of_memory(Result result) const noexcept;
   static bool is_shut_down(Result result) noexcept { return result == hipErrorDeinitialized; }
 
   // --- Streams --------------------------------------------------------------------------------------------------------
 
-  /// The null handle; the number that later releases have beside it is a pointer to earlier ones.
+  /// The null handle. Later releases also accept 1, which earlier ones take for a pointer.
   static StreamHandle legacy_stream() noexcept {
     return mutated(Mutation::legacy_stream_by_number) ? reinterpret_cast<StreamHandle>(std::uintptr_t{1}) : nullptr;
   }
@@ -179,14 +187,14 @@ class Api : public Symbols {
     return mutated(Mutation::priorities_swapped) ? GetStreamPriorityRange(&greatest, &least)
                                                  : GetStreamPriorityRange(&least, &greatest);
   }
-  /// Of streams that ask for none: +1 is less than that, and -1 more.
+  /// The priority of streams that ask for none. +1 is lower, -1 higher.
   static int usual_priority() noexcept { return mutated(Mutation::copies_of_low_priority) ? 1 : 0; }
   bool has_id(StreamHandle stream) const noexcept { return StreamGetId && is_own_stream(stream); }
   Result stream_id(StreamHandle stream, std::uint64_t& id) const;
   Result stream_flags(StreamHandle stream, unsigned& flags) const;
   Result stream_priority(StreamHandle stream, int& priority) const;
   int device_of(StreamHandle stream, const DeviceContext&) const noexcept;
-  /// Returns at once, whatever the stream still has to do.
+  /// Returns at once, even if the stream still has work.
   Result StreamDestroy(StreamHandle stream) const;
   Result StreamSynchronize(StreamHandle stream) const;
   Result launch_host_function(StreamHandle stream, void (*function)(void*), void* data) const;
@@ -211,11 +219,11 @@ class Api : public Symbols {
   Result event_to_handle(EventHandle event, InterprocessHandle& handle) const;
   Result event_from_handle(const InterprocessHandle& handle, EventHandle& event) const;
 
-  /// Whether an event can stand for all work of a device, on all streams. hipDeviceSynchronize is therefore called with
-  /// captures held off: which releases let it meet one is not known.
+  /// Whether one event can stand for all work of a device. It cannot, so hipDeviceSynchronize is called, and captures wait
+  /// meanwhile: it is not known which releases allow both at once.
   static constexpr bool records_whole_device() noexcept { return false; }
   static Result record_whole_device(const DeviceContext&, EventHandle) { return hipErrorNotSupported; }
-  /// hipDeviceSynchronize itself obeys hipSetDeviceFlags.
+  /// hipDeviceSynchronize waits as hipSetDeviceFlags says.
   static constexpr bool sleeps_while_waiting(const DeviceContext&) noexcept { return false; }
 
   // --- Copies and fills -----------------------------------------------------------------------------------------------
@@ -227,7 +235,7 @@ class Api : public Symbols {
                        std::size_t height, StreamHandle stream) const {
     return Memcpy2DAsync(to, to_pitch, from, from_pitch, width_bytes, height, hipMemcpyDefault, stream);
   }
-  /// By the addresses, which tell the devices: hipMemcpyPeerAsync is not captured, this is.
+  /// hipMemcpyAsync finds the devices by the addresses. hipMemcpyPeerAsync would not be captured.
   Result copy_peer_async(void* to, const DeviceContext&, const void* from, const DeviceContext&, std::size_t bytes,
                          StreamHandle stream) const {
     return copy_async(to, from, bytes, stream);
@@ -269,7 +277,7 @@ class Api : public Symbols {
   Result memory_operation(StreamHandle stream, const MemoryOperation& operation) const;
   static void fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept;
   Result batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const;
-  /// Batches are never made into graphs, since submissions are in order.
+  /// Not used: `orders_submissions` keeps batches together.
   static Result add_batch_node(const DeviceContext&, NodeHandle&, GraphHandle, const NodeHandle*, std::size_t, BatchOperation*,
                                std::size_t) noexcept {
     return hipErrorNotSupported;
@@ -293,8 +301,7 @@ class Api : public Symbols {
   }
   Result capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                       const NodeHandle** dependencies, std::size_t* count) const;
-  /// Not asked: hipStreamGetCaptureInfo takes the null stream for an error, and hipStreamIsCapturing does not know
-  /// before 5.7.
+  /// Makes no call: hipStreamGetCaptureInfo refuses the null stream, and hipStreamIsCapturing always says no before 5.7.
   Result ask_legacy_stream() const noexcept { return success; }
   Result set_capture_dependencies(StreamHandle stream, NodeHandle* nodes, std::size_t count) const {
     return StreamUpdateCaptureDependencies(stream, nodes, count, set_dependencies);
@@ -303,7 +310,7 @@ class Api : public Symbols {
                                 CaptureModeValue mode) const {
     return StreamBeginCaptureToGraph(stream, graph, count != 0 ? dependencies : nullptr, nullptr, count, mode);
   }
-  /// Leaves every stream of the capture usable, however it ends, and no graph where it fails.
+  /// Leaves every stream of the capture usable even if it fails, and then returns no graph.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
   bool refuses_cooperative_capture() const noexcept { return has(Workaround::refuse_cooperative_capture); }
 
@@ -330,15 +337,25 @@ class Api : public Symbols {
   Result module_global(void*& address, std::size_t& bytes, ModuleHandle module, const char* name) const {
     return ModuleGetGlobal(&address, &bytes, module, name);
   }
+  /// The runtime does not tell: the image does.
   static std::optional<std::vector<std::size_t>> parameter_sizes(FunctionHandle) { return std::nullopt; }
   static std::vector<std::string> kernel_names(ModuleHandle) { return {}; }
-  /// There is nothing to allow; hipFuncSetAttribute takes the address of a host function, not a module's function.
+  static std::vector<gpu::ImageKernel> image_kernels(std::span<const std::byte> image, const Device& device) {
+    return kernels_of(image, device.properties().architecture);
+  }
+  /// Nothing to do on AMD. hipFuncSetAttribute takes a host function's address, not a module's function.
   static Result set_max_shared_memory(FunctionHandle, std::uint32_t) noexcept { return success; }
   Result max_active_blocks(int& blocks, FunctionHandle function, int threads, std::size_t shared_memory_bytes) const {
     return ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_memory_bytes);
   }
-  std::vector<std::byte> compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile(device.properties().architecture, source, options, device.describe());
+  Result suggested_block_size(int& blocks, int& threads, FunctionHandle function, std::size_t shared_memory_bytes) const {
+    return ModuleOccupancyMaxPotentialBlockSize(&blocks, &threads, function, shared_memory_bytes, 0);
+  }
+  gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const {
+    return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile", device.describe());
+  }
+  static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
+    return hip::rank_image(architecture, properties.architecture);
   }
 
  private:
@@ -355,6 +372,7 @@ class Api : public Symbols {
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
+  bool is_busy(StreamHandle stream) const;
   void end_invalidated_capture(StreamHandle stream) const;
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;
@@ -369,5 +387,8 @@ class Api : public Symbols {
   std::bitset<workaround_count> workarounds_;  // those that the release needs
   NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
 };
+
+/// Compiles ahead of time, with HIPRTC: the plugin's second function.
+void compile_image(ImageCompilation& request);
 
 }  // namespace weir::hip

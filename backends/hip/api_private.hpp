@@ -13,8 +13,8 @@
 /// What the backend keeps beside the runtime's own state.
 namespace weir::hip {
 
-/// A blocking stream on each device. Work on it and work on the null stream wait for each other, so that memory which is
-/// allocated here is there for the null stream's later work, and is freed after its earlier work.
+/// One blocking stream per device that stands in for the null stream in stream-ordered allocations and frees. A blocking
+/// stream and the null stream wait for each other's work, so the order of allocation, use and free is kept.
 class Api::NullStreams {
  public:
   explicit NullStreams(int device_count) : streams_(static_cast<std::size_t>(device_count)) {}
@@ -25,14 +25,14 @@ class Api::NullStreams {
   std::vector<hipStream_t> streams_;
 };
 
-/// Ends, on a thread of its own, what cannot end yet: streams that are not idle, executable graphs whose launches are not over,
-/// pools whose end a capture forbids. The thread exists from the first of them on. At the process's end it stops before the
-/// runtime shuts down; what is then left goes with the process.
+/// A background thread that destroys objects once they can be destroyed: streams when they are idle, executable graphs when
+/// their last launch is over, pools when no capture forbids it. The thread starts with the first such object. It stops at
+/// exit, before the runtime shuts down; objects that are left then go with the process.
 class Retirement {
  public:
   static Retirement& instance();
-  /// Calls `try_to_end()` until it is true, now and then, with the device current, in relaxed capture mode. Where there is no
-  /// memory for that, or the process ends, what it owns stays for ever.
+  /// Calls `try_to_end()` again and again until it returns true, with the device current and in relaxed capture mode. If
+  /// memory runs out or the process ends, the object leaks.
   void retire(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept;
 
  private:

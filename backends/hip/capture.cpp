@@ -9,7 +9,7 @@ namespace weir::hip {
 
 Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::uint64_t& id, GraphHandle& graph,
                               const NodeHandle** dependencies, std::size_t* count) const {
-  // What is not told is left as it was.
+  // The call leaves results that it does not report as they were.
   hipStreamCaptureStatus native = hipStreamCaptureStatusNone;
   unsigned long long number = 0;
   const Result result = StreamGetCaptureInfo(stream, &native, &number, &graph, dependencies, count);
@@ -22,7 +22,8 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
 
 // --- The end of a capture ---------------------------------------------------------------------------------------------
 
-// Makes the stream depend on all that was captured. `joined`: whether something was missing, which is an error to be told of.
+// Makes the stream depend on every captured node. `joined` says whether a node was missing, which the caller reports as an
+// error.
 Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   CaptureStatus status{};
   std::uint64_t id = 0;
@@ -47,23 +48,30 @@ Api::Result Api::join_everything(StreamHandle stream, bool& joined) const {
   return StreamUpdateCaptureDependencies(stream, leaves.data(), leaves.size(), add_dependencies);
 }
 
-// The end of a capture that is in order is the one place where the runtime sets the streams' state back, and an invalidated
-// stream may begin one.
+// Only a successful hipStreamEndCapture resets the streams' capture state. An invalidated stream may begin a capture, so an
+// empty one is captured.
 void Api::end_invalidated_capture(StreamHandle stream) const {
   GraphHandle graph = nullptr;
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
-  // Nodes that the lost capture ended with are not this one's.
+  // The stream still depends on nodes of the lost capture.
   (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, set_dependencies);
   if (Symbols::StreamEndCapture(stream, &graph) == success && graph != nullptr) GraphDestroy(graph);
 }
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
   bool joined = false;
+  hipStreamCaptureStatus status = hipStreamCaptureStatusActive;
+  if (has(Workaround::check_capture_at_end)) (void)StreamIsCapturing(stream, &status);
   if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
-  const Result result = Symbols::StreamEndCapture(stream, graph);
+  Result result = Symbols::StreamEndCapture(stream, graph);
+  if (result == success && status == hipStreamCaptureStatusInvalidated) {  // the end did not report it
+    GraphDestroy(*graph);
+    *graph = nullptr;
+    result = hipErrorStreamCaptureInvalidated;
+  }
   if (result == hipErrorStreamCaptureInvalidated && has(Workaround::end_invalidated_twice)) end_invalidated_capture(stream);
   if (result != success || !joined) return result;
-  // As CUDA's driver does with the graph of a capture that fails.
+  // CUDA's driver also destroys the graph of a capture that fails.
   GraphDestroy(*graph);
   *graph = nullptr;
   return hipErrorStreamCaptureUnjoined;
@@ -74,8 +82,8 @@ Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const
 Api::Result Api::node_kind(NodeHandle node, NodeKind& kind) const {
   hipGraphNodeType type{};
   const Result result = GraphNodeGetType(node, &type);
-  // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5 put
-  // allocations there. (5.2 counted from 1, and has no capture.)
+  // One-dimensional copies had a kind of their own, after the first ones, and copies of symbols stood at 10 and 11 until 5.5
+  // put allocations there. (5.2 counted from 1, and has no capture.)
   int number = static_cast<int>(type);
   if (release_ < 505 && !mutated(Mutation::newer_numbers_of_nodes) && (number == 8 || number == 10 || number == 11)) number = node_copy;
   switch (number) {

@@ -5,8 +5,8 @@
 
 namespace weir::hip {
 
-/// Why a runtime that works shows no device: its codes do not tell a missing kernel driver from a missing device. `node`: the
-/// kernel driver's, /dev/kfd.
+/// The likely reason why a working runtime shows no device. The runtime's error codes do not distinguish a missing kernel
+/// driver from a missing device. `node` is the kernel driver's device file, /dev/kfd.
 std::string why_no_device(const char* node);
 
 }  // namespace weir::hip

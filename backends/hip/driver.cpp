@@ -60,7 +60,7 @@ void add_rocm_folders(std::vector<std::string>& names) {
 std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
-  // A second copy of the runtime in a process breaks both, whatever their versions: one that is there is used.
+  // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
   if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
@@ -68,11 +68,14 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   return names;
 }
 
-gpu::Library open_library(PluginContext& context) {
+// What was tried is told to `context`, if there is one.
+gpu::Library open_library(PluginContext* context) {
   const std::optional<std::string> chosen = support::environment_path(variable);
   std::vector<LoadAttempt> attempts;
   auto library = gpu::Library::open(candidates(chosen), attempts);
-  for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
+  for (const LoadAttempt& attempt : attempts) {
+    if (context != nullptr) context->tried(attempt.path, attempt.outcome);
+  }
   if (library) return std::move(*library);
   throw Error(Errc::driver_not_found, operation, "",
               "no runtime library: " + gpu::list_attempts(attempts) + "; " +
@@ -80,9 +83,10 @@ gpu::Library open_library(PluginContext& context) {
                           : "install ROCm's HIP runtime (Debian: libamdhip64-5), or name its file in WEIR_HIP_RUNTIME"));
 }
 
+int release_of(int version) { return version / 10000000 * 100 + version / 100000 % 100; }
 std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
-// All that the runtime says where there is no device, or it cannot get at one.
+// The codes that mean: there is no device, or no access to one.
 bool means_no_device(hipError_t result) {
   return result == hipErrorNoDevice || result == hipErrorInvalidDevice || result == hipErrorNotInitialized ||
          result == hipErrorInsufficientDriver;
@@ -95,10 +99,10 @@ std::string Api::version_text() const {
 }
 
 const Api& Api::load(PluginContext& context) {
-  // Ahead of the library, so that a mistake shows also where there is none.
+  // Read before the library is opened, so that a wrong value is reported on machines without a runtime, too.
   const bool wait_value = support::environment_number("WEIR_HIP_WAIT_VALUE", 0, 0, 1) != 0;
   const bool graph_memory = support::environment_number("WEIR_HIP_GRAPH_MEMORY", 0, 0, 1) != 0;
-  const gpu::Library library = open_library(context);
+  const gpu::Library library = open_library(&context);
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
@@ -125,7 +129,7 @@ const Api& Api::load(PluginContext& context) {
                 "the runtime does not tell its version: " + std::string(meaning(told).detail),
                 NativeError{told, "", ""});
   }
-  api->release_ = api->version_ / 10000000 * 100 + api->version_ / 100000 % 100;
+  api->release_ = release_of(api->version_);
   if (!missing.empty() || api->release_ < oldest_release) {
     throw Error(Errc::driver_too_old, operation, library.path(),
                 (missing.empty() ? "it is HIP " + api->version_text() : "it lacks " + missing) + "; Weir needs HIP " +
@@ -138,7 +142,8 @@ const Api& Api::load(PluginContext& context) {
   api->graph_memory_ = graph_memory;
   api->compiler_ = &Compiler::open(library, api->release_);
 
-  // hipInit's own code says nothing that the count does not: 5.2.3 gives 101 for a missing device each time, and the count 100.
+  // hipInit's result is ignored: the device count says more (without a device 5.2.3 returns 101 from hipInit, 100 from the
+  // count).
   (void)api->Init(0);
   int count = 0;
   const hipError_t result = api->GetDeviceCount(&count);
@@ -158,6 +163,26 @@ const Api& Api::load(PluginContext& context) {
   api->device_count_ = count;
   api->null_streams_ = new NullStreams(count);
   return *api;
+}
+
+void compile_image(ImageCompilation& request) {
+  const std::string object = "hip " + std::string(request.architecture);
+  // Needs the runtime, and no device: HIPRTC is beside the runtime or within it, and of the same release.
+  static const Compiler& compiler = [&]() -> const Compiler& {
+    try {
+      const gpu::Library library = open_library(nullptr);
+      const auto get_version = library.find_as<hipError_t (*)(int*)>("hipRuntimeGetVersion");
+      int version = 0;
+      if (get_version != nullptr) (void)get_version(&version);
+      return Compiler::open(library, release_of(version));
+    } catch (const Error& error) {
+      throw Error(error.errc() == Errc::driver_not_found ? Errc::compiler_not_found : error.errc(), "Registry::compile_image", object,
+                  "no HIPRTC: " + error.detail());
+    }
+  }();
+  request.image = compiler.compile(std::string(request.architecture), request.source, request.options, "Registry::compile_image",
+                                   object, request.log)
+                      .image;
 }
 
 BackendVersions Api::versions() const {

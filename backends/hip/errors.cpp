@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/hip/api.hpp"
 
-/// What the runtime's codes mean. By HIP's own names: some numbers are other codes of CUDA's.
+/// What the runtime's codes mean. They are written by HIP's names, since some numbers mean something else in CUDA.
 namespace weir::hip {
 
 std::string_view Api::error_name(Result result) const noexcept {
@@ -11,7 +11,7 @@ std::string_view Api::error_name(Result result) const noexcept {
 
 std::string_view Api::error_text(Result result) const noexcept {
   const char* const text = GetErrorString(result);
-  // Up to 6.x the text is the name once more.
+  // Up to 6.x hipGetErrorString returns the name again.
   return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 
@@ -57,12 +57,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::backend_failure, "a handle is not of a living object, or is another device's"};
     case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case hipErrorStreamCaptureUnsupported:
-      return {
-          Errc::capture_unsupported,
-          "an open capture forbids the call, and the runtime may have invalidated it; HIP refuses stream-ordered memory on "
-          "any "
-          "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
-          "relaxed: end that capture first, or begin it on a non-blocking stream in relaxed mode"};
+      return {Errc::capture_unsupported,
+              "an open capture forbids the call, and the runtime may have invalidated it; end that capture first"};
     case hipErrorStreamCaptureInvalidated:
       return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
     case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
@@ -105,6 +101,13 @@ gpu::Meaning Api::meaning_at_load(Result result) noexcept {
   if (result == hipErrorLaunchFailure)
     return {Errc::invalid_image, "the runtime cannot make it ready to run on this device"};
   return meaning(result);
+}
+
+std::string_view Api::refusal_of_memory(Result result) const noexcept {
+  if (result != hipErrorStreamCaptureUnsupported || !has(Workaround::explain_refused_memory)) return {};
+  return "an open capture forbids the call, and the runtime may have invalidated it: HIP refuses stream-ordered memory on every "
+         "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
+         "relaxed; end that capture first, or begin it on a non-blocking stream in relaxed mode";
 }
 
 }  // namespace weir::hip

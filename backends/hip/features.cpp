@@ -8,7 +8,7 @@
 #include "backends/hip/api.hpp"
 #include "backends/hip/numbers.hpp"
 
-/// What a device is and can do.
+/// Device properties and features.
 namespace weir::hip {
 namespace {
 
@@ -16,15 +16,15 @@ std::string release_text(int release) { return std::to_string(release / 100) + "
 
 }  // namespace
 
-// Each call makes the runtime gather all properties anew: asked once for each device.
+// The runtime collects all properties anew on each call, so each attribute is asked once per device.
 std::optional<int> Api::attribute(int number, int ordinal) const noexcept {
   int value = 0;
   if (DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal) != hipSuccess) return std::nullopt;
   return value;
 }
 
-// The one thing that has no attribute. The structure has had two layouts, and the function without a number gives the old one
-// for ever.
+// The architecture's name is the only property without an attribute. The properties have two layouts; the function without a
+// number in its name always uses the old one.
 std::string Api::architecture(int ordinal) const {
   alignas(std::max_align_t) char properties[8192] = {};  // more than any of them
   const auto& get = GetDevicePropertiesR0600   ? GetDevicePropertiesR0600
@@ -36,7 +36,7 @@ std::string Api::architecture(int ordinal) const {
   return std::string(name, ::strnlen(name, longest_architecture));
 }
 
-// Sixteen characters of text, which may be fewer: a device without a number of its own says XX, as others may.
+// Up to sixteen characters of text. Devices without a unique number all say XX.
 std::string Api::uuid(int ordinal) const {
   hipUUID native{};
   if (!DeviceGetUuid || DeviceGetUuid(&native, ordinal) != hipSuccess) return {};
@@ -98,18 +98,18 @@ void Api::describe_features(FeatureTable& features) const {
 }
 
 void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
-  // An attribute that cannot be had is unknown, and not a no. Without a device all are unknown.
+  // A failing query means "unknown", not "no". Without a device all attributes are unknown.
   const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
 
   struct Attribute {
     int number = -1;
     const char* name = nullptr;
   };
-  // The symbols, the attribute, and what else is known of the release, in this order.
+  // Checks the symbols, then the attribute, then the quirk table.
   const auto rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     for (const Symbol* const symbol : symbols) {
       if (symbol->address != nullptr) continue;
-      const bool later = symbol->since > release_;  // else a build of the runtime without it
+      const bool later = symbol->since > release_;  // else this build of the runtime lacks it
       return features.absent(feature, std::string(symbol->name) + " is not in " +
                                           library_path_.substr(library_path_.rfind('/') + 1) + " (HIP " + version_text() +
                                           "); " + (later ? "ROCm " : "HIP has it since ") + release_text(symbol->since) +
@@ -131,7 +131,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
     }
   };
 
-  // What every release has that this backend opens.
+  // Present in every release that this backend accepts.
   for (const Feature feature : {Feature::per_thread_default_stream, Feature::stream_callbacks, Feature::event_timing,
                                 Feature::blocking_sync_events, Feature::modules, Feature::block_cooperation,
                                 Feature::runtime_compilation}) {
@@ -153,7 +153,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
                                                    "; ROCm 5.4 has it");
   }
 
-  // Graphs come from captures alone: without those, there is nothing that the others would work on.
+  // All graphs come from captures, so the other graph features need capture.
   rule(Feature::graph_capture, {&UserObjectCreate, &UserObjectRelease, &GraphRetainUserObject});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
@@ -223,7 +223,7 @@ bool Api::is_asked_for(OptIn opt_in) const noexcept {
   return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_);
 }
 
-// Whether this build of the runtime captures host functions, which its version number does not tell.
+// Tries whether this build captures host functions; the version number does not tell.
 bool Api::captures_host_functions(int ordinal) const {
   const Current current(*this, DeviceContext{ordinal});
   StreamHandle stream = nullptr;
@@ -235,18 +235,17 @@ bool Api::captures_host_functions(int ordinal) const {
     if (Symbols::StreamEndCapture(stream, &graph) != success) captures = false;
     if (graph != nullptr) GraphDestroy(graph);
   }
-  // The stream may be left in the broken capture's state: it is not used again.
+  // A failed capture may leave the stream unusable, so it is not used again.
   (void)Symbols::StreamDestroy(stream);
   return captures;
 }
 
-// That a function is there proves nothing: some runtimes export calls that do nothing, or say that they are not supported.
-// What is cheap to try is tried, once for each device: one fill is captured, and calls are made that work on what there is
-// then.
+// Some runtimes export functions that do nothing or return hipErrorNotSupported. This tries the cheap ones once per device:
+// it captures one fill, and calls functions on the memory, stream and graph that exist then.
 void Api::try_out(FeatureTable& features, int ordinal) const {
   if (mutated(Mutation::capture_not_tried)) return;
   const Current current(*this, DeviceContext{ordinal}, std::nothrow);
-  const gpu::CaptureModeScope<Api> relaxed(*this);  // for captures that other code has open
+  const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
   void* memory = nullptr;
   StreamHandle stream = nullptr;
   GraphHandle graph = nullptr;
@@ -280,7 +279,7 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
         (void)StreamEndCapture(stream, &graph);
         if (graph != nullptr) (void)GraphGetNodes(graph, nullptr, &nodes);
       }
-      // Any other failure says nothing of what the runtime can do.
+      // Other failures say nothing about what the runtime supports.
       if (begun == hipErrorNotSupported) {
         no_capture(
             "this runtime has no more of hipStreamBeginCapture than its name: it says that the call is not supported");

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <optional>
 
-#include "backends/gpu/device_headers.hpp"
+#include "backends/gpu/header_list.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
@@ -20,6 +20,8 @@ constexpr const char* variable = "WEIR_HIPRTC";
 #define WEIR_HIPRTC_SYMBOLS(X) \
   X(hiprtcGetErrorString)      \
   X(hiprtcCreateProgram)       \
+  X(hiprtcAddNameExpression)   \
+  X(hiprtcGetLoweredName)      \
   X(hiprtcDestroyProgram)      \
   X(hiprtcCompileProgram)      \
   X(hiprtcGetCodeSize)         \
@@ -89,6 +91,7 @@ struct Compiler::Functions {
 
 const Compiler& Compiler::open(const gpu::Library& runtime, int release) {
   auto* const compiler = new Compiler;  // as long as the process
+  compiler->release_ = release;
   compiler->find(runtime, release);
   if (compiler->usable_) compiler->list_architectures(runtime, release);
   return *compiler;
@@ -118,6 +121,7 @@ void Compiler::find(const gpu::Library& runtime, int release) {
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
 #undef WEIR_HIPRTC_FIND
   // hiprtcVersion says 9.0 whatever the release is.
+  files_ = {library->path()};
   description_ = "HIPRTC (" + library->path() + ")";
   usable_ = true;
 }
@@ -127,6 +131,7 @@ void Compiler::list_architectures(const gpu::Library& runtime, int release) {
   std::vector<LoadAttempt> attempts;
   const auto library = gpu::Library::open(files("libamd_comgr.so", release < 604 ? "2" : "3", runtime), attempts);
   if (!library) return;
+  files_.push_back(library->path());
   const auto count_names = library->find_as<int (*)(std::size_t*)>("amd_comgr_get_isa_count");
   const auto get_name = library->find_as<int (*)(std::size_t, const char**)>("amd_comgr_get_isa_name");
   std::size_t count = 0;
@@ -152,12 +157,11 @@ std::string Compiler::refusal(std::string_view architecture) const {
   return description_ + " does not compile for " + base + "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
 }
 
-std::vector<std::byte> Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                         std::string_view object) const {
-  const char* const operation = "Device::compile";
+gpu::Program Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                               const char* operation, std::string_view object, std::string& log) const {
   if (!usable_) throw Error(Errc::compiler_not_found, operation, object, description_);
   if (const std::string reason = refusal(architecture); !reason.empty()) {
-    throw Error(Errc::invalid_argument, operation, object, reason);
+    throw Error(is_well_formed(architecture) ? Errc::compiler_not_found : Errc::invalid_argument, operation, object, reason);
   }
   for (const std::string& option : options.extra) {
     if (names_a_target(option)) {
@@ -179,19 +183,19 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
     throw Error(Errc::compilation_failed, operation, object,
                 std::string(call) + " of " + description_ + ": " + hiprtc.hiprtcGetErrorString(result));
   };
-  // hiprtcCreateProgram takes them as pointers to what it might write before 7.0.
-  auto names = gpu::device_header_names;
-  auto texts = gpu::device_header_texts;
-  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(),
-                                   static_cast<int>(names.size()), texts.data(), names.data()),
+  gpu::HeaderList headers(options);  // pointers to what hiprtcCreateProgram might write before 7.0
+  check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
+                                   headers.texts.data(), headers.names.data()),
         "hiprtcCreateProgram");
+  for (const std::string& kernel : options.kernels) {
+    check(hiprtc.hiprtcAddNameExpression(program.handle, kernel.c_str()), "hiprtcAddNameExpression");
+  }
 
   const std::vector<std::string> list = option_list(options, architecture);
   std::vector<const char*> pointers;
   for (const std::string& option : list) pointers.push_back(option.c_str());
   const hiprtcResult result = hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
-  std::string log;
   if (hiprtc.hiprtcGetProgramLogSize(program.handle, &size) == HIPRTC_SUCCESS && size > 1) {
     log.resize(size);
     hiprtc.hiprtcGetProgramLog(program.handle, log.data());
@@ -202,13 +206,31 @@ std::vector<std::byte> Compiler::compile(const std::string& architecture, std::s
                 "'" + options.name + "' does not compile for " + architecture + " with " + description_ + " (" +
                     hiprtc.hiprtcGetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
   }
-  if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
 
   // The code itself, which loads; what hiprtcGetBitcode gives does not.
   check(hiprtc.hiprtcGetCodeSize(program.handle, &size), "hiprtcGetCodeSize");
-  std::vector<std::byte> image(size);
-  check(hiprtc.hiprtcGetCode(program.handle, reinterpret_cast<char*>(image.data())), "hiprtcGetCode");
-  return image;
+  gpu::Program made;
+  made.image.resize(size);
+  check(hiprtc.hiprtcGetCode(program.handle, reinterpret_cast<char*>(made.image.data())), "hiprtcGetCode");
+  for (const std::string& kernel : options.kernels) {
+    const char* symbol = nullptr;
+    check(hiprtc.hiprtcGetLoweredName(program.handle, kernel.c_str(), &symbol), "hiprtcGetLoweredName");
+    made.names.emplace_back(kernel, symbol);
+  }
+  return made;
+}
+
+gpu::Program Compiler::compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                                      const char* operation, std::string_view object) const {
+  const gpu::HeaderList headers(options);
+  const std::vector<std::string> arguments = option_list(options, architecture);
+  // Clang looks for headers where the system has its own.
+  return gpu::compile_cached({"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
+    std::string log;
+    gpu::Program program = compile(architecture, source, options, operation, object, log);
+    if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+    return program;
+  });
 }
 
 }  // namespace weir::hip

@@ -7,28 +7,33 @@
 #include <vector>
 
 #include "backends/gpu/library.hpp"
+#include "backends/gpu/program.hpp"
 #include "weir/module.hpp"
 #include "weir/registry.hpp"
 
 namespace weir::hip {
 
-/// Compiling at run time, with HIPRTC. It needs no device: any architecture that the compiler knows can be compiled for.
+/// Run-time compilation with HIPRTC. No device is needed: HIPRTC compiles for any architecture that it knows.
 class Compiler {
  public:
-  /// Opens it where that release has it: a library of its own, loaded already, beside the runtime or on the loader's path,
-  /// else the runtime itself. Lives until the process ends.
+  /// Opens HIPRTC: its own library (already loaded, beside the runtime, or on the loader's path), else the runtime, which
+  /// contains it up to 6.4. The result lives until the process ends.
   static const Compiler& open(const gpu::Library& runtime, int release);
 
   bool is_usable() const noexcept { return usable_; }
   /// The compiler and its file, or why there is none.
   const std::string& description() const noexcept { return description_; }
-  /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. To be asked first: HIPRTC ends
-  /// the process where it is given a name that it does not know.
+  /// Why it cannot compile for an architecture ("gfx90a:sramecc+:xnack-"), or empty if it can. Call this first: HIPRTC
+  /// aborts the process on an architecture that it does not know.
   std::string refusal(std::string_view architecture) const;
-  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, and `invalid_argument` for an
-  /// architecture that is refused, also where it stands among the options.
-  std::vector<std::byte> compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                 std::string_view object) const;
+  /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
+  /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.
+  /// The warnings are put into `log`.
+  gpu::Program compile(const std::string& architecture, std::string_view source, const CompileOptions& options, const char* operation,
+                       std::string_view object, std::string& log) const;
+  /// The same from the cache, if it is there; the warnings are logged.
+  gpu::Program compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                              const char* operation, std::string_view object) const;
 
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -41,7 +46,9 @@ class Compiler {
 
   const Functions* functions_ = nullptr;
   std::vector<std::string> architectures_;  // those that the code generator has; empty if it cannot be asked
+  std::vector<std::string> files_;          // that it consists of
   std::string description_;
+  int release_ = 0;
   bool usable_ = false;
 };
 

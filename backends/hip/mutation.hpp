@@ -4,12 +4,13 @@
 #include <string_view>
 
 /// What the driver tests can have the backend do wrong, one at a time, to show that a test fails then. A build for that
-/// (WEIR_HIP_MUTATE) reads the name from the environment variable WEIR_TEST_MUTATION: one of these, or that of a row of the quirk
-/// table, which is then not there. In other builds nothing is read, and none of it is compiled in.
+/// (WEIR_HIP_MUTATE) reads the name from the environment variable WEIR_TEST_MUTATION: one of these, or that of a row of the
+/// quirk table, which is then not there. In other builds nothing is read, and none of it is compiled in.
 #define WEIR_HIP_MUTATIONS(X)     \
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \
   X(capture_not_tried)            \
+  X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
   X(fill_2d_without_pitch)        \
@@ -26,6 +27,7 @@
   X(pools_closed_by_force)        \
   X(priorities_swapped)           \
   X(registered_read_only)         \
+  X(replaced_at_once)             \
   X(retired_on_another_device)    \
   X(shared_uuids)                 \
   X(user_objects_moved)           \

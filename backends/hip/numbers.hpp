@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Numbers of HIP that are written out here, since not all headers that this builds with have them, or headers of several
-/// releases disagree. tests/drivers/hip_prototypes.cpp compares them with the headers.
+/// HIP's numbers that are spelled out, because the oldest headers lack them or headers of different releases disagree.
+/// tests/drivers/hip_prototypes.cpp compares them with the headers.
 namespace weir::hip {
 
 // hipDeviceAttribute_t's since 5.0; attributes that a release does not implement fail.

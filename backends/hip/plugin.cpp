@@ -12,3 +12,4 @@ weir::Backend* create(weir::PluginContext& context) {
 }  // namespace
 
 WEIR_PLUGIN("hip", WEIR_VERSION_STRING, create)
+WEIR_PLUGIN_COMPILER(weir::hip::compile_image)

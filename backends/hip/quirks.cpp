@@ -6,8 +6,8 @@
 namespace weir::hip {
 namespace {
 
-// "Read" means in the runtime's sources of some of the releases; "changelog" that AMD says so. None of it was seen on an AMD
-// device. Where a range is not known to end, it does not end here.
+// "read": in the runtime's sources of the named releases. "changelog": AMD says so. Nothing was observed on an AMD device. A
+// range whose end is not known has no end here.
 constexpr FeatureQuirk features[] = {
     {Feature::graph_capture, {0, 503}, Effect::absent,
      "hipModuleLaunchKernel is not captured but carried out at once before HIP 5.3; ROCm 5.3 captures it",
@@ -55,9 +55,10 @@ constexpr FeatureQuirk features[] = {
      "hipStreamBeginCaptureToGraph is exported in 6.1, and documented from HIP 6.2 on; ROCm 6.2 has it",
      "read: hip_hcc.map.in and headers"},
 
-    {Feature::external_events, {0, 700}, Effect::absent,
-     "external event waits came with ROCm 6.4.2, which the version number does not tell from 6.4.0; ROCm 7.0 has them",
-     "changelog 6.4.2"},
+    {Feature::external_events, {0, 0}, Effect::absent,
+     "a question after an event that a graph records is followed to the stream of the graph's last launch, destroyed or not, and "
+     "crashes; record an event behind the launch instead",
+     "read: hip_event.cpp 6.2 to 2026; the calls exist from 6.4.2 on"},
 
     {Feature::cross_device_capture, {0, 0}, Effect::absent,
      "HIP's graphs of several devices are not known to work; capture on each device by itself",
@@ -125,6 +126,13 @@ constexpr FunctionQuirk functions[] = {
     {"hipStreamEndCapture", {0, 714}, Workaround::end_invalidated_twice,
      "leaves every stream of an invalidated capture invalidated; a capture that then begins and ends puts them right",
      "changelog 7.14; read: hip_graph.cpp and hip_stream.cpp in 5.4 and 6.2"},
+    {"hipStreamEndCapture", {0, 714}, Workaround::check_capture_at_end,
+     "does not report every error of the capture; before 6.2, work submitted to an invalidated capture runs at once",
+     "pytorch/pytorch#187110; read: STREAM_CAPTURE in hip_internal.hpp at rocm-5.7.1, rocm-6.0.2, rocm-6.2.2"},
+    {"hipMallocAsync", {0, 0}, Workaround::explain_refused_memory,
+     "is refused, as hipMallocFromPoolAsync and hipFreeAsync are, while another blocking stream of the device captures; "
+     "hipMemPoolCreate, while any capture is open that is not relaxed",
+     "read: hip_mempool.cpp in 2026; which release began with it is not known"},
     {"hipEventSynchronize", {0, 0}, Workaround::poll_events,
      "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's flags say",
      "read: hip_event.cpp up to 6.2 and in 2026"},

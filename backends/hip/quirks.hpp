@@ -9,8 +9,8 @@
 
 #include "weir/feature.hpp"
 
-/// What is known of releases of HIP and is told by neither a symbol nor an attribute. Releases are major * 100 + minor: 602 is
-/// HIP 6.2. The patch level is no part of it, since the runtime's number holds a build counter in its place.
+/// What is known of releases of HIP and is told by neither a symbol nor an attribute. Releases are major * 100 + minor: 602
+/// is HIP 6.2. The patch level is no part of it, since the runtime's number holds a build counter in its place.
 namespace weir::hip {
 
 /// Releases from `since` on and before `until`; 0: no end is known.
@@ -63,6 +63,8 @@ const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
   X(poll_events, "the host asks until an event is complete, before it waits for it")                                        \
   X(poll_streams, "the host asks until a stream is idle, before it waits for it")                                           \
   X(allocate_beside_null_stream, "memory of the null stream is allocated on a blocking stream of the backend's own")        \
+  X(check_capture_at_end, "a capture is asked after before it ends, and its graph destroyed where it had failed")           \
+  X(explain_refused_memory, "an error of stream-ordered memory tells of captures that are in the way")                     \
   X(retry_pool_ends, "a pool whose end a capture forbids ends later, on a thread of its own")                               \
   X(refuse_cooperative_capture, "a cooperative launch is refused while capturing")
 

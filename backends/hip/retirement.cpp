@@ -51,7 +51,7 @@ void Retirement::run() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return stopping_ || !retired_.empty(); });
   if (stopping_) return;
-  // No capture of any thread is to forbid what this one asks.
+  // So that captures of other threads do not forbid this thread's questions.
   const gpu::CaptureModeScope<Api> relaxed(*retired_.front().api);
   while (!stopping_) {
     if (retired_.empty()) {
@@ -84,12 +84,11 @@ void Retirement::stop_at_exit() {
   self.thread_->join();
 }
 
-// --- What ends there
-// -------------------------------------------------------------------------------------------------------
+// --- What is destroyed there ------------------------------------------------------------------------------------------
 
 namespace {
 
-// An answer that is no leave to go on: not over, or not told, since a capture of some thread forbids the question.
+// The work is not over, or a capture of some thread forbids the question.
 bool is_put_off(hipError_t result) noexcept {
   return result == hipErrorNotReady ||
          (result >= hipErrorStreamCaptureUnsupported && result <= hipErrorStreamCaptureWrongThread);
@@ -103,12 +102,20 @@ int current_device(const Api& api) noexcept {
 
 }  // namespace
 
+// A stream that is itself capturing is never reported idle. Destroying it ends its capture, too.
+bool Api::is_busy(StreamHandle stream) const {
+  const Result result = StreamQuery(stream);
+  if (mutated(Mutation::capturing_streams_asked)) return is_put_off(result);
+  bool captures = false;
+  return is_put_off(result) && (result == not_ready || is_capturing(stream, captures) != success || !captures);
+}
+
 Api::Result Api::StreamDestroy(StreamHandle stream) const {
   if (has(Workaround::end_streams_elsewhere)) {
     const gpu::CaptureModeScope<Api> relaxed(*this);
     if (is_put_off(StreamQuery(stream))) {
       Retirement::instance().retire(*this, current_device(*this), [this, stream] {
-        if (is_put_off(StreamQuery(stream))) return false;
+        if (is_busy(stream)) return false;
         gpu::log_failure(*this, Symbols::StreamDestroy(stream), "while a stream was destroyed", "hip");
         return true;
       });

@@ -16,8 +16,8 @@
 ///
 ///   X(field, function, since, need)
 ///
-/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors agree.
-/// `since`: the first release whose library exports it (602: 6.2); that is often later than the header's declaration.
+/// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
+/// agree. `since`: the first release whose library exports it (602: 6.2); that is often later than the header's declaration.
 /// `need`: `required`, which all of HIP 5.2 and later have, or `optional` where a feature depends on it. That a symbol is
 /// there says nothing about what it does: see quirks.cpp.
 ///
@@ -96,6 +96,7 @@
   X(ModuleGetGlobal, hipModuleGetGlobal, 500, required)                                                         \
   X(FuncGetAttribute, hipFuncGetAttribute, 500, required)                                                       \
   X(ModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, 500, required) \
+  X(ModuleOccupancyMaxPotentialBlockSize, hipModuleOccupancyMaxPotentialBlockSize, 500, required)               \
   X(LaunchKernel, hipModuleLaunchKernel, 500, required)                                                         \
   X(StreamBeginCapture, hipStreamBeginCapture, 500, required)                                                   \
   X(StreamEndCapture, hipStreamEndCapture, 500, required)                                                       \
@@ -129,7 +130,8 @@ struct BatchOperation {
 static_assert(sizeof(BatchOperation) == 6 * sizeof(std::uint64_t) && offsetof(BatchOperation, address) == 8 &&
               offsetof(BatchOperation, value) == 16 && offsetof(BatchOperation, flags) == 24);
 
-/// The value of a stream's attribute. hipLaunchAttributeValue has had 32 bytes and has 64 since 7.x: the larger form is passed.
+/// The value of a stream's attribute. hipLaunchAttributeValue has had 32 bytes and has 64 since 7.x: the larger form is
+/// passed.
 union AttributeValue {
   char bytes[64];
   int synchronization_policy;
@@ -139,8 +141,8 @@ struct UserObjectTag;
 
 }  // namespace weir::hip
 
-/// Functions that are newer than the oldest headers that this builds with (5.2), that headers overload in C++, or whose name later
-/// headers give to another function (hipGetDeviceProperties), with their signatures:
+/// Functions that are newer than the oldest headers that this builds with (5.2), that headers overload in C++, or whose name
+/// later headers give to another function (hipGetDeviceProperties), with their signatures:
 ///
 ///   Y(field, function, since, (parameters))    all are optional, and return hipError_t
 ///
@@ -178,9 +180,9 @@ struct Symbol {
   void* address = nullptr;
 };
 
-/// A function of the runtime. What it returned is the thread's last error, "not ready" included: that of the last call up to 6.4,
-/// and from 7.0 on that of the last call that failed, until somebody asks for it. Code that Weir did not write would take it for
-/// its own: it is taken away at once, since Weir tells of failures itself.
+/// A function of the runtime. The runtime remembers each result, "not ready" included, as the thread's last error: of the
+/// last call up to 6.4, of the last failed call from 7.0 on. The application's hipGetLastError would report it as the
+/// application's own error, so it is cleared after each failed call.
 template <class Pointer>
 class Function;
 
@@ -204,7 +206,7 @@ class Function<Result (*)(Arguments...)> : public Symbol {
   static void forget_last_error() noexcept;
 };
 
-/// hipGetLastError, where the runtime has it; the one function that is not in the table, since every call of the table uses it.
+/// hipGetLastError, or null. It is not in the table, because every call of the table uses it.
 inline hipError_t (*last_error)() = nullptr;
 
 template <class Result, class... Arguments>

@@ -7,14 +7,14 @@
 #include <chrono>
 #include <thread>
 
-/// Waiting for a stream or an event by asking, where HIP's own waiting holds a lock that other threads need.
+/// Waiting for a stream or an event by polling, because HIP's own waits hold a lock that other threads need.
 namespace weir::hip {
 
-/// What a thread does between two questions.
+/// What the waiting thread does between two queries.
 enum class Patience {
-  automatic,  ///< makes way for others, and sleeps once the wait has lasted longer than most do
+  automatic,  ///< yields for 2 ms, then sleeps
   spinning,   ///< nothing
-  yielding,   ///< makes way for others
+  yielding,   ///< yields
   sleeping,   ///< sleeps
 };
 

@@ -33,3 +33,4 @@ Backend* create(PluginContext&) { return new HostBackend; }
 }  // namespace weir::host
 
 WEIR_PLUGIN("host", WEIR_VERSION_STRING, weir::host::create)
+WEIR_PLUGIN_COMPILER(weir::host::compile_image)

@@ -6,15 +6,16 @@
 
 #include "backends/host/capture.hpp"
 #include "backends/host/program.hpp"
-#include "backends/host/spin_lock.hpp"
+#include "core/immortal.hpp"
+#include "core/spin_lock.hpp"
 
 namespace weir::host {
 
 namespace {
 
-constexpr std::size_t block_bytes = 4080;  // of a page, what the heap leaves
+constexpr std::size_t block_bytes = 4080;  // a page without the heap's own part
 
-// The blocks that are kept for queues to come: 16 MiB at most.
+// Free blocks, which are kept for reuse: at most 16 MiB.
 struct Kept {
   SpinLock lock;
   Backlog::Block* first = nullptr;
@@ -22,8 +23,7 @@ struct Kept {
   static constexpr std::size_t most = 4096;
 
   static Kept& instance() noexcept {
-    alignas(Kept) static std::byte place[sizeof(Kept)];  // threads may outlive main
-    static auto* const kept = ::new (place) Kept;
+    static detail::Immortal<Kept> kept;
     return *kept;
   }
 };
@@ -75,7 +75,7 @@ void Backlog::extend(Block* block) noexcept {
   room_ = block_bytes - sizeof(Block);
 }
 
-/// On to the next block. What is returned is to be given back.
+/// Moves to the next block and returns the former one, which the caller must give back.
 Backlog::Block* Backlog::leave_block() noexcept {
   Block* const left = std::exchange(block_, block_->next);
   next_ = block_->data();
@@ -105,7 +105,7 @@ void Backlog::remove_first() noexcept {
     operation->work().~Work();
   }
   next_ += bytes;
-  // Whether the last block that was seen is full, those who enqueue are about to decide.
+  // Enqueuing threads may still add to the last block that was seen.
   if (block_ != seen_block_ && next_ == block_->end) give_back(leave_block());
 }
 

@@ -9,14 +9,14 @@
 
 #include "backends/host/work.hpp"
 
-/// What a queue was asked to do and has not done, in order. The operations lie behind one another: a heap allocation each, of
-/// the size of the largest, would cost more than an empty host function. The first few lie in the queue itself, which is all
-/// that a queue needs which keeps up; the others in blocks that all queues share.
+/// The operations of a queue that are not done yet, in order. They are stored one behind the other: one heap allocation
+/// each, of the size of the largest, would cost more than an empty host function. The first few are in the queue itself,
+/// which is enough for a queue that keeps up. The others are in blocks that all queues share.
 namespace weir::host {
 
 class Backlog {
  public:
-  /// One operation: a host function or a piece of work, which follows it in memory.
+  /// The header of an operation. The host function or the work follows it in memory.
   class alignas(16) Operation {
    public:
     bool is_function() const noexcept { return is_function_; }
@@ -31,10 +31,10 @@ class Backlog {
 
   struct Block {
     Block* next = nullptr;
-    std::byte* end = nullptr;  // of what lies in it, once there is a next one
+    std::byte* end = nullptr;  // of its operations, once there is a next block
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
   };
-  /// An empty block, of those that are kept or a new one. Throws `std::bad_alloc`.
+  /// A free block or a new one. Throws `std::bad_alloc`.
   static Block* take_block();
   static void give_back(Block* blocks) noexcept;
 
@@ -42,7 +42,7 @@ class Backlog {
   Backlog(const Backlog&) = delete;
   Backlog& operator=(const Backlog&) = delete;
 
-  // For those who enqueue, under the queue's lock.
+  // For enqueuing threads, under the queue's lock.
 
   template <class Payload>
   bool has_room() const noexcept {
@@ -64,11 +64,12 @@ class Backlog {
     return *operation;
   }
 
-  // For the one that runs the queue.
+  // For the thread that runs the queue.
 
-  /// Under the queue's lock: what has been added by now is seen. False if all is done. `idle`: a block to give back, or null.
+  /// Under the queue's lock: makes new operations visible to `next`. False if all are done. `idle`: a block to give back, or
+  /// null.
   bool look(Block*& idle) noexcept;
-  /// The next operation of those that were seen, or null.
+  /// The next visible operation, or null.
   Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
   /// Destroys the first operation.
   void remove_first() noexcept;
@@ -81,8 +82,8 @@ class Backlog {
   void start_anew() noexcept;
   Block* leave_block() noexcept;
 
-  // The one who runs and those who enqueue write to their own ends of this object, which `own_` keeps apart: on one cache line
-  // they would wait for each other at every operation.
+  // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one
+  // cache line they would wait for each other at every operation.
   Block* block_;  // that of the first operation
   std::byte* next_;
   std::byte* seen_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backends/host/device.hpp"
+#include "core/immortal.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -27,8 +28,7 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  alignas(std::mutex) static std::byte place[sizeof(std::mutex)];
-  static auto* const mutex = ::new (place) std::mutex;
+  static detail::Immortal<std::mutex> mutex;
   return *mutex;
 }
 
@@ -60,7 +60,7 @@ std::vector<Ptr<Queue>> Capture::dissolve() noexcept {
 }
 
 bool Capture::all_joined() const {
-  // Everything that some queue did last must come before where the origin is.
+  // The last nodes of all queues must come before the origin's position.
   std::vector<bool> before(data().nodes.size(), false);
   std::vector<std::uint32_t> open = origin_.capture_nodes_;
   while (!open.empty()) {
@@ -76,7 +76,7 @@ bool Capture::all_joined() const {
 }
 
 Ptr<HostGraph> Capture::end(Queue& origin) {
-  // Let go of outside the lock: the graph owns host functions, and they what calls Weir when it goes.
+  // Destroyed outside the lock: the graph owns host functions, whose captured objects may call Weir.
   Ptr<Capture> capture;
   Ptr<HostGraph> graph;
   std::vector<Ptr<Queue>> queues;
@@ -89,7 +89,7 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
     throw Error(Errc::capture_unmatched, "Stream::end_capture", origin.device().describe(),
                 "another stream began the capture; end it there");
   }
-  // Whatever is thrown from here on, the capture has ended.
+  // The capture has ended, even if something throws from here on.
   std::exception_ptr failure;
   bool joined = false;
   try {
@@ -114,7 +114,7 @@ void Capture::abandon(Queue& queue) noexcept {
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   capture = queue.capture_;
-  // Another queue's nodes stay in the graph, and the end sees to it that they were joined.
+  // The nodes of other queues stay in the graph. The end checks that they were joined.
   if (!capture || &capture->origin_ != &queue) return;
   queues = capture->dissolve();
   graph = std::move(capture->graph_);
@@ -140,7 +140,7 @@ bool Capture::add(Queue& queue, NodeKind kind, Work&& work) {
   std::lock_guard lock(mutex());
   Capture* const capture = queue.capture_.get();
   if (capture == nullptr) return false;
-  queue.capture_nodes_.reserve(1);  // so that nothing fails once the node is there
+  queue.capture_nodes_.reserve(1);  // so that nothing fails after the node was added
   const std::uint32_t node = capture->data().add(kind, std::move(work), queue.capture_nodes_);
   queue.capture_nodes_.assign(1, node);
   return true;

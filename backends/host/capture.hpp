@@ -9,31 +9,31 @@
 #include "backends/host/queue.hpp"
 #include "weir/capture.hpp"
 
-/// Captures: queues that write down what they are told. All captures share one lock, since they join and wait for each
-/// other, and since writing down is not what programs spend their time on.
+/// Captures: queues that record work as nodes. All captures share one lock, since they join and wait for each other, and
+/// since recording takes little time.
 namespace weir::host {
 
 class Capture final : public RefCounted {
  public:
-  /// Begins a capture on `origin`, behind the leaves of `graph`, which is empty or an earlier capture's. Returns the id.
+  /// Begins a capture on `origin`, behind the leaves of `graph`, which may be empty. Returns the id.
   static std::uint64_t begin(Queue& origin, Ptr<HostGraph> graph);
-  /// Ends the capture that `origin` began; all queues leave it. Throws `capture_unmatched`, `capture_unjoined`.
+  /// Ends the capture that `origin` began, for all its queues. Throws `capture_unmatched`, `capture_unjoined`.
   static Ptr<HostGraph> end(Queue& origin);
-  /// Ends and drops the capture that `queue`, which goes away, began.
+  /// Ends and drops the capture that `queue` began, since `queue` is destroyed.
   static void abandon(Queue& queue) noexcept;
   static CaptureState state_of(const Queue& queue);
-  /// A copy of the graph as it is now; null where `queue` is part of no capture.
+  /// A copy of the graph as it is now; null if `queue` is in no capture.
   static Ptr<HostGraph> graph_of(const Queue& queue);
 
-  /// Adds work to the capture that `queue` is part of. Returns false if it is part of none.
+  /// Adds work to the capture that `queue` is in. False if it is in none.
   static bool add(Queue& queue, NodeKind kind, Work&& work);
-  /// Adds memory that belongs to the graph, with its node. Returns false if `queue` is part of no capture.
+  /// Adds memory that belongs to the graph, with its node. False if `queue` is in no capture.
   static bool add_memory(Queue& queue, std::shared_ptr<void> memory);
-  /// Records `event` where `queue` is. Returns false if it is part of no capture.
+  /// Records `event` at the position of `queue`. False if it is in no capture.
   static bool record(Queue& queue, HostEvent& event);
-  /// Puts what `queue` does next behind a point of a capture, which it joins if it is part of none.
+  /// Makes the next work of `queue` depend on a point of a capture. If `queue` is in no capture, it joins that one.
   static void wait(Queue& queue, const RecordPoint& point);
-  /// Likewise behind where `other` is. Returns false if neither is part of a capture.
+  /// The same for the position of `other`. False if neither is in a capture.
   static bool wait(Queue& queue, Queue& other);
 
  private:
@@ -45,7 +45,7 @@ class Capture final : public RefCounted {
   bool all_joined() const;
 
   const std::uint64_t id_;
-  Queue& origin_;  // in queues_, too
+  Queue& origin_;  // also in queues_
   Ptr<HostGraph> graph_;  // null once the capture has ended
   std::vector<Ptr<Queue>> queues_;
 };

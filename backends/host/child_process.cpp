@@ -54,8 +54,8 @@ struct Pipe {
   Pipe& operator=(const Pipe&) = delete;
 };
 
-// A compiler waits for children of its own, which does not work with SIGCHLD ignored; nor should it inherit which signals the
-// calling thread has blocked.
+// A compiler waits for its own children, which fails if SIGCHLD is ignored. It must not inherit the calling thread's signal
+// mask either.
 void use_default_signals(Attributes& attributes) {
   sigset_t all, none;
   sigfillset(&all);

@@ -4,20 +4,20 @@
 #include <string>
 #include <vector>
 
-/// Running another program and reading what it says.
+/// Runs another program and reads its output.
 namespace weir::host {
 
 struct ChildOutcome {
-  /// The exit status; negative if a signal ended the program; nothing is known (`reaped_elsewhere`) where the application
-  /// collects its children itself.
+  /// The exit status; negative if a signal ended the program. Unknown (`reaped_elsewhere`) if the application reaps its
+  /// children itself.
   int status = 0;
   bool reaped_elsewhere = false;
   std::string output;  ///< standard output and standard error together
 };
 
-/// Runs `arguments[0]`, an absolute path, in `folder` and waits for it. `environment`: all of the child's, as "NAME=value".
-/// No shell takes part; the child has no input, none of this process's open files, and the default signal handling. Throws
-/// std::system_error if it cannot be started.
+/// Runs `arguments[0]`, an absolute path, in `folder` and waits for it. `environment`: the whole environment of the child,
+/// as "NAME=value". Uses no shell. The child has no input, no open files of this process, and default signal handling.
+/// Throws std::system_error if it cannot be started.
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
                        const std::vector<std::string>& environment);
 

@@ -23,7 +23,7 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Asks a program what it is. Throws std::runtime_error if it does not answer as a compiler does.
+// Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
 Compiler ask(const std::string& path) {
   const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
@@ -37,7 +37,7 @@ Compiler ask(const std::string& path) {
   return compiler;
 }
 
-// The compiler at a path; asked anew if the file was changed. Throws std::runtime_error with the reason.
+// The compiler at a path. Asks again if the file has changed. Throws std::runtime_error with the reason.
 Compiler compiler_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), X_OK) != 0) {
@@ -66,7 +66,7 @@ std::vector<std::string> search_path() {
   std::vector<std::string> folders;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
-    // An empty or relative element would be the current folder's doing.
+    // An empty or relative element would depend on the current folder.
     if (path[begin] == '/') folders.push_back(path.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -79,7 +79,7 @@ bool is_option(const std::string& option, std::string_view name) {
   return option.starts_with(name) && (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
 }
 
-// Options that only NVRTC or HIPRTC have.
+// Options that only NVRTC or HIPRTC know.
 constexpr std::string_view gpu_options[] = {
     "--gpu-architecture", "-arch", "--offload-arch", "--gpu-code", "-code", "--device-c", "-dc", "--device-w", "-dw",
     "--relocatable-device-code", "-rdc", "--extensible-whole-program", "-ewp", "--device-debug", "-G", "--generate-line-info",
@@ -94,7 +94,7 @@ constexpr std::string_view gpu_options[] = {
     "--hip-path", "--hip-version", "--cuda-device-only", "--cuda-gpu-arch", "-fgpu-rdc", "-mcumode", "-mwavefrontsize64",
     "-munsafe-fp-atomics"};
 
-// Options that turn a compilation into something else, and those that a step of Weir's own gives.
+// Options that make a compilation do something else, and options that Weir passes itself.
 constexpr std::string_view reserved_options[] = {"-c", "-E", "-S", "-P", "-C", "-CC", "-###", "-shared", "-static", "-pie",
                                                  "-fsyntax-only", "-save-temps", "--save-temps", "--version", "--help"};
 constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
@@ -188,35 +188,44 @@ std::string describe_compiler(bool& found) {
   }
 }
 
-std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileOptions& options) {
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture, const CompileOptions& options) {
   check_extra(options.extra);
+  if (architecture.empty() || architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
+    throw std::invalid_argument(fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
+                                            "calls them: x86-64-v3, armv8.2-a, native",
+                                            architecture));
+  }
   std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",
-                                    // As on a GPU: no exceptions, and no error number that a function would have to set.
+                                    // As on a GPU: no exceptions, and functions set no errno.
                                     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-                                    // Reading memory as another type is common in kernels.
+                                    // Kernels often read memory as another type.
                                     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never"};
   const auto add = [&](std::initializer_list<const char*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
+  if (architecture != "native") {
+    flags.push_back(fmt::format("-march={}", architecture));
+  } else {
 #if defined(__x86_64__) || defined(__i386__)
-  add({"-march=native"});
+    add({"-march=native"});
 #else
-  add({"-mcpu=native"});
+    add({"-mcpu=native"});
 #endif
+  }
   if (options.debug) {
     add({"-O0", "-g"});
   } else {
     add({"-O3"});
   }
   if (compiler.is_gcc) {
-    // Symbols that are unique in the process would keep a module from being unloaded.
+    // Symbols that are unique in the process would prevent the unloading of a module.
     add({"-fno-gnu-unique"});
-    // Without these the loop over threads is not vectorized where a kernel has many pointers, or a guard with two conditions.
+    // Without these the loop over threads is not vectorized if a kernel has many pointers or a guard with two conditions.
     if (!options.debug) {
       add({"--param=vect-max-version-for-alias-checks=100", "--param=logical-op-non-short-circuit=0"});
     }
   } else {
     add({"-Qunused-arguments"});
 #if defined(__x86_64__) || defined(__i386__)
-    add({"-fno-integrated-as"});  // divisions are macros of the assembler's: see kernel_prelude_division.hpp
+    add({"-fno-integrated-as"});  // divisions are assembler macros: see kernel_prelude_division.hpp
 #endif
     if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
 #if defined(__x86_64__)
@@ -224,8 +233,8 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, const CompileO
 #endif
   }
   if (options.fast_math) {
-    // Not -ffast-math: linking with it changes the floating-point mode of the thread that loads the module. And NaN and infinity
-    // remain, as they do in CUDA.
+    // Not -ffast-math: linking with it changes the floating-point mode of the thread that loads the module. NaN and infinity
+    // stay, as in CUDA.
     add({"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-D__FAST_MATH__=1"});
 #if defined(__x86_64__)
     if (!compiler.is_gcc) add({"-fapprox-func"});

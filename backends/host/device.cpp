@@ -69,8 +69,8 @@ void HostDevice::do_copy(void* destination, const void* source, std::size_t byte
 }
 
 void* HostDevice::do_register_host(void* data, std::size_t bytes) {
-  // There is nothing to be done; but what is not there cannot be pinned on a GPU, either. The call fails for pages that are
-  // not mapped, and does nothing else.
+  // Nothing has to be done, but memory that does not exist cannot be pinned on a GPU either. The call fails for unmapped
+  // pages and has no other effect.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t end = first + bytes;
@@ -102,6 +102,8 @@ ModulePtr HostDevice::do_load_module(std::span<const std::byte> image) {
 ModulePtr HostDevice::do_compile(std::string_view source, const CompileOptions& options) {
   return compile_module(*this, source, options);
 }
+
+int HostDevice::do_rank_image(std::string_view, std::span<const std::byte> code) const { return rank_image(*this, code); }
 
 void HostDevice::do_synchronize() {
   const auto mine = [this](const Queue& queue) { return &queue.device() == this; };

@@ -12,7 +12,7 @@
 
 namespace weir::host {
 
-/// One of the devices that the CPU shows itself as. All share the workers and the memory; each has its own streams, its own
+/// One of the devices as which the CPU appears. All share the workers and the memory. Each has its own streams, its own
 /// default stream and its own thread for host functions.
 class HostDevice final : public Device {
  public:
@@ -22,7 +22,7 @@ class HostDevice final : public Device {
   HostThread& host_thread() noexcept { return host_thread_; }
   HostMemoryPool& memory_pool() const noexcept { return *memory_pool_; }
   Queue& default_queue() const noexcept { return *default_queue_; }
-  /// Held while work is enqueued that the legacy default stream is ordered against.
+  /// Held while work is enqueued that is ordered against the legacy default stream.
   std::mutex& default_stream_mutex() noexcept { return default_stream_mutex_; }
 
  protected:
@@ -44,6 +44,7 @@ class HostDevice final : public Device {
   void do_disable_peer_access(const Device& peer) override;
   ModulePtr do_load_module(std::span<const std::byte> image) override;
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
+  int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
 
  private:
@@ -54,7 +55,7 @@ class HostDevice final : public Device {
   Ptr<HostMemoryPool> memory_pool_;
 };
 
-/// What the host backend's devices can do, and why not the rest.
+/// The features of the host backend's devices.
 void describe_features(FeatureTable& features, bool has_compiler, const std::string& compiler);
 void describe_properties(DeviceProperties& properties, int ordinal, int threads);
 

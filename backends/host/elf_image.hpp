@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-/// What stands in a shared object, read without loading it: loading runs its initializers.
+/// Reads a shared object without loading it, since loading runs its initializers.
 namespace weir::host {
 
-/// What is wrong with an image, in words.
+/// Why an image is not usable.
 class BadImage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,16 +23,17 @@ class ElfImage {
   /// An exported variable.
   struct Variable {
     std::string name;
-    std::uint64_t address;  ///< relative to where the object is loaded
+    std::uint64_t address;  ///< relative to the load address
     std::size_t size;
   };
 
-  /// Checks that the bytes are a whole shared object for this processor. Throws BadImage. The bytes must outlive the object.
+  /// Checks that the bytes are a complete shared object for this processor. Throws BadImage. The bytes must outlive the
+  /// object.
   explicit ElfImage(std::span<const std::byte> bytes);
 
   const std::vector<Variable>& variables() const noexcept { return variables_; }
   const Variable* find(std::string_view name) const noexcept;
-  /// The initial content of a string variable; empty if the file does not hold it.
+  /// The initial content of a string variable; empty if it is not in the file.
   std::string_view string(const Variable& variable) const;
 
  private:

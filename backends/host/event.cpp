@@ -13,7 +13,7 @@ HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : Event(de
 HostEvent::~HostEvent() = default;
 
 void HostEvent::record_at(Signal& signal, std::uint64_t number) noexcept {
-  RecordPoint old;  // let go of outside the lock
+  RecordPoint old;  // destroyed outside the lock
   std::lock_guard lock(lock_);
   if (point_.signal.get() != &signal || point_.capture) {
     std::swap(old, point_);

@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "backends/host/signal.hpp"
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
 #include "weir/event.hpp"
 
-/// Events: a number of a signal to be reached.
+/// Events: a number that a signal must reach.
 namespace weir::host {
 
 class Capture;
 class HostDevice;
 
-/// Where an event was recorded: a point of a queue or of a graph's launches, or a point of a capture.
+/// Where an event was recorded: at a point of a queue, of a graph's launches, or of a capture.
 struct RecordPoint {
   Ptr<Signal> signal;                 ///< null: never recorded, so complete
   std::uint64_t number = 0;
   Ptr<Capture> capture;               ///< not null: recorded in a capture
-  std::vector<std::uint32_t> nodes;   ///< the capture's nodes that the event stands behind
+  std::vector<std::uint32_t> nodes;   ///< the nodes of the capture that come before the event
 };
 
 class HostEvent final : public Event {
@@ -29,7 +29,7 @@ class HostEvent final : public Event {
   HostEvent(HostDevice& device, const EventOptions& options);
   ~HostEvent() override;
 
-  /// Moves the event to `number` of `signal`.
+  /// Sets the event to `number` of `signal`.
   void record_at(Signal& signal, std::uint64_t number) noexcept;
   void record_in(Ptr<Capture> capture, std::vector<std::uint32_t> nodes);
   RecordPoint point() const;
@@ -53,7 +53,7 @@ class HostEvent final : public Event {
   HostEvent* next_free_ = nullptr;
 };
 
-/// A device's events that nobody owns, by their options.
+/// A device's unused events, by their options.
 class EventPool {
  public:
   EventPtr take(HostDevice& device, const EventOptions& options);

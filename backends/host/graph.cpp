@@ -81,14 +81,14 @@ HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::share
 
 void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   Queue& queue = static_cast<HostStream&>(stream).queue();
-  Ptr<Signal> former;  // let go of outside the lock
+  Ptr<Signal> former;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
   if (capture && !data_->memory.empty()) {
     support::refuse_second_owner_of_memory("GraphExec::launch", describe());
   }
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
-  // A launch waits for the records there are when it is made, and is waited for by what comes after it.
+  // A launch waits for the records that exist when it is enqueued.
   std::vector<SignalWait> wait_points = program_->wait_points();
   if (program_->calls_host_functions()) queue.device().host_thread().ensure_started();
   queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points)});
@@ -110,7 +110,7 @@ const GraphData* nested_graph(const Work& work) noexcept {
   return nullptr;
 }
 
-/// How the shape of one graph differs from that of another; empty if it does not.
+/// The difference between the shapes of two graphs; empty if there is none.
 std::string difference_of(const GraphData& now, const GraphData& then) {
   if (then.nodes.size() != now.nodes.size()) {
     return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " + std::to_string(now.nodes.size());
@@ -139,13 +139,13 @@ void HostGraphExec::do_update(const Graph& graph) {
   const auto refuse = [this](const std::string& cause) {
     throw Error(Errc::graph_update_failed, "GraphExec::update", describe(), cause + "; instantiate the new graph instead");
   };
-  // What is replaced is let go of outside the lock: it may own what launches this graph when it goes.
+  // The former program is destroyed outside the lock, since that may run user code.
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
   Ptr<Program> program = make<Program>(*fresh);
   std::lock_guard lock(mutex_);
   if (!fresh->memory.empty() || !data_->memory.empty()) refuse("a graph that allocates memory keeps its own");
   if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) refuse(difference);
-  // Launches that are enqueued hold on to the program that they were enqueued with.
+  // Enqueued launches keep their own program.
   program_.swap(program);
   data_.swap(fresh);
 }

@@ -27,7 +27,7 @@ class HostGraph final : public Graph {
 
  private:
   Ptr<GraphData> data_;
-  // Held by the executable, if the graph allocates memory and there is one.
+  // Held by the executable of a graph that allocates memory.
   mutable std::mutex mutex_;
   mutable std::weak_ptr<void> memory_claim_;
 };
@@ -44,7 +44,7 @@ class HostGraphExec final : public GraphExec {
 
  private:
   const std::shared_ptr<void> memory_claim_;
-  // Launches are enqueued under this, so that each comes behind the one before, on whatever queue that was.
+  // Held while launches are enqueued, so that each runs behind the one before, whatever its queue.
   std::mutex mutex_;
   Ptr<GraphData> data_;
   Ptr<Program> program_;

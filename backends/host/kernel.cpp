@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -11,14 +12,13 @@
 
 namespace weir::host {
 
-HostKernel::HostKernel(ModulePtr module, std::string name, RunBlocks run, std::vector<std::size_t> parameter_sizes,
-                       std::uint32_t max_threads_per_block)
-    : Kernel(std::move(module), std::move(name), reinterpret_cast<void*>(run), std::move(parameter_sizes)),
-      run_(run),
+HostKernel::HostKernel(ModulePtr module, std::string name, const KernelRecord& record)
+    : Kernel(std::move(module), std::move(name), reinterpret_cast<void*>(record.run),
+             std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
+             {record.known_kinds, record.floating_kinds}),
+      run_(record.run),
       max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)) {
-  if (max_threads_per_block != 0 && max_threads_per_block < max_threads_per_block_) {
-    max_threads_per_block_ = max_threads_per_block;
-  }
+  if (record.max_threads_per_block != 0) max_threads_per_block_ = std::min(max_threads_per_block_, record.max_threads_per_block);
 }
 
 KernelProperties HostKernel::do_properties() const { return {.max_threads_per_block = max_threads_per_block_}; }
@@ -29,6 +29,10 @@ int HostKernel::do_max_active_blocks(std::uint32_t block_threads, std::size_t sh
                     shared_memory_bytes <= device().properties().shared_memory_per_block_optin;
   return fits ? 1 : 0;
 }
+
+// A block is a loop of a worker's: long enough that its beginning costs nothing, and short enough that its threads' arrays
+// stay in the nearest cache.
+std::uint32_t HostKernel::do_suggested_block_size(std::size_t) const { return std::min<std::uint32_t>(256, max_threads_per_block_); }
 
 int warp_size() {
   constexpr const char* variable = "WEIR_HOST_WARP_SIZE";

@@ -5,14 +5,14 @@
 #include <cstdint>
 
 
-/// What a compiled module exports and what a launch hands to it. The prelude that kernels are compiled with declares the same in its
-/// own words (kernel_prelude.hpp, kernels/runtime.hpp): a change here is a change there, and of both numbers of the revision.
+/// The interface between a compiled module and launches. The prelude of kernels declares the same (kernel_prelude.hpp,
+/// kernels/runtime.hpp): change both together, and the revision in both.
 namespace weir::host {
 
 /// In KernelFault::thread: it is not one block that could not go on, but the grid.
 inline constexpr std::uint32_t whole_grid = 0xffffffffU;
 
-/// Why a block could not go on.
+/// The reason why a block could not go on.
 struct KernelFault {
   const char* place;             ///< "kernel.cu:12"
   const char* function;          ///< where threads were to meet: "__syncthreads"
@@ -23,12 +23,12 @@ struct KernelFault {
   std::uint64_t missing_lanes;   ///< of a warp's function: lanes that were named and did not call it; 0 if the caller was not named
 };
 
-/// What compiled code asks of the worker that runs it.
+/// Services of the worker for compiled code.
 struct LaunchServices {
-  /// Memory of this worker, aligned to 64 bytes, with undefined content. Given back in the opposite order.
+  /// Memory of this worker, aligned to 64 bytes, with undefined content. Returned in reverse order.
   void* (*take)(std::size_t bytes);
   void (*give_back)(void* memory);
-  /// Tells of a block that is not finished. The texts need not outlive the call.
+  /// Reports an unfinished block. The texts need not outlive the call.
   void (*fail)(void* launch, const KernelFault& fault);
   /// Waits until all blocks of a cooperative launch have called it. False if they cannot, which has been told then.
   bool (*sync_grid)(void* launch, const char* place);
@@ -54,6 +54,8 @@ struct KernelRecord {
   const std::size_t* parameter_sizes;
   std::uint32_t parameter_count;
   std::uint32_t max_threads_per_block;  ///< what `__launch_bounds__` says, or 0
+  std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
+  std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
 };
 
 struct ModuleRecord {

@@ -103,6 +103,8 @@ struct kernel_record {
   const size_t* parameter_sizes;
   uint32_t parameter_count;
   uint32_t max_threads_per_block;
+  uint64_t known_kinds;
+  uint64_t floating_kinds;
 };
 
 struct module_record {
@@ -153,6 +155,31 @@ struct is_value<T&> {
 template <class T>
 struct is_value<T&&> {
   static constexpr bool value = false;
+};
+
+template <class T>
+struct is_floating {
+  static constexpr bool value = false;
+};
+template <>
+struct is_floating<float> {
+  static constexpr bool value = true;
+};
+template <>
+struct is_floating<double> {
+  static constexpr bool value = true;
+};
+
+// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and
+// those that are.
+template <class...>
+struct kinds {
+  static constexpr uint64_t known = 0, floating = 0;
+};
+template <class T, class... rest>
+struct kinds<T, rest...> {
+  static constexpr uint64_t known = (__is_class(T) || __is_union(T) ? 0 : 1) | kinds<rest...>::known << 1;
+  static constexpr uint64_t floating = (is_floating<T>::value ? 1 : 0) | kinds<rest...>::floating << 1;
 };
 
 // What a kernel's type F has to be. The rewriter asserts each behind the kernel.
@@ -238,12 +265,12 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat> {
   }
 
   // No pragma promises the vectorizer that threads are independent, though CUDA's rules would allow it: compilers take such
-  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares
-  // the pointers at run time instead, once a row.
+  // a promise to hold for a thread's own arrays, too, which all iterations keep in the same place. The compiler compares the
+  // pointers at run time instead, once a row.
   //
-  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first 2^21
-  // blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang compiles a
-  // check that i does not wrap, and a cheaper one for an unsigned number.
+  // GCC takes `data[i]` for consecutive memory only where it can see that i does not wrap around. So in the grid's first
+  // 2^21 blocks, where nothing can wrap, the thread's number in the row of the grid is counted as a signed number. Clang
+  // compiles a check that i does not wrap, and a cheaper one for an unsigned number.
   __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
     if (flat && !sets_thread_variables) {
       const global_index first = static_cast<global_index>(at.x * block.x);
@@ -331,7 +358,8 @@ template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
 struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
+            kinds<P...>::known, kinds<P...>::floating};
   }
 };
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
@@ -340,7 +368,8 @@ template <class... P, void (*kernel)(block&, P...), bool flat>
 struct recorder<void (*)(block&, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &launcher<void (*)(block&, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads};
+    return {name, &launcher<void (*)(block&, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
+            kinds<P...>::known, kinds<P...>::floating};
   }
 };
 template <class... P, void (*kernel)(block&, P...), bool flat>

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "backends/host/kernel_prelude.hpp"
 #include "backends/host/kernel_prelude_division.hpp"
 #include "backends/host/kernel_prelude_math.hpp"
+#include "kernels/kernel_name.hpp"
 #include "kernels/lexer.hpp"
 #include "kernels/runtime.hpp"
 #include "kernels/runtime_atomics.hpp"
@@ -44,18 +46,19 @@ bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// What stands behind a kernel. Each line is made to read as if it stood where the kernel's name does.
+// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each line
+// is made to read as if it stood where the kernel's name does.
 constexpr std::string_view record[] = {
-    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::returns_void, "
+    "static_assert(::weir_host::rules<decltype(&@)>::returns_void, "
     "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
-    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::by_value, "
+    "static_assert(::weir_host::rules<decltype(&@)>::by_value, "
     "\"a __global__ function takes its parameters by value or by pointer, not by reference\");",
-    "static_assert(::weir_host::rules<decltype(&weir_kernel_@)>::copyable, "
+    "static_assert(::weir_host::rules<decltype(&@)>::copyable, "
     "\"a __global__ function's parameters are passed as bytes: they must be trivially copyable\");",
-    "static const ::weir_host::kernel_record weir_record_@ = "
-    "::weir_host::recorder<decltype(&weir_kernel_@), &weir_kernel_@, $>::record(\"@\", ~);",
+    "static const ::weir_host::kernel_record weir_record_% = "
+    "::weir_host::recorder<decltype(&@), &@, $>::record(\"^\", ~);",
     "__attribute__((used, section(\"weir_kernels\"))) "
-    "static const ::weir_host::kernel_record* weir_entry_@ = &weir_record_@;"};
+    "static const ::weir_host::kernel_record* weir_entry_% = &weir_record_%;"};
 
 std::string quoted(std::string_view name) {
   std::string text = "\"";
@@ -81,8 +84,8 @@ struct Edit {
 
 class Rewriter {
  public:
-  Rewriter(std::string_view text, bool optimize, bool cooperation)
-      : source_(tokenize(text)), optimize_(optimize), cooperation_(cooperation) {}
+  Rewriter(std::string_view text, bool optimize, bool cooperation, std::span<const std::string> names)
+      : source_(tokenize(text)), names_(names), optimize_(optimize), cooperation_(cooperation) {}
 
   RewrittenUnit run() {
     if (cooperation_) split();
@@ -95,7 +98,9 @@ class Rewriter {
         visit(i);
       }
     }
-    return {render(), may_fuse_};
+    std::string text = render();
+    for (const std::string& name : names_) text += named_record(name) + "\n";
+    return {std::move(text), may_fuse_};
   }
 
  private:
@@ -103,6 +108,7 @@ class Rewriter {
   struct OpenScope {
     Scope kind;
     std::size_t end;
+    std::string name;  // of a namespace: "image::", or "" for one without a name
   };
 
   const Token& token(std::size_t i) const { return source_.tokens[i]; }
@@ -146,7 +152,7 @@ class Rewriter {
     if (t.kind != Token::Kind::punctuation) return;
     if (is(i, "{")) {
       const bool inner = !at_namespace_scope();
-      scopes_.push_back({inner ? Scope::inner : scope_at(i), t.match > i ? t.match : count()});
+      scopes_.push_back({inner ? Scope::inner : scope_at(i), t.match > i ? t.match : count(), inner ? "" : namespace_at(i)});
     }
     if (at_namespace_scope() && (is(i, "{") || is(i, "}") || is(i, ";"))) declaration_ = i + 1;
   }
@@ -160,6 +166,23 @@ class Rewriter {
       if (is(i, "namespace")) return scopes_.empty() ? Scope::outer : scopes_.back().kind;
     }
     return Scope::inner;
+  }
+
+  // The name of the namespace that the brace opens, if it does: "image::filters::".
+  std::string namespace_at(std::size_t brace) const {
+    std::string name;
+    bool is_namespace = false;
+    for (std::size_t i = declaration_; i < brace; ++i) {
+      if (is_namespace && is_identifier(i) && !is(i, "inline") && !is(i + 1, "(")) name.append(word(i)).append("::");
+      is_namespace = is_namespace || is(i, "namespace");
+    }
+    return name;
+  }
+
+  std::string qualified(std::string_view name) const {
+    std::string text;
+    for (const OpenScope& scope : scopes_) text += scope.name;
+    return text.append(name);
   }
 
   void visit_word(std::size_t i) {
@@ -218,8 +241,8 @@ class Rewriter {
     }
   }
 
-  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the launcher
-  // counts in a way that compilers see through.
+  // `blockIdx.x * blockDim.x + threadIdx.x`, in any order, where no neighbour binds tighter: the same number, which the
+  // launcher counts in a way that compilers see through.
   void global_x(std::size_t i) {
     const std::size_t end = end_of_global_x(i);
     if (end == i) return;
@@ -250,31 +273,66 @@ class Rewriter {
     return true;
   }
 
-  void kernel(std::size_t global) {
-    if (!at_namespace_scope()) refuse(global, "a __global__ function must stand at namespace scope");
-    bool c_linkage = !scopes_.empty() && scopes_.back().kind == Scope::c_linkage;
-    std::string bounds = "0";
+  // The parts of a kernel's declaration. Positions are tokens.
+  struct Head {
+    enum class Kind : std::uint8_t { function, primary_template, specialization, instantiation } kind = Kind::function;
     std::size_t name = 0;
-    for (std::size_t i = declaration_; i < count() && name == 0;) {
-      if (is(i, "template")) {
-        refuse(global, "a __global__ template has no name that Module::kernel could find; write an extern \"C\" __global__ "
-                       "function for each instance");
-      }
+    std::size_t open = 0;  // the parenthesis of the parameters
+    std::size_t first_parameter = 0, last_parameter = 0;  // of a template, its brackets included
+    std::string bounds = "0";
+    bool c_linkage = false;
+    bool is_extern = false;
+  };
+
+  // The token behind the template's parameters or arguments that begin at `open`; that one itself if they do not end.
+  std::size_t behind_angle(std::size_t open) const {
+    int depth = 0;
+    for (std::size_t i = open; i < count() && !is(i, ";") && !is(i, "}");) {
+      if (is(i, "<")) ++depth;
+      if (is(i, ">") && --depth == 0) return i + 1;
+      i = is(i, "(") || is(i, "[") || is(i, "{") ? after(i) : i + 1;
+    }
+    return open;
+  }
+
+  Head read_head(std::size_t global) const {
+    Head head;
+    head.c_linkage = !scopes_.empty() && scopes_.back().kind == Scope::c_linkage;
+    for (std::size_t i = declaration_; i < count() && head.name == 0;) {
       if (is(i, ";") || is(i, "{") || is(i, "}") || is(i, "=")) break;
-      if (is(i, "extern") && is(i + 1, "\"C\"")) c_linkage = true;
-      if (is(i, "__launch_bounds__") && is(i + 1, "(")) bounds = first_argument(i + 1);
-      const bool takes_parentheses = is(i, "__launch_bounds__") || is(i, "__attribute__") || is(i, "alignas") || is(i, "decltype");
-      if (is_identifier(i) && is(i + 1, "(") && !takes_parentheses) name = i;
+      if (is(i, "template") && i < global) {
+        const std::size_t behind = is(i + 1, "<") ? behind_angle(i + 1) : i + 1;
+        head.kind = behind == i + 1   ? Head::Kind::instantiation
+                    : behind == i + 3 ? Head::Kind::specialization
+                                      : Head::Kind::primary_template;
+        head.first_parameter = i + 1;
+        head.last_parameter = i = behind;
+        continue;
+      }
+      if (is(i, "extern")) head.is_extern = true;
+      if (is(i, "extern") && is(i + 1, "\"C\"")) head.c_linkage = true;
+      if (is(i, "__launch_bounds__") && is(i + 1, "(")) head.bounds = first_argument(i + 1);
+      constexpr std::string_view takes_parentheses[] = {"__launch_bounds__", "__attribute__", "alignas", "decltype", "requires"};
+      if (is_identifier(i) && i > global && !is_one_of(word(i), takes_parentheses)) {
+        const std::size_t open = is(i + 1, "<") ? behind_angle(i + 1) : i + 1;
+        if (is(open, "(")) {
+          head.name = i;
+          head.open = open;
+        }
+      }
       i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
     }
-    if (name == 0 || token(name + 1).match == name + 1) refuse(global, "__global__ belongs to a function, and none follows");
-    if (!c_linkage) {
-      refuse(global, fmt::format("the __global__ function '{0}' has C++ linkage, so that Module::kernel could not find it by its "
-                                 "name; write extern \"C\" __global__ void {0}(…)",
-                                 word(name)));
-    }
-    head(global, name);
-    const std::size_t open = name + 1;
+    return head;
+  }
+
+  void kernel(std::size_t global) {
+    if (!at_namespace_scope()) refuse(global, "a __global__ function must stand at namespace scope");
+    const Head head = read_head(global);
+    const std::size_t name = head.name, open = head.open;
+    if (name == 0 || token(open).match <= open) refuse(global, "__global__ belongs to a function, and none follows");
+    if (head.kind == Head::Kind::instantiation) return instantiation(head);
+    kernels_.emplace(word(name));
+    specifiers(global, name);
     const std::size_t close = token(open).match;
     std::size_t body = close + 1;
     while (body < count() && !is(body, "{") && !is(body, ";")) ++body;
@@ -287,14 +345,76 @@ class Rewriter {
     if (!definition) return;
     if (shadow || in_blocks) own_end_ = token(body).match;
     const bool flat = shadow && is_flat(body);
+    const std::string qualified_name = qualified(word(name));
     std::string text;
-    for (const std::string_view line : record) {
-      text += resume(token(name).line, token(name).column, token(name).file);
-      for (const char c : line) {
-        text += c == '@' ? std::string(word(name)) : c == '~' ? bounds : c == '$' ? (flat ? "true" : "false") : std::string(1, c);
+    if (head.kind == Head::Kind::function) {
+      if (!defined_.insert(qualified_name).second) {
+        refuse(name, fmt::format("there are several kernels '{}'; give each a name of its own", qualified_name));
       }
+      text = record_of(name, fmt::format("weir_kernel_{}", word(name)), head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds, flat);
+    } else if (!flat) {
+      templates_not_flat_.insert(qualified_name);
+    }
+    if (head.kind == Head::Kind::primary_template && head.bounds != "0") {
+      bounded_templates_.insert(qualified_name);
+      text = resume(token(name).line, token(name).column, token(name).file) + "template ";
+      for (std::size_t i = head.first_parameter; i < head.last_parameter; ++i) text.append(word(i)).append(" ");
+      text += fmt::format("constexpr unsigned int weir_bounds_{} = {};", word(name), head.bounds);
     }
     insert_after(token(body).match, std::move(text));
+  }
+
+  // `template __global__ void blur<float, 3>(const float*, float*);` is a record of that instance, and nothing else.
+  void instantiation(const Head& head) {
+    std::size_t end = token(head.open).match + 1;
+    while (end < count() && !is(end, ";")) ++end;
+    std::string instance;
+    for (std::size_t i = head.name; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
+    if (head.open == head.name + 1) {
+      refuse(head.name, fmt::format("the instance of '{}' is not named; write its arguments: {}<float>(…)", instance, instance));
+    }
+    for (std::size_t i = declaration_; i < end; ++i) blank(i);
+    handled_ = end;
+    if (head.is_extern) return;
+    insert_before(end, instance_record(head.name, qualified(instance)));
+  }
+
+  // The record of one of `CompileOptions::kernels`.
+  std::string named_record(const std::string& expression) {
+    const std::string name = kernels::normalized_name(expression);
+    const std::string function = name.substr(0, name.find('<'));
+    const std::size_t colons = function.rfind("::");
+    if (kernels_.count(colons == std::string::npos ? function : function.substr(colons + 2)) == 0) {
+      throw RefusedSource(fmt::format("<kernels>: error: the source has no __global__ function '{}', which CompileOptions::kernels names", function),
+                          RefusedSource::Reason::wrong);
+    }
+    return instance_record(count(), name);
+  }
+
+  // The record of a kernel that is named by an expression, to stand behind its template.
+  std::string instance_record(std::size_t at, const std::string& expression) {
+    const std::string name = kernels::normalized_name(expression);
+    const std::size_t end = std::min(name.find('<'), name.size());
+    const std::size_t colons = name.rfind("::", end);
+    const std::size_t begin = colons == std::string::npos ? 0 : colons + 2;
+    const auto with_prefix = [&](const char* prefix) { return "::" + name.substr(0, begin) + prefix + name.substr(begin); };
+    return record_of(at, with_prefix("weir_kernel_"), name,
+                     bounded_templates_.count(name.substr(0, end)) != 0 ? with_prefix("weir_bounds_") : std::string("0"),
+                     templates_not_flat_.count(name.substr(0, end)) == 0);
+  }
+
+  std::string record_of(std::size_t at, const std::string& function, const std::string& name, const std::string& bounds,
+                        bool flat) {
+    std::string text;
+    const std::string number = fmt::format("{}", ++records_);
+    for (const std::string_view line : record) {
+      text += at < count() ? resume(token(at).line, token(at).column, token(at).file) : "\n# 1 \"<kernels>\"\n";
+      for (const char c : line) {
+        text += c == '@' ? function : c == '^' ? name : c == '~' ? bounds : c == '%' ? number : c == '$' ? (flat ? "true" : "false")
+                : std::string(1, c);
+      }
+    }
+    return text;
   }
 
   // Whether the kernel of that name, of which there may be declarations, too, runs a block at once.
@@ -303,7 +423,7 @@ class Rewriter {
   }
 
   // The specifiers and the name.
-  void head(std::size_t global, std::size_t name) {
+  void specifiers(std::size_t global, std::size_t name) {
     for (std::size_t i = declaration_; i < name; ++i) {
       if (is(i, "__global__") && i != global) blank(i);
       if (is(i, "__host__")) blank(i);
@@ -329,8 +449,8 @@ class Rewriter {
     return text.empty() ? "0" : text;
   }
 
-  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a class,
-  // or a lambda that captures by a list.
+  // Whether something in a kernel's body uses threadIdx and its like where a parameter of the kernel cannot be named: a
+  // class, or a lambda that captures by a list.
   bool hides_parameters(std::size_t body) const {
     const std::size_t end = token(body).match;
     for (std::size_t i = body + 1; i < end; ++i) {
@@ -398,6 +518,11 @@ class Rewriter {
   }
 
   TokenizedSource source_;
+  std::span<const std::string> names_;
+  std::set<std::string> kernels_, defined_, bounded_templates_;
+  // Templates of which a definition, be it of a specialization, is not flat; an instance may be of that one.
+  std::set<std::string> templates_not_flat_;
+  int records_ = 0;
   SplitSource split_;
   std::map<std::pair<std::uint32_t, bool>, Edit> edits_;  // by offset; an insertion stands before a replacement
   std::vector<OpenScope> scopes_;
@@ -431,8 +556,8 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   return unit;
 }
 
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation) {
-  return Rewriter(preprocessed, optimize, cooperation).run();
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation, std::span<const std::string> names) {
+  return Rewriter(preprocessed, optimize, cooperation, names).run();
 }
 
 std::string lines_of(std::string_view preprocessed, std::string_view name) {

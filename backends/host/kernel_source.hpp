@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,20 +39,22 @@ struct RewrittenUnit {
   bool may_fuse;
 };
 
-/// Turns a preprocessed unit into C++ that any compiler takes:
-/// - Kernels become inline functions `weir_kernel_NAME` whose first parameters are threadIdx, blockIdx, blockDim and gridDim,
+/// Turns a preprocessed unit into C++ that any compiler takes: - Kernels become inline functions `weir_kernel_NAME` whose
+/// first parameters are threadIdx, blockIdx, blockDim and gridDim,
 ///   so that the body sees constants of its own; behind each stands a record that the module exports.
-/// - `__device__` and `__constant__` variables become visible symbols; the other keywords vanish.
-/// - Kernels whose threads work together are split at the places where they meet (kernels/split.hpp), and get the block as their
+/// - `__device__` and `__constant__` variables become visible symbols; the other keywords vanish. - Kernels whose threads
+/// work together are split at the places where they meet (kernels/split.hpp), and get the block as their
 ///   first parameter instead.
 /// - The launcher sets the thread-local variables threadIdx and its like only if something other than a kernel's own body
 ///   uses them, because that keeps the loop over threads from being vectorized.
 /// Lines and columns of what the user wrote stay what the preprocessor made of them. Throws RefusedSource.
 /// `cooperation`: whether threads of a block may work together.
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation = true);
+/// `names`: instances of templates that get a record, too.
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation = true,
+                              std::span<const std::string> names = {});
 
-/// The lines of one file of a preprocessed unit, each in its place: what a compiler should show under that file's name, so that
-/// its marks stand under the right words.
+/// The lines of one file of a preprocessed unit, each in its place: what a compiler should show under that file's name, so
+/// that its marks stand under the right words.
 std::string lines_of(std::string_view preprocessed, std::string_view name);
 
 }  // namespace weir::host

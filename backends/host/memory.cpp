@@ -22,7 +22,7 @@ std::size_t rounded(std::size_t bytes) noexcept {
                   std::to_string(device.properties().total_memory) + " in all");
 }
 
-/// Memory that outlives the queues' present work. Goes from queue to queue, waiting for each in turn.
+/// Memory that is freed after the present work of all queues. Waits for one queue after another.
 class PendingFree final : public Waiter {
  public:
   PendingFree(void* memory, std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points)
@@ -30,7 +30,7 @@ class PendingFree final : public Waiter {
 
   void go_on() noexcept {
     while (!points_.empty()) {
-      // Let go of the queue only when it is not needed to wait on.
+      // The queue is released only after the wait.
       const auto [queue, point] = std::move(points_.back());
       points_.pop_back();
       if (queue->wait(*this, point)) return;
@@ -49,7 +49,7 @@ class PendingFree final : public Waiter {
 }  // namespace
 
 void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes) {
-  // The system would promise more than there is, and end the process when the promise is called in.
+  // The system would grant more memory than there is, and end the process when it is used.
   void* const memory =
       bytes > device.properties().total_memory ? nullptr : std::aligned_alloc(allocation_alignment, rounded(bytes));
   if (memory == nullptr) refuse(device, operation, bytes);
@@ -60,7 +60,7 @@ void free_aligned(void* memory) noexcept { std::free(memory); }
 
 void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
-  // Of all devices: pinned and peer memory is used by others' streams, too.
+  // Of all devices: streams of other devices may use pinned and peer memory.
   for (Ptr<Queue>& queue : BusyQueues::instance().list([](const Queue&) { return true; })) {
     const std::uint64_t point = queue->submitted();
     points.emplace_back(std::move(queue), point);
@@ -75,7 +75,7 @@ void free_behind_work(void* memory) {
 // --- Pool -------------------------------------------------------------------------------------------------------------
 
 struct HostMemoryPool::Header {
-  HostMemoryPool* pool;  // an owned reference while the block is handed out
+  HostMemoryPool* pool;  // an owned reference while the block is in use
   std::size_t size;      // without the header
 };
 
@@ -94,7 +94,7 @@ void* HostMemoryPool::take(std::size_t bytes) {
     return static_cast<void*>(reinterpret_cast<std::byte*>(header) + allocation_alignment);
   };
   std::lock_guard lock(mutex_);
-  // A block that is more than twice as large serves another request better.
+  // Blocks of more than twice the size are left for larger requests.
   if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
     Header* const header = found->second;
     spare_.erase(found);
@@ -124,7 +124,7 @@ void HostMemoryPool::give_back(void* memory) noexcept {
       pool->spare_.emplace(header->size, header);
       kept = true;
     } catch (const std::bad_alloc&) {
-      // Without room for a note of the block, the block goes back to the system.
+      // No memory for the list: the block goes back to the system.
     }
   }
   if (!kept) {

@@ -16,25 +16,25 @@ namespace weir::host {
 
 class HostDevice;
 
-/// Alignment of every allocation, as GPUs have it.
+/// The alignment of all allocations, as on GPUs.
 inline constexpr std::size_t allocation_alignment = 256;
 
 /// Aligned memory. Throws `out_of_memory`.
 void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes);
 void free_aligned(void* memory) noexcept;
 
-/// Frees `memory` once every queue has done what it had to do when this was called: memory that is dropped while work still
-/// uses it stays until the work is done, and the caller does not wait.
+/// Frees `memory` after all work that queues have at the time of the call. So memory that is dropped while work still uses
+/// it stays, and the caller does not wait.
 void free_behind_work(void* memory);
 
-/// Memory that is freed and handed out again in the order of streams. Blocks remember their pool.
+/// Memory that is freed and reused in the order of streams. Blocks know their pool.
 class HostMemoryPool final : public MemoryPool {
  public:
   HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options);
   ~HostMemoryPool() override;
 
   void* take(std::size_t bytes);
-  /// Gives a block back to the pool that it came from.
+  /// Returns a block to its pool.
   static void give_back(void* memory) noexcept;
 
  protected:

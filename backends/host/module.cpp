@@ -16,10 +16,11 @@
 #include <system_error>
 
 #include "backends/host/elf_image.hpp"
-#include "backends/host/file_descriptor.hpp"
+#include "backends/cache/file_descriptor.hpp"
+#include "backends/cache/kernel_cache.hpp"
 #include "backends/host/kernel.hpp"
-#include "backends/host/kernel_cache.hpp"
 #include "backends/host/memory.hpp"
+#include "kernels/kernel_name.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
@@ -34,8 +35,8 @@ int make_memory_file() noexcept {
   return descriptor >= 0 || errno != EINVAL ? descriptor : ::memfd_create("weir-kernels", MFD_CLOEXEC);  // Linux before 6.3
 }
 
-// A path of the open file that no other call gets. The loader takes an object whose name it knows for one that it has loaded,
-// and descriptors' numbers come back; so the name spells a serial number with components that mean nothing.
+// A path of the open file that no other call uses. The loader takes an object with a known name for a loaded one, and
+// numbers of descriptors are reused. So the name encodes a serial number in components that mean nothing.
 std::string unique_path(int descriptor) {
   static std::atomic<std::uint32_t> loads{0};
   std::string path = "/proc/self/fd";
@@ -44,19 +45,19 @@ std::string unique_path(int descriptor) {
 }
 
 void* open_in_memory(std::span<const std::byte> image) {
-  const FileDescriptor file(make_memory_file());
+  const cache::FileDescriptor file(make_memory_file());
   if (!file || !file.write(image.data(), image.size())) return nullptr;
   return ::dlopen(unique_path(file.number()).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
   const std::string path = folder.path() + "/module.so";
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  const cache::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
   if (!file || !file.write(image.data(), image.size())) throw std::system_error(errno, std::generic_category(), "writing " + path);
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// What the code needs and the processor lacks.
+// The features that the code needs and the processor lacks.
 std::string missing_features(std::string_view needed) {
   std::string missing;
   if (cpu_features().empty()) return missing;
@@ -145,10 +146,10 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, bool for_
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) {
   std::span<const std::byte> bytes(image, size);
   try {
-    if (is_cache_entry(bytes)) {
-      CacheKey key;
+    if (cache::is_cache_entry(bytes)) {
+      cache::CacheKey key;
       std::string flaw;
-      bytes = image_of_entry(bytes, key, flaw);
+      bytes = cache::content_of_entry(bytes, key, flaw);
       if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
     }
     return load_image(device, bytes, false);
@@ -162,6 +163,21 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
   }
 }
 
+int rank_image(const Device& device, std::span<const std::byte> bytes) {
+  // The threads of a block, and of a warp, are compiled in.
+  if (device.properties().warp_size != image_warp_size || !device.supports(Feature::block_cooperation)) return 0;
+  try {
+    const ElfImage image(bytes);
+    check_image(image);
+    const auto* const features = image.find(features_symbol);
+    if (features == nullptr) return 1;
+    const std::string_view words = image.string(*features);
+    return 1 + static_cast<int>(std::count(words.begin(), words.end(), ' '));
+  } catch (const BadImage&) {
+    return 0;
+  }
+}
+
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::optional<TemporaryFolder> file)
     : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}
@@ -170,19 +186,19 @@ HostModule::~HostModule() { ::dlclose(native_handle()); }
 
 KernelPtr HostModule::do_kernel(std::string_view name) {
   std::vector<std::string_view> names;
+  const std::string wanted = kernels::normalized_name(name);
   for (const KernelRecord* const record : kernels()) {
-    if (record->name == name) {
-      return make<HostKernel>(ModulePtr(this), std::string(name), record->run,
-                              std::vector<std::size_t>(record->parameter_sizes, record->parameter_sizes + record->parameter_count),
-                              record->max_threads_per_block);
+    if (kernels::normalized_name(record->name) == wanted) {
+      return make<HostKernel>(ModulePtr(this), std::string(name), *record);
     }
     names.emplace_back(record->name);
   }
   throw Error(Errc::kernel_not_found, "Module::kernel", device().describe(),
-              names.empty() ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is an extern \"C\" "
-                                          "__global__ function",
+              names.empty() ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is a __global__ function",
                                           name)
-                            : fmt::format("there is no kernel '{}'; the module has {}", name, list(names)));
+                            : fmt::format("there is no kernel '{}'; the module has {}; instances of templates are those in "
+                                          "CompileOptions::kernels, and those that the source instantiates",
+                                          name, list(names)));
 }
 
 Span<std::byte> HostModule::do_global(std::string_view name) {

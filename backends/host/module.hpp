@@ -11,7 +11,7 @@
 #include "backends/host/temporary_folder.hpp"
 #include "weir/module.hpp"
 
-/// Modules: shared objects of compiled kernels, each loaded anew, so that two modules of one source share no variables.
+/// Modules: shared objects of compiled kernels. Each is loaded separately, so two modules of one source share no variables.
 namespace weir::host {
 
 class HostModule final : public Module {
@@ -21,7 +21,7 @@ class HostModule final : public Module {
     Span<std::byte> memory;
   };
 
-  /// Takes over the handle, which dlopen gave. `file`: the folder of the object's file, if it has one.
+  /// Takes over the handle from dlopen. `file`: the folder of the object's file, if it has one.
   HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
              std::optional<TemporaryFolder> file);
   ~HostModule() override;
@@ -38,11 +38,11 @@ class HostModule final : public Module {
   std::optional<TemporaryFolder> file_;
 };
 
-/// Loads an image. Throws BadImage for one that is not a module for this processor; std::runtime_error with the loader's
-/// message. `for_debugger`: as a file that lasts as long as the module, where a debugger finds it.
+/// Loads an image. Throws BadImage if it is no module for this processor; std::runtime_error with the loader's message.
+/// `for_debugger`: as a file that exists as long as the module, for a debugger.
 ModulePtr load_image(Device& device, std::span<const std::byte> image, bool for_debugger);
 
-/// What the processor can do, in the words of /proc/cpuinfo with spaces between; empty if it cannot be told.
+/// The processor's features in the words of /proc/cpuinfo, separated by spaces; empty if unknown.
 const std::string& cpu_features();
 
 }  // namespace weir::host

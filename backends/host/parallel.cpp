@@ -5,16 +5,17 @@
 #include <mutex>
 #include <new>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
+
 
 namespace weir::host {
 namespace {
 
-/// One loop. Helpers may come late, when the loop is over and its work is gone: they count as its owners, and look at the
-/// next piece before at anything else.
+/// One loop. Helpers may start late, after the loop is over and its work is gone. They count as owners of the loop, and look
+/// at the next piece before anything else.
 class Loop final : public Runnable, public RefCounted {
  public:
-  /// Null where memory has run out.
+  /// Null if there is no memory.
   static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
     Loop* const loop = take();
     if (loop == nullptr) return nullptr;
@@ -27,7 +28,7 @@ class Loop final : public Runnable, public RefCounted {
     loop->helpers_left_.store(
         static_cast<std::int64_t>(std::min<std::uint64_t>(loop->pieces_, static_cast<std::uint64_t>(Scheduler::instance().threads()))) - 1,
         std::memory_order_relaxed);
-    // The thread that starts the loop holds a share of its own, so that it learns whether all is done when it leaves.
+    // The thread that starts the loop holds a share, so that it learns whether all is done when it leaves.
     loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
     loop->next_.store(0, std::memory_order_release);
     return loop;
@@ -58,7 +59,7 @@ class Loop final : public Runnable, public RefCounted {
     }
   }
 
-  /// Does pieces until none is left; returns how many.
+  /// Runs pieces until none is left, and returns how many it ran.
   std::uint64_t work_on() noexcept {
     std::uint64_t finished = 0;
     for (;;) {
@@ -73,7 +74,7 @@ class Loop final : public Runnable, public RefCounted {
     return unfinished_.fetch_sub(finished, std::memory_order_acq_rel) == finished;
   }
 
-  // Loops are kept for the next launch, which thus allocates nothing.
+  // Loops are reused, so that launches do not allocate.
   static SpinLock& free_lock() noexcept {
     static SpinLock lock;
     return lock;

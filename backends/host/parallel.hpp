@@ -7,10 +7,10 @@
 #include "backends/host/scheduler.hpp"
 #include "weir/ptr.hpp"
 
-/// Loops shared out among the workers without anybody waiting for anybody: whoever finishes the last piece goes on.
+/// Loops that workers share without waiting for each other: the thread that finishes the last piece continues.
 namespace weir::host {
 
-/// Work that can be done in pieces, in any order and at once. Lives until the loop is done.
+/// Work in pieces that may run in any order and at once. Lives until the loop is done.
 class Divisible {
  public:
   virtual void do_range(std::uint64_t first, std::uint64_t last) noexcept = 0;
@@ -19,8 +19,8 @@ class Divisible {
   virtual ~Divisible() = default;
 };
 
-/// Does `[0, count)` in pieces of about `piece`, on this thread (which must be a worker) and on others that are free.
-/// Returns true if all is done; false if others are still at it, and then `continuation` is resumed by the last of them.
+/// Runs `[0, count)` in pieces of about `piece`, on this thread, which must be a worker, and on others that are free. True
+/// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`.
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) noexcept;
 
 }  // namespace weir::host

@@ -76,7 +76,7 @@ Progress Program::start(Queue& queue, Continuation& continuation) {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
     nodes_[i].awaited.store(nodes_[i].predecessors, std::memory_order_relaxed);
   }
-  // One more than there are nodes, so that it cannot be over, and the continuation resumed, before this returns.
+  // One more than the nodes, so that the continuation is not resumed before this returns.
   unfinished_.store(node_count_ + 1, std::memory_order_release);
   for (std::size_t i = 1; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
   run_from(&nodes_[roots_[0]], Lane::worker);
@@ -118,7 +118,7 @@ Program::Node* Program::after(Node& node, Lane lane) noexcept {
       hand_out(successor);
     }
   }
-  // If this was the last node there is no next one, and the program may be gone once its continuation was resumed.
+  // If this was the last node, the program may be destroyed as soon as its continuation is resumed.
   if (finish(1)) continuation_->resume(lane);
   return next;
 }

@@ -9,7 +9,7 @@
 #include "backends/host/graph_data.hpp"
 #include "backends/host/work.hpp"
 
-/// A graph made ready to run: branches that do not depend on each other run at once. One run at a time; runs allocate nothing.
+/// A graph that is prepared to run. Independent branches run at once. There is one run at a time, and runs do not allocate.
 namespace weir::host {
 
 class Program final : public RefCounted {
@@ -17,16 +17,16 @@ class Program final : public RefCounted {
   explicit Program(const GraphData& graph);
   ~Program() override;
 
-  /// Runs everything once on behalf of `queue`, starting on this thread, which must be a worker. If it is not all done on
-  /// return, `continuation` is resumed when it is.
+  /// Runs all nodes once for `queue`, starting on this thread, which must be a worker. If they are not done on return,
+  /// `continuation` is resumed when they are.
   Progress start(Queue& queue, Continuation& continuation);
 
-  /// A launch has been enqueued: the events that it records, subgraphs' included, are recorded by it from here on.
+  /// A launch was enqueued: it now records the graph's events, those of subgraphs included.
   void expect_records() noexcept;
   bool calls_host_functions() const noexcept { return calls_host_functions_; }
-  /// Where the events that a run waits for, subgraphs' included, are recorded now.
+  /// The present records of the events that a run waits for, those of subgraphs included.
   std::vector<SignalWait> wait_points() const;
-  /// What the next run waits for, as `wait_points` gave it when the run was enqueued. Empty: what was set before.
+  /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: as before.
   void set_wait_points(const std::vector<SignalWait>& points);
 
  private:
@@ -39,7 +39,7 @@ class Program final : public RefCounted {
   std::uint32_t node_count_;
   std::unique_ptr<Node[]> nodes_;
   std::vector<std::uint32_t> roots_;
-  // In the nodes of this program and of those within.
+  // In the nodes of this program and of its subgraphs.
   std::vector<ExternalRecord*> recorded_;
   std::vector<ExternalWait*> waited_;
   bool calls_host_functions_ = false;

@@ -49,7 +49,7 @@ void describe_properties(DeviceProperties& p, int ordinal, int threads) {
   p.warp_size = warp_size();
   p.max_threads_per_block = 1024;
   p.max_threads_per_multiprocessor = 1024;
-  // Memory of the worker that runs a block. As much as a large GPU has; more would leave the processor's second cache.
+  // Memory of the worker that runs a block: as much as a large GPU has. More would not fit into the second-level cache.
   p.shared_memory_per_block = std::size_t{48} << 10U;
   p.shared_memory_per_block_optin = std::size_t{227} << 10U;
   p.max_block = {1024, 1024, 64};
@@ -61,7 +61,7 @@ void describe_properties(DeviceProperties& p, int ordinal, int threads) {
 }
 
 MemoryInfo HostDevice::do_memory_info() const {
-  // What can be had without swapping; the kernel writes "12345 kB".
+  // Memory that is available without swapping; the kernel writes "12345 kB".
   const std::string available = proc_value("/proc/meminfo", "MemAvailable");
   const std::size_t free = available.empty() ? 0 : std::stoull(available) * 1024;
   return {.free = free, .total = properties().total_memory};

@@ -8,12 +8,13 @@
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/program.hpp"
+#include "core/immortal.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
 namespace {
 
-// After how many operations a queue lets others have its thread, if any want it.
+// After so many operations a queue yields its thread to others that wait.
 constexpr int turn = 256;
 
 std::uint64_t new_id() noexcept {
@@ -60,7 +61,7 @@ void Queue::push(Payload&& payload) {
   Backlog::Operation& operation = backlog_.append(std::forward<Payload>(payload));
   submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   const bool was_active = std::exchange(active_, true);
-  // Asked before others can run the operation away.
+  // Asked before another thread can run the operation.
   const Lane lane = was_active ? Lane::none : lane_of(operation);
   lock_.unlock();
   if (block != nullptr) [[unlikely]] Backlog::give_back(block);
@@ -180,14 +181,13 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  alignas(BusyQueues) static std::byte place[sizeof(BusyQueues)];
-  static auto* const queues = ::new (place) BusyQueues;
+  static detail::Immortal<BusyQueues> queues;
   return *queues;
 }
 
 void BusyQueues::add(Queue& queue) noexcept {
   std::lock_guard lock(mutex_);
-  // A queue may be busy again before the thread that ran it dry has said so.
+  // A queue may be busy again before the thread that emptied it has reported that.
   if (queue.busy_++ != 0) return;
   queue.busy_previous_ = nullptr;
   queue.busy_next_ = first_;

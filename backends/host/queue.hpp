@@ -11,11 +11,11 @@
 #include "backends/host/backlog.hpp"
 #include "backends/host/scheduler.hpp"
 #include "backends/host/signal.hpp"
-#include "backends/host/spin_lock.hpp"
 #include "backends/host/work.hpp"
+#include "core/spin_lock.hpp"
 
-/// The queue behind a stream: what a driver's stream handle stands for here. It counts its finished operations, holds no
-/// thread while it waits or is idle, and lives for as long as it has work, whoever has let go of it.
+/// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
+/// it waits or is idle, and lives as long as it has work.
 namespace weir::host {
 
 class Capture;
@@ -23,13 +23,13 @@ class HostDevice;
 
 class Queue final : public Signal, private Runnable, private Continuation {
  public:
-  /// How the queue stands to its device's legacy default stream.
+  /// The queue's relation to its device's legacy default stream.
   enum class Role : std::uint8_t { non_blocking, blocking, per_thread, legacy };
 
   Queue(HostDevice& device, Role role, int priority);
   ~Queue() override;
 
-  /// The queue that a foreign handle means. Throws `invalid_argument` for what is no queue of `device`.
+  /// The queue of a native handle. Throws `invalid_argument` if it is no queue of `device`.
   static Queue& from_handle(HostDevice& device, void* handle);
 
   HostDevice& device() const noexcept { return device_; }
@@ -41,7 +41,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
 
   void enqueue(Work&& work);
   void enqueue(HostFunction&& function);
-  /// The number that this signal reaches when all work so far is done. On a queue that is ordered against the legacy default
+  /// The number that this signal reaches when all present work is done. If the queue is ordered against the legacy default
   /// stream, the work of the other side counts, too.
   std::uint64_t point();
   bool is_idle() const noexcept { return has_reached(submitted()); }
@@ -53,7 +53,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   SynchronizationPolicy policy() const noexcept { return policy_.load(std::memory_order_relaxed); }
   void set_policy(SynchronizationPolicy policy) noexcept { policy_.store(policy, std::memory_order_relaxed); }
 
-  /// The capture that this queue is part of, or null.
+  /// The capture that this queue is in, or null.
   bool is_capturing() const noexcept { return capturing_.load(std::memory_order_acquire); }
 
  private:
@@ -75,10 +75,10 @@ class Queue final : public Signal, private Runnable, private Continuation {
   static constexpr std::uint64_t magic = 0x7765697251756575;
   std::uint64_t magic_ = magic;
 
-  WorkRun work_run_;  // touched only by the thread that runs the queue
-  Backlog backlog_;   // keeps what is above away from what is below, which those who enqueue touch: see there
+  WorkRun work_run_;  // only for the thread that runs the queue
+  Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
-  // Those who enqueue and the one who runs.
+  // For enqueuing threads and the running thread.
   SpinLock lock_;
   bool active_ = false;
   const Role role_;
@@ -87,14 +87,14 @@ class Queue final : public Signal, private Runnable, private Continuation {
   HostDevice& device_;
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
-  // Under the device's default-stream mutex: how far this queue waits for the default stream's, and that for this.
+  // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and that for this.
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;
 
   // Under the capture mutex.
   std::atomic<bool> capturing_{false};
   Ptr<Capture> capture_;
-  std::vector<std::uint32_t> capture_nodes_;  // what the queue's next node comes after
+  std::vector<std::uint32_t> capture_nodes_;  // the dependencies of the queue's next node
 
   SpinLock error_lock_;
   std::atomic<bool> has_error_{false};
@@ -106,7 +106,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::uint32_t busy_ = 0;
 };
 
-/// The queues that have work, of all devices, so that what has to wait for them does not look at all the idle ones.
+/// The queues of all devices that have work, so that waits for them need not look at idle ones.
 class BusyQueues {
  public:
   static BusyQueues& instance() noexcept;
@@ -124,8 +124,7 @@ class BusyQueues {
   }
 
  private:
-  BusyQueues() = default;
-  mutable std::mutex mutex_;  // held for as long as the list is
+  mutable std::mutex mutex_;  // guards the list
   Queue* first_ = nullptr;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int most_threads = 1024;
 
-/// As many as the process may use processors at once.
+/// The number of processors that the process may use at once.
 int default_threads() { return std::max(1, tbb::info::default_concurrency()); }
 
 }  // namespace
@@ -51,8 +51,8 @@ Runnable* RunList::pop() noexcept {
 
 namespace {
 
-/// Blocks the signals in each worker when it first comes to the arena: oneTBB starts it with those that whoever enqueues has
-/// blocked. They stay blocked, since a worker that sleeps is in no arena.
+/// Blocks signals in each worker when it first enters the arena: oneTBB starts workers with the mask of the enqueuing
+/// thread. They stay blocked, since a sleeping worker is in no arena.
 class WorkerSignals final : public tbb::task_scheduler_observer {
  public:
   explicit WorkerSignals(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
@@ -69,13 +69,13 @@ struct Scheduler::Arena {
         arena(threads, 0),
         worker_signals(arena) {}
 
-  /// oneTBB has one worker less than the machine has cores, since it counts the caller in. Streams have no caller.
+  /// oneTBB counts the caller as a worker, but streams have no caller: one more is needed.
   static std::size_t wanted_parallelism(int threads) {
     return std::max(static_cast<std::size_t>(threads) + 1,
                     tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
 
-  tbb::global_control more_workers;  // before there is an arena, which would be held to fewer
+  tbb::global_control more_workers;  // made before the arena, which it affects
   tbb::task_arena arena;
   WorkerSignals worker_signals;
 };
@@ -87,8 +87,8 @@ Scheduler& Scheduler::instance() {
 }
 
 Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
-  // Here, where it may fail for want of memory, and not with the first work, which may also come when static objects end: by
-  // then oneTBB makes no arena any longer. Those that there are go on working.
+  // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
+  // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
   arena_->arena.initialize();
   arena_->arena.enqueue([] {});
@@ -102,10 +102,10 @@ void Scheduler::submit(Runnable* item, Level level) {
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
   try {
-    // The task carries nothing: whoever runs it takes what is most urgent by then.
+    // The task is empty: the worker that runs it takes the most urgent work of that moment.
     arena_->arena.enqueue([] { instance().run_most_urgent(); });
   } catch (const std::bad_alloc&) {
-    // No memory for a task: the work is done on this thread, since nothing that it runs blocks.
+    // No memory for a task: this thread runs the work, which never blocks.
     run_most_urgent();
   }
 }
@@ -152,7 +152,7 @@ void HostThread::submit(Runnable* item) {
 }
 
 void HostThread::loop() noexcept {
-  // A wake-up costs more than a short host function: look a little longer before going to sleep.
+  // A wake-up costs more than a short host function, so the thread spins a little before it sleeps.
   constexpr int looks_before_sleep = 400;
   for (int looks = 0;; ++looks) {
     if (waiting_.load(std::memory_order_relaxed) == 0 && looks < looks_before_sleep) {

@@ -9,22 +9,23 @@
 #include <mutex>
 #include <utility>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
 
-/// Who runs what: a pool of workers that all devices share, and for each device a thread for host functions.
+
+/// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {
 
-/// Where a piece of work may run. `none`: on a thread that runs no work, such as one that waited.
+/// Where work may run. `none`: on a thread that runs no work, such as one that waited.
 enum class Lane : std::uint8_t { worker, host_functions, none };
 
-/// Urgency on the pool, most urgent first.
+/// Priority in the pool, most urgent first.
 enum class Level : std::uint8_t { high, normal, low };
 inline constexpr std::size_t level_count = 3;
 
-/// A thread that is started when it is first needed, and lives as long as the process.
+/// A thread that is started when it is first needed and lives until the process ends.
 class OnDemandThread {
  public:
-  /// Throws `out_of_memory`, naming `purpose`, where the system gives no thread.
+  /// Throws `out_of_memory`, which names `purpose`, if the system gives no thread.
   template <class Loop>
   void ensure_started(const char* purpose, Loop&& loop) {
     if (!started_.load(std::memory_order_acquire)) [[unlikely]] start(purpose, std::forward<Loop>(loop));
@@ -37,7 +38,7 @@ class OnDemandThread {
   std::atomic<bool> started_{false};
 };
 
-/// Something to be run once for each time it is handed in. It may be in one list at a time.
+/// An item that runs once each time it is submitted. It may be in one list at a time.
 class Runnable {
  public:
   virtual void run(Lane lane) noexcept = 0;
@@ -50,8 +51,8 @@ class Runnable {
   Runnable* next_runnable_ = nullptr;
 };
 
-/// Called once, when work that could not be finished at once is finished. `lane`: that of the calling thread, which the
-/// continuation may go on using.
+/// Called once, when work that was not finished at once is finished. `lane`: that of the calling thread, which the
+/// continuation may use.
 class Continuation {
  public:
   virtual void resume(Lane lane) noexcept = 0;
@@ -60,7 +61,7 @@ class Continuation {
   virtual ~Continuation() = default;
 };
 
-/// First in, first out, linked through the runnables themselves.
+/// A first-in, first-out list that links the items themselves.
 class RunList {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
@@ -72,15 +73,15 @@ class RunList {
   Runnable* tail_ = nullptr;
 };
 
-/// The workers, which are oneTBB's. Nothing that runs on them ever blocks, so one worker serves any number of streams.
+/// The workers, which are oneTBB's. Work on them never blocks, so one worker serves any number of streams.
 class Scheduler {
  public:
-  /// The process's one scheduler, with WEIR_HOST_THREADS workers; never destroyed.
+  /// The process's scheduler, with WEIR_HOST_THREADS workers; never destroyed.
   static Scheduler& instance();
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level);
-  /// Whether something more urgent than `level`, or as urgent, is waiting for a worker.
+  /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
 
  private:
@@ -95,12 +96,12 @@ class Scheduler {
   std::atomic<std::uint32_t> ready_count_[level_count]{};
 };
 
-/// A device's thread for host functions. One, so that functions of different streams run one at a time, as drivers run them:
-/// a program that is right here is right there. Started when the first function is enqueued.
+/// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers
+/// run them. Started when the first function is enqueued.
 class HostThread {
  public:
   HostThread() = default;
-  /// To be called before anything is handed in. Throws `out_of_memory` where the system gives no thread.
+  /// Called before the first submission. Throws `out_of_memory` if the system gives no thread.
   void ensure_started() {
     thread_.ensure_started("for host functions", [this] { loop(); });
   }

@@ -9,13 +9,13 @@
 namespace weir::host {
 namespace {
 
-// A thread that has only just begun to wait is likelier to be released soon than later.
+// A thread that has just begun to wait is likely to be released soon.
 constexpr int spins_before_sleep = 2000;
 
 class SleepingThread final : public Waiter {
  public:
   void reached() noexcept override {
-    // Notified under the lock, because the waiter may be gone as soon as it sees the flag.
+    // Notified under the lock, since the waiter may be destroyed as soon as it sees the flag.
     std::lock_guard lock(mutex_);
     released_ = true;
     wake_.notify_one();

@@ -5,18 +5,18 @@
 #include <cstdint>
 #include <limits>
 
-#include "backends/host/spin_lock.hpp"
+#include "core/spin_lock.hpp"
 #include "weir/ptr.hpp"
 #include "weir/stream_attributes.hpp"
 
-/// A counter that only grows, and what waits for it: the one thing by which everything here waits for anything else. A
-/// queue is a signal that counts its finished operations, so "this point of that stream" is a queue and a number.
+/// A counter that only grows, with its waiters. All waits in this backend are waits for signals. A queue is a signal that
+/// counts its finished operations, so a point of a stream is a queue and a number.
 namespace weir::host {
 
-/// Called once when a signal has reached a number. Lives where it is until then.
+/// Called once when a signal has reached a number. Must not move until then.
 class Waiter {
  public:
-  /// On the thread that advanced the signal: must be short, and must not wait.
+  /// Called on the thread that advanced the signal. Must be short and must not wait.
   virtual void reached() noexcept = 0;
 
  protected:
@@ -39,7 +39,7 @@ class Signal : public RefCounted {
     const std::uint64_t now = value_.fetch_add(1, std::memory_order_seq_cst) + 1;
     if (now >= awaited_first_.load(std::memory_order_seq_cst)) release_waiters(now);
   }
-  /// Registers `waiter`, and returns true, unless the number has been reached already.
+  /// Registers `waiter` and returns true. Returns false if the number is reached already.
   bool wait(Waiter& waiter, std::uint64_t number) noexcept;
 
   /// Blocks the calling thread until the number is reached.
@@ -54,13 +54,13 @@ class Signal : public RefCounted {
 
   std::atomic<std::uint64_t> value_{0};
   std::atomic<std::uint64_t> awaited_first_{std::numeric_limits<std::uint64_t>::max()};
-  // By the number awaited, least first. Streams wait for ever later points, so that a new one nearly always comes last.
+  // Ordered by number. Streams wait for ever later points, so a new waiter nearly always comes last.
   Waiter* waiters_ = nullptr;
   Waiter* waiters_last_ = nullptr;
   SpinLock waiters_lock_;
 };
 
-/// A signal of its own, for what no queue counts: the records of an event by graphs.
+/// A signal without a queue: for the records of an event by graphs.
 class PlainSignal final : public Signal {
  public:
   PlainSignal() = default;

@@ -29,7 +29,7 @@ void HostStream::do_close(bool destroy) {
   if (destroy) {
     Capture::abandon(*queue_);
   } else if (kind() == StreamKind::owned || kind() == StreamKind::adopted) {
-    // The handle is released: it goes on as an owner of the queue, until it is adopted again.
+    // The released handle owns the queue until it is adopted again.
     queue_->retain();
   }
 }
@@ -67,7 +67,7 @@ void HostStream::do_record_external(Event& event, const CaptureState&) {
 void HostStream::do_record(Event& event, const CaptureState&) {
   HostEvent& target = host_event(event);
   if (Capture::record(*queue_, target)) return;
-  // A number is all that a record needs; only an event that keeps time has something done for it.
+  // A record is only a number. Events with timing need an operation.
   if (event.options().timing) queue_->enqueue(TimedRecord{Ptr<HostEvent>(&target)});
   target.record_at(*queue_, queue_->point());
 }
@@ -107,7 +107,7 @@ void HostStream::do_launch_host_function(HostFunction&& function, const CaptureS
 
 void HostStream::do_add_callback(StreamCallback&& callback) {
   queue_->device().host_thread().ensure_started();
-  // Work of this backend cannot fail, so the status is always success.
+  // Work of this backend cannot fail: the status is always success.
   queue_->enqueue(HostFunction([self = StreamPtr(this), callback = std::move(callback)]() mutable {
     callback(*self, std::error_code{});
   }));
@@ -134,7 +134,7 @@ void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
                SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
 }
 
-/// The same as drivers have there: a program that is right here is right on them.
+/// The same limits as those of drivers.
 void HostStream::check_conditional_body(const GraphData& body) const {
   for (const GraphNode& node : body.nodes) {
     switch (node.kind) {
@@ -199,7 +199,7 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
 
 bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
   if (capture && Capture::add(*queue_, NodeKind::free, Nothing{})) return true;
-  // A queue that the default stream is ordered against may be idle while work that uses the memory is not done.
+  // A queue may be idle while work of the default stream, against which it is ordered, still uses the memory.
   if (queue_->is_non_blocking() && queue_->is_idle()) {
     HostMemoryPool::give_back(memory);
   } else {
@@ -209,11 +209,11 @@ bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) 
 }
 
 void HostStream::do_attach(const Allocation&, AttachMode) {
-  // Every processor of the machine addresses all memory at any time, so whose it is makes no difference.
+  // All processors can access all memory at any time, so nothing has to be done.
 }
 
 void HostStream::do_prefetch(const void*, std::size_t, PrefetchTarget) {
-  // Likewise: memory is where it is.
+  // There is no other place to move the memory to.
 }
 
 void HostStream::do_memory_operation(const MemoryOperation& operation, const CaptureState&) {
@@ -229,16 +229,17 @@ void HostStream::do_batch(std::span<const MemoryOperation> operations, const Cap
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
-void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                           std::span<const std::size_t> sizes, const CaptureState&) {
+void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                           const ArgumentTypes& types, const CaptureState&) {
   const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   if (config.cooperative && blocks > most_cooperative_blocks) {
     throw Error(Errc::invalid_argument, "Stream::launch", describe(),
                 fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
                             kernel.name(), blocks, most_cooperative_blocks));
   }
-  submit(NodeKind::kernel, Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
-                                  config.shared_memory_bytes, config.cooperative, Arguments(arguments, sizes)});
+  submit(NodeKind::kernel,
+         Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,
+                config.shared_memory_bytes, config.cooperative, Arguments({arguments, types.sizes.size()}, types.sizes)});
 }
 
 }  // namespace weir::host

@@ -8,7 +8,7 @@ namespace weir::host {
 
 class HostDevice;
 
-/// A stream: the interface of a queue.
+/// A stream over a queue.
 class HostStream final : public Stream {
  public:
   HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
@@ -58,8 +58,8 @@ class HostStream final : public Stream {
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
   void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
-  void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                 std::span<const std::size_t> sizes, const CaptureState& capture) override;
+  void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                 const CaptureState& capture) override;
 
   SynchronizationPolicy do_synchronization_policy() const override;
   void do_set_synchronization_policy(SynchronizationPolicy policy) override;
@@ -67,7 +67,7 @@ class HostStream final : public Stream {
 
  private:
   void check_conditional_body(const GraphData& body) const;
-  /// Captures the work, or does it.
+  /// Captures the work, or enqueues it.
   void submit(NodeKind kind, Work&& work);
   /// Captures the work. Throws `not_capturing`.
   void capture_only(const char* operation, NodeKind kind, Work&& work);

@@ -13,10 +13,10 @@
 
 namespace weir::host {
 
-/// A new folder for this user alone, in TMPDIR or /tmp; gone at the end of its life, with what is in it.
+/// A new private folder in TMPDIR or /tmp. It is removed with its content when the object is destroyed.
 class TemporaryFolder {
  public:
-  /// Throws std::system_error, naming the place.
+  /// Throws std::system_error, which names the place.
   TemporaryFolder() {
     std::string parent = support::environment("TMPDIR").value_or("/tmp");
     if (!parent.starts_with('/')) parent = "/tmp";

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <thread>
 #include <type_traits>
 
+#include "core/immortal.hpp"
 
 namespace weir::host {
 namespace {
@@ -33,7 +33,7 @@ bool is_met(const MemoryOperation& wait) noexcept {
 }
 
 void write_value(const MemoryOperation& write) {
-  // Either this sees the waiter that was counted before it looked at the value, or the waiter sees the value.
+  // A waiter is counted before it reads the value: either this sees the waiter, or the waiter sees the value.
   if (write.is_64()) {
     __atomic_store_n(static_cast<std::uint64_t*>(write.address), write.value, __ATOMIC_SEQ_CST);
   } else {
@@ -45,13 +45,12 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  alignas(ValueWaits) static std::byte place[sizeof(ValueWaits)];
-  static auto* const waits = ::new (place) ValueWaits;
+  static detail::Immortal<ValueWaits> waits;
   return *waits;
 }
 
 ValueWaits::Bucket& ValueWaits::bucket_of(const void* address) noexcept {
-  // A wait for 64 bits may be met by a write to either half.
+  // A write to either half may meet a wait for 64 bits.
   const std::uint64_t word = reinterpret_cast<std::uintptr_t>(address) / 8;
   return buckets_[word * 0x9E3779B97F4A7C15U >> 54U];
 }
@@ -60,7 +59,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
   waiter.operation_ = wait;
   Bucket& bucket = bucket_of(wait.address);
   {
-    // Counted before it can be found and counted off.
+    // Counted before others can find it.
     std::lock_guard lock(mutex_);
     waiting_.fetch_add(1, std::memory_order_relaxed);
     ++additions_;
@@ -72,7 +71,7 @@ void ValueWaits::add(ValueWaiter& waiter, const MemoryOperation& wait) noexcept 
     bucket.count.fetch_add(1, std::memory_order_seq_cst);
   }
   wake_.notify_one();
-  // A write between the caller's look at the value and its registration went unnoticed.
+  // Checks again: a write between the caller's check and the registration was not noticed.
   look(bucket);
 }
 
@@ -111,7 +110,7 @@ void ValueWaits::poll() noexcept {
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
-      if (seen != additions_) {  // a new wait is likelier to end soon than an old one
+      if (seen != additions_) {  // a new wait is likely to end soon
         seen = additions_;
         looks = 0;
         pause = 10us;

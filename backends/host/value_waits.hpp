@@ -9,16 +9,16 @@
 #include "backends/host/scheduler.hpp"
 #include "weir/stream_memory.hpp"
 
-/// Streams that wait for a value in memory. Any store may end such a wait, also one that this library does not see, so a
-/// thread looks at the values for as long as there are any to look at; stores that a stream makes are noticed at once.
+/// Streams that wait for a value in memory. Any store may end such a wait, also one that Weir does not see, so a thread
+/// polls the values while there are waits. Stores by streams are noticed at once.
 namespace weir::host {
 
 /// Whether the memory at the operation's address meets its condition.
 bool is_met(const MemoryOperation& wait) noexcept;
-/// Does a write, and releases the waits that it meets.
+/// Writes a value and releases the waits that it meets.
 void write_value(const MemoryOperation& write);
 
-/// Something that waits for a value. Lives where it is until `met` is called.
+/// A waiter for a value. Must not move until `met` is called.
 class ValueWaiter {
  public:
   virtual void met() noexcept = 0;
@@ -36,7 +36,7 @@ class ValueWaits {
  public:
   static ValueWaits& instance() noexcept;
 
-  /// To be called before a wait is enqueued. Throws `out_of_memory` where the system gives no thread.
+  /// Called before a wait is enqueued. Throws `out_of_memory` if the system gives no thread.
   void ensure_started() {
     thread_.ensure_started("that looks at values which streams wait for", [this] { poll(); });
   }
@@ -45,7 +45,7 @@ class ValueWaits {
 
  private:
   friend void write_value(const MemoryOperation& write);
-  /// The waits for some addresses: a write looks at those for its own, and not at all there are.
+  /// The waits for some addresses. A write looks only at those for its own address.
   struct Bucket {
     std::mutex mutex;
     ValueWaiter* waiting = nullptr;
@@ -53,9 +53,8 @@ class ValueWaits {
   };
   static constexpr std::size_t bucket_count = 1024;
 
-  ValueWaits() = default;
   Bucket& bucket_of(const void* address) noexcept;
-  /// Releases what is met in a bucket.
+  /// Releases the waits of a bucket whose condition is met.
   void look(Bucket& bucket) noexcept;
   void poll() noexcept;
 

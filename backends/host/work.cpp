@@ -18,7 +18,7 @@
 namespace weir::host {
 namespace {
 
-// Below this, sharing a copy out costs more than it gains.
+// Smaller copies are not shared between workers.
 constexpr std::size_t copy_piece = std::size_t{1} << 20U;
 constexpr std::size_t shared_copy = 4 * copy_piece;
 
@@ -51,7 +51,8 @@ void fill_row(void* to, std::uint32_t value, std::uint32_t element_size, std::si
   }
 }
 
-/// Copies one word whole, so that a stream or thread that waits for its value sees the old one or the new. False if it is none.
+/// Copies a single aligned word atomically, so that waiting streams and threads see the old or the new value. False if the
+/// copy is no such word.
 bool copy_word(void* to, const void* from, std::size_t bytes) noexcept {
   const std::uintptr_t both = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const auto copy = [&]<class T>(T) {
@@ -108,7 +109,7 @@ void Arguments::addresses(const std::vector<std::size_t>& sizes, std::vector<con
 
 namespace {
 
-/// Keeps what is being thrown for the queue's next synchronize, and logs it.
+/// Logs the current exception and keeps it for the queue's next synchronize.
 void keep_thrown(Queue& queue, const char* subject, const char* what) noexcept {
   queue.keep_error(std::current_exception());
   try {
@@ -138,7 +139,7 @@ void call_host_function_once(HostFunction& function, Queue& queue) noexcept {
 }
 
 SharedFunction::~SharedFunction() {
-  // As on a GPU, where the driver ends the functions of a graph on a thread of its own.
+  // As on a GPU, where the driver destroys the functions of a graph on its own thread.
   const support::HostFunctionScope scope;
   function.reset();
 }
@@ -245,13 +246,13 @@ Progress WorkRun::run_launch(const Launch& launch) {
     run_together(blocks);
     return Progress::done;
   }
-  // Enough pieces that an uneven kernel keeps all threads busy to the end, and no more.
+  // Just enough pieces to keep all threads busy with an uneven kernel.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done = run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
   return done ? Progress::done : Progress::pending;
 }
 
-/// A block could not go on. The launch's other blocks run on; the stream's next synchronization throws.
+/// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
 void WorkRun::fail(void* run, const KernelFault& fault) {
   const auto& self = *static_cast<const WorkRun*>(run);
   self.queue_->keep_error(std::make_exception_ptr(fault_error(*std::get<Launch>(*self.work_).kernel, fault)));

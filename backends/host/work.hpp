@@ -19,7 +19,7 @@
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
 
-/// What queues and graphs do: one kind of work each, and how it is run.
+/// The kinds of work of queues and graphs, and how they run.
 namespace weir::host {
 
 class GraphData;
@@ -31,7 +31,7 @@ class Arguments {
  public:
   Arguments() = default;
   Arguments(std::span<void* const> values, std::span<const std::size_t> sizes);
-  /// The address of each value, for as long as this object stays where it is.
+  /// The address of each value, valid while this object is not moved.
   void addresses(const std::vector<std::size_t>& sizes, std::vector<const void*>& out) const;
 
  private:
@@ -89,8 +89,8 @@ struct TimedRecord {
 };
 struct ExternalRecord {
   Ptr<HostEvent> event;
-  /// Of a node that is ready to run: how often it has recorded. Each node counts for itself, since launches of different
-  /// executables come to their records in any order.
+  /// For a prepared node: how often it has recorded. Each node counts separately, since launches of different executables
+  /// reach their records in any order.
   Ptr<PlainSignal> records{};
   std::uint64_t launches = 0;
 };
@@ -120,21 +120,21 @@ struct Conditional {
 using Work = std::variant<Nothing, Copy, Fill, Launch, MemoryOperations, HostCall, TimedRecord, ExternalRecord, SignalWait,
                           ExternalWait, PoolFree, SubGraph, Conditional>;
 
-/// The lane that a piece of work needs; `none` if any will do.
+/// The lane that work needs; `none` for any.
 Lane lane_of(const Work& work) noexcept;
 
-/// Calls a host function and keeps what it throws with the queue.
+/// Calls a host function; the queue keeps its exception.
 void call_host_function(HostFunction& function, Queue& queue) noexcept;
-/// The same, and destroys it where it ran: what it owns may not call Weir either.
+/// The same, and destroys the function on the same thread: its captured objects must not call Weir either.
 void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
 enum class Progress : std::uint8_t { done, pending };
 
-/// One piece of work being run. Used again and again by its owner, for one piece at a time.
+/// Runs one piece of work at a time. Reusable.
 class WorkRun final : private Divisible, private Waiter, private ValueWaiter, private Runnable, private Continuation {
  public:
-  /// Starts `work`, which must stay until it is done, on behalf of `queue`, on a thread of a lane that fits. If it is not
-  /// done at once, `continuation` is resumed when it is; nothing of this object may be touched in between.
+  /// Starts `work` for `queue` on a thread of a suitable lane. `work` must live until it is done. If it is not done at once,
+  /// `continuation` is resumed when it is; nothing may use this object meanwhile.
   Progress start(const Work& work, Queue& queue, Continuation& continuation);
 
  private:

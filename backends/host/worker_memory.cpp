@@ -8,7 +8,8 @@
 namespace weir::host {
 
 WorkerMemory& WorkerMemory::mine() {
-  // Aligned because AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes into a page for something else.
+  // Aligned because AddressSanitizer (before LLVM 16) takes thread-local memory that begins 16 bytes into a page for
+  // something else.
   alignas(64) thread_local WorkerMemory memory;
   return memory;
 }

@@ -7,10 +7,10 @@
 #include <new>
 #include <vector>
 
-/// Memory that a thread keeps from one block to the next, so that a block allocates nothing.
+/// Memory that a thread keeps between blocks, so that blocks do not allocate.
 namespace weir::host {
 
-/// A stack of pieces: what was taken last is given back first. For one thread.
+/// A stack of pieces: the last one taken is returned first. For one thread.
 class WorkerMemory {
  public:
   /// The calling thread's.

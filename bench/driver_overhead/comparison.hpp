@@ -33,6 +33,7 @@ class Comparison {
   };
 
   void add(Pair pair) { pairs_.push_back(std::move(pair)); }
+  const std::vector<Pair>& pairs() const noexcept { return pairs_; }
   /// Runs all and prints a table: Weir, raw, difference, ratio, within the limit or not. Returns how many are not.
   int run(int argc, char** argv);
 

@@ -27,7 +27,8 @@ class Operations {
   using StreamHandle = typename Api::StreamHandle;
   using EventHandle = typename Api::EventHandle;
 
-  Operations(const Api& api, Device& device) : api_(api), device_(device) {
+  /// `kernels`: made of `kernel_source`.
+  Operations(const Api& api, Device& device, ModulePtr kernels) : api_(api), device_(device), module_(std::move(kernels)) {
     check(api.open_device(device.ordinal(), context_), "open_device");
     current_ = std::make_unique<typename Api::Current>(api, context_);  // as a program that calls the driver has it
     stream_ = device.create_stream();
@@ -40,7 +41,6 @@ class Operations {
     event_ = device.create_event();
     stream_->record(*event_);
     check(api.EventRecord(raw_event_, raw_stream_), "EventRecord");
-    module_ = device.compile(kernel_source);
     memory_ = device.allocate<std::uint32_t>(4096);
     pinned_ = device.allocate<std::uint32_t>(4096, MemoryKind::pinned);
     pinned_.host()[0] = 0;
@@ -330,7 +330,7 @@ class Operations {
   EventPtr event_, borrowed_event_;
   EventHandle raw_event_ = nullptr;
   std::unique_ptr<StreamPool> pool_;
-  ModulePtr module_;
+  const ModulePtr module_;
   std::vector<KernelPtr> kernels_;
   std::vector<typename Api::FunctionHandle> raw_kernels_;
   Buffer<std::uint32_t> memory_, pinned_;
@@ -343,5 +343,25 @@ class Operations {
   typename Api::GraphHandle raw_graph_ = nullptr;
   typename Api::GraphExecHandle raw_exec_ = nullptr;
 };
+
+/// Runs all of it on a device, and prints the table. Takes Google Benchmark's options; with --benchmark_out=FILE
+/// --benchmark_out_format=json it writes every repetition. The exit code is 1 if an operation costs more than it may.
+template <class Api>
+int compare_with_driver(const char* device_name, int argc, char** argv) try {
+  Device& device = weir::device(device_name);
+  BackendInfo info;
+  PluginContext context(info);
+  const Api& api = Api::load(context);
+  std::printf("%s, driver %s\n", device.properties().name.c_str(), device.backend().versions().driver.c_str());
+  auto* const operations = new Operations<Api>(api, device, device.compile(kernel_source));
+  Comparison comparison;
+  operations->add_to(comparison);
+  const int over = comparison.run(argc, argv);
+  delete operations;
+  return over == 0 ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
+}
 
 }  // namespace weir::bench

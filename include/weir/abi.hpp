@@ -21,6 +21,7 @@
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
@@ -28,18 +29,18 @@
 #include "weir/stream_scope.hpp"
 #include "weir/version.hpp"
 
-/// What a program, the library and its plugins must share to pass C++ objects: the fingerprint, and the check of the headers
-/// that a program was compiled with against the library that it runs with. docs/abi.md says what this promises.
+/// The fingerprint of what a program, the library and its plugins must share to pass C++ objects, and the check that a
+/// program's headers fit the library. See docs/abi.md.
 extern "C" {
-/// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library.
-/// Its name and parameters never change, so that every library can judge every program. Any thread.
+/// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library. Its
+/// name and parameters never change, so that every library can check every program. Any thread.
 WEIR_API void weir_check_headers(std::uint32_t version, std::uint32_t revision, std::uint64_t fingerprint_hash,
                                  const char* fingerprint);
 }
 
 namespace weir::detail {
 
-// GCC and Clang follow one C++ ABI and are checked against each other; what still differs shows in the sizes.
+// GCC and Clang follow one C++ ABI. Further differences show in the sizes.
 #if defined(__GXX_ABI_VERSION)
 #define WEIR_ABI_CXX "itanium"
 #else
@@ -58,8 +59,8 @@ namespace weir::detail {
 #else
 #define WEIR_ABI_DEBUG "0"
 #endif
-// A sanitizer changes no layout either, so a program may have one that the library lacks. A plugin may not: it needs the
-// sanitizer's runtime, which the process lacks then.
+// A sanitizer changes no layout either, so a program may use one that the library lacks. A plugin may not: it needs the
+// sanitizer's runtime in the process.
 #if defined(__SANITIZE_ADDRESS__)
 #define WEIR_ABI_SANITIZER "address"
 #elif defined(__SANITIZE_THREAD__)
@@ -75,7 +76,7 @@ namespace weir::detail {
 #define WEIR_ABI_SANITIZER "none"
 #endif
 
-/// The types whose size both sides must agree on, the most telling first.
+/// The types whose size both sides must agree on.
 #define WEIR_ABI_SIZES(X)                                                                                            \
   X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)          \
   X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex)                                        \
@@ -86,14 +87,14 @@ namespace weir::detail {
   X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
   X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
   X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
-  X(Module) X(Kernel) X(KernelProperties) X(CompileOptions) X(Dim3) X(LaunchConfig)
-/// The fields whose place both sides must agree on: of the structures that programs read and fill in, the last ones.
+  X(Module) X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
+/// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
-  X(Topology, edges) X(KernelProperties, local_memory_bytes) X(CompileOptions, extra) X(LaunchConfig, cooperative)
+  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)
 
-/// Text that the compiler puts together, ended by a 0.
+/// Text that is built at compile time and ends with a 0.
 template <std::size_t Capacity>
 struct AbiText {
   char text[Capacity] = {};
@@ -145,7 +146,7 @@ consteval AbiText<4096> make_fingerprint() {
 }
 #pragma GCC diagnostic pop
 
-/// Without what `make_fingerprint` had to spare.
+/// The fingerprint without the unused capacity.
 consteval auto trim_fingerprint() {
   constexpr AbiText<4096> all = make_fingerprint();
   AbiText<all.size + 1> exact;
@@ -153,11 +154,11 @@ consteval auto trim_fingerprint() {
   return exact;
 }
 
-// Not `inline`: each translation unit has its own, since it may have been compiled otherwise than its neighbours.
+// Not `inline`: each translation unit has its own, since units may be compiled with different options.
 static constexpr auto fingerprint = trim_fingerprint();
 static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
 
-/// Throws `headers_incompatible` if the caller was compiled with headers that do not fit the library that is running.
+/// Throws `headers_incompatible` if the caller's headers do not fit the library.
 WEIR_IN_CALLER void check_headers() {
   ::weir_check_headers(WEIR_VERSION, interface_revision, fingerprint_hash, fingerprint.text);
 }

@@ -10,15 +10,15 @@
 /// Backends: a vendor's driver, opened.
 namespace weir {
 
-/// What was opened. Empty where the backend has no such thing.
+/// What was opened. Empty if the backend has no such thing.
 struct BackendVersions {
   std::string driver;        ///< what the driver says it is ("13.0")
-  std::string runtime;       ///< the runtime's version, where that is another thing
+  std::string runtime;       ///< the runtime's version, if that is separate
   std::string library_path;  ///< the driver library that was opened
-  std::string compiler;      ///< the run-time compiler and its version, or why there is none
+  std::string compiler;      ///< the run-time compiler and its version, or why it is missing
 };
 
-/// One usable backend. Lives until the process ends.
+/// A usable backend. Lives until the process ends.
 class WEIR_API Backend {
  public:
   Backend(const Backend&) = delete;
@@ -26,9 +26,11 @@ class WEIR_API Backend {
 
   /// "cuda", "hip", "host", or a third party's.
   const std::string& name() const noexcept { return name_; }
+  /// What was opened, and which versions it has.
   const BackendVersions& versions() const noexcept { return versions_; }
+  /// How many devices there are; at least one.
   int device_count() const noexcept { return static_cast<int>(devices_.size()); }
-  /// Throws `invalid_argument`, naming the number of devices, for an ordinal that there is not.
+  /// Throws `invalid_argument`, which names the number of devices, for an ordinal out of range.
   Device& device(int ordinal) const;
 
  protected:
@@ -36,7 +38,7 @@ class WEIR_API Backend {
   virtual ~Backend() = default;
 
   BackendVersions& mutable_versions() noexcept { return versions_; }
-  /// Adds a device, which the backend owns and never deletes; its features and properties are fixed from here on.
+  /// Adds a device, which is never deleted. Its features and properties must not change afterwards.
   void add_device(Device& device);
 
  private:

@@ -11,9 +11,10 @@
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
 
-/// What is known of a backend on this machine, usable or not.
+/// The state of a backend on this machine.
 namespace weir {
 
+/// What came of opening a backend.
 enum class BackendState : std::uint8_t {
   usable,
   plugin_not_found,
@@ -22,25 +23,25 @@ enum class BackendState : std::uint8_t {
   driver_too_old,
   no_device,
   driver_failed,
-  bad_variable,  ///< an environment variable that the backend reads does not parse
+  bad_variable,  ///< an environment variable of the backend does not parse
 };
 WEIR_API std::string_view to_string(BackendState) noexcept;
 
-/// One thing that was tried on the way to a backend: a file, and what came of it.
+/// A file that was tried while a backend was opened, and the outcome.
 struct LoadAttempt {
   std::string path;
   std::string outcome;  ///< "opened", or the loader's message
 };
 
-/// A backend's standing on this machine.
+/// The state of a backend on this machine.
 struct BackendInfo {
   std::string name;
   BackendState state = BackendState::plugin_not_found;
-  std::string reason;                  ///< empty where usable; else cause and remedy
-  std::string plugin_path;             ///< the plugin that was loaded, or empty
+  std::string reason;                  ///< empty if usable, else cause and remedy
+  std::string plugin_path;             ///< the plugin that was loaded; empty also where the backend is built in
   std::string plugin_version;
   std::vector<LoadAttempt> attempts;   ///< plugins and driver libraries, in the order tried
-  /// What a device could do, as far as the driver's release decides, where a driver without a device can tell; else null.
+  /// If the driver works but shows no device: the features that the driver's release would give one. Else null.
   std::shared_ptr<const FeatureTable> features;
   Backend* backend = nullptr;          ///< null unless usable
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -10,18 +9,19 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Stream capture: recording what streams are told to do as a graph, instead of doing it.
+/// Stream capture: work that is submitted to streams is recorded as a graph instead of being run.
 namespace weir {
 
-/// What the process may do while the capture is open; CUDA's meaning. "Unsafe" calls are those a driver may have to
-/// synchronize for: allocating and freeing at once, blocking copies, querying or waiting for events.
+/// Which calls are allowed while the capture is open, as in CUDA. "Unsafe" calls are those that may make the driver
+/// synchronize: `Device::allocate`, blocking copies, and queries of events and waits for them.
 enum class CaptureMode : std::uint8_t {
   global,        ///< no thread may make unsafe calls
   thread_local_, ///< the capturing thread may not make unsafe calls; the default
-  relaxed,       ///< every thread may; the capture may be ended by another thread than began it
+  relaxed,       ///< all threads may make unsafe calls, and any thread may end the capture
 };
 WEIR_API std::string_view to_string(CaptureMode) noexcept;
 
+/// Whether a stream captures.
 enum class CaptureStatus : std::uint8_t {
   none,         ///< not capturing
   active,       ///< capturing
@@ -29,30 +29,31 @@ enum class CaptureStatus : std::uint8_t {
 };
 WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 
+/// How a capture begins.
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
-  /// Joins a capture that other code began on this stream; `end_capture` then leaves that capture open and returns null.
+  /// Joins a capture that other code began on this stream. `end_capture` then leaves it open and returns null.
   bool external = false;
 };
 
+/// What `Stream::capture_info` tells.
 struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
-  /// Names the capture for the life of the process; 0 where none is active.
+  /// The capture's id, unique for the life of the process; 0 if none is active.
   std::uint64_t id = 0;
-  /// The graph being built, to look at (topology, dot) and not to keep: it is the capture's until the capture ends.
-  /// Null where none is active, and where the driver does not tell.
+  /// The graph being built. The capture owns it: read it (topology, dot) before the capture ends, and do not keep it.
+  /// Null if none is active, or if the driver does not tell.
   GraphPtr graph;
 };
 
 // --- For backends -----------------------------------------------------------------------------------------------------
 
-/// The capture that a stream is in while it is called, as the core knows it. Handed to a backend with each call, so that the
-/// backend need not ask its driver.
+/// The capture that a stream is in during a call. The core passes it to the backend, which then need not ask its driver.
 struct CaptureState {
   std::uint64_t id = 0;  ///< the driver's; 0 unless the capture is active
   CaptureStatus status = CaptureStatus::none;
-  bool conditional_body = false;  ///< the capture makes the body of a conditional node
-  /// Whether work that the stream is told to do becomes part of a graph.
+  bool conditional_body = false;  ///< the capture is of the body of a conditional node
+  /// Whether submitted work becomes part of a graph.
   explicit operator bool() const noexcept { return status == CaptureStatus::active; }
 };
 
@@ -61,13 +62,5 @@ struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< of the kernels that were captured
   GraphPtr resumed;                ///< the graph that the capture continues, or null
 };
-
-namespace detail {
-class Captures;
-class Joining;
-struct Origin;
-/// How many captures that were begun through Weir are open.
-extern WEIR_API std::atomic<std::uint32_t> open_captures;
-}  // namespace detail
 
 }  // namespace weir

@@ -21,11 +21,11 @@
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
 
-/// Devices: what work runs on, and the factory of streams, events, memory and modules.
+/// Devices: work runs on them, and they create streams, events, memory and modules.
 namespace weir {
 
-/// What a device is. A value that the backend cannot tell is 0 or empty. A device that runs kernels tells its name, its
-/// processors, its warp size and the limits of a block and a grid.
+/// Properties of a device. A value that the backend cannot tell is 0 or empty. Every device that runs kernels tells its
+/// name, multiprocessor count, warp size, and the limits of blocks and grids.
 struct DeviceProperties {
   std::string name;                          ///< the marketing name
   std::string architecture;                  ///< "sm_90", "gfx90a:sramecc+:xnack-", "x86-64"
@@ -35,13 +35,13 @@ struct DeviceProperties {
   int compute_capability_major = 0;
   int compute_capability_minor = 0;
   int multiprocessor_count = 0;
-  int warp_size = 0;                         ///< threads that run in lockstep: never assume 32
+  int warp_size = 0;                         ///< threads in a warp: never assume 32
   int max_threads_per_block = 0;
   int max_threads_per_multiprocessor = 0;
   Dim3 max_block;
   Dim3 max_grid;
-  std::size_t shared_memory_per_block = 0;         ///< bytes a block has without asking
-  std::size_t shared_memory_per_block_optin = 0;   ///< bytes a block can have
+  std::size_t shared_memory_per_block = 0;         ///< bytes that every block may use
+  std::size_t shared_memory_per_block_optin = 0;   ///< bytes that a launch may ask for
   std::size_t shared_memory_per_multiprocessor = 0;
   int registers_per_block = 0;
   std::size_t l2_cache_size = 0;             ///< bytes
@@ -54,18 +54,21 @@ struct DeviceProperties {
   bool unified_addressing = false;
 };
 
-/// One device of one backend. Devices live until the process ends. Any thread may use them; no function depends on, or
-/// leaves changed, which device or context is current on the calling thread.
+/// One device of one backend. Devices live until the process ends. Any thread may use them. No function depends on the
+/// calling thread's current device or context, or changes it.
 ///
-/// Errors common to all functions: `called_from_host_function`, `forked_process`, `unsupported` with the reason where a
-/// feature is named that the device lacks, `device_fault` and `backend_failure` for what the driver reports.
+/// All functions may throw: `called_from_host_function`; `forked_process`; `unsupported`, with the reason, if the device
+/// lacks the feature that the function names; `device_fault` and `backend_failure` for errors of the driver.
 class WEIR_API Device {
  public:
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// The backend that the device belongs to.
   Backend& backend() const noexcept { return backend_; }
+  /// The device's number in its backend, from 0.
   int ordinal() const noexcept { return ordinal_; }
+  /// What the device is; fixed from when its backend is opened.
   const DeviceProperties& properties() const noexcept { return properties_; }
   /// "cuda:0"
   const std::string& describe() const noexcept { return label_; }
@@ -74,66 +77,67 @@ class WEIR_API Device {
 
   // --- Features ---------------------------------------------------------------------------------------------------
 
-  /// A bit test.
+  /// Costs a bit test.
   bool supports(Feature feature) const noexcept { return features_.supports(feature); }
-  /// Whether and how the device has the feature, and the reason if it is absent or emulated.
+  /// Whether the device has the feature natively, emulated or not at all, and the reason if not natively.
   const FeatureState& feature(Feature feature) const noexcept { return features_.state(feature); }
-  /// Throws `unsupported` once, listing with reasons all that is missing.
+  /// Throws `unsupported` if features are missing. The error lists all of them, with reasons.
   void require(std::initializer_list<Feature> features) const;
 
   // --- Streams ----------------------------------------------------------------------------------------------------
 
-  /// A new stream. Throws `invalid_argument`, naming the range, for a numeric priority that the device does not have.
+  /// Creates a stream. Throws `invalid_argument`, naming the range, for a numeric priority that the device does not have.
   StreamPtr create_stream(const StreamOptions& options = {});
-  /// The device's legacy default stream: it waits for blocking streams, and they for it.
+  /// The device's legacy default stream. It waits for blocking streams, and they wait for it.
   StreamPtr default_stream();
   /// The calling thread's default stream on this device. Feature `per_thread_default_stream`.
   StreamPtr per_thread_stream();
-  /// A stream over a native handle. `borrow` never destroys it; `adopt` destroys it with the last owner. The null handle,
-  /// and the vendor's tokens for the default streams, give those streams and can only be borrowed. `keep_alive` lives
-  /// exactly as long as the wrapper is open, and as stream-ordered memory of it is not freed yet. Without one, a borrowed
-  /// handle must live until the wrapper and that memory are gone. The handle must be a stream of this device, on CUDA of its
-  /// primary context: `wrong_device` and `invalid_argument` where that can be seen. Wrapping a handle that was wrapped before
-  /// allocates nothing on CUDA and HIP.
+  /// Wraps a native handle. Null and the vendor's tokens for default streams give those streams; they can only be borrowed.
+  /// `keep_alive` is released once the wrapper is closed and its stream-ordered memory is freed. Without one, a borrowed
+  /// handle must live until then. The handle must be a stream of this device, on CUDA of its primary context; if Weir can
+  /// tell that it is not, it throws `wrong_device` or `invalid_argument`. Wrapping a known handle again allocates nothing on
+  /// CUDA and HIP.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
+  /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;
-  /// The number that a level stands for on this device.
+  /// The vendor's number for a level.
   int priority_number(Priority level) const;
 
   // --- Events -----------------------------------------------------------------------------------------------------
 
-  /// A new event. Throws `invalid_argument` for an interprocess event with timing. Feature `interprocess_events` if asked for.
+  /// Creates an event. Throws `invalid_argument` for an interprocess event with timing. Features `event_timing`,
+  /// `blocking_sync_events` and `interprocess_events` for those options.
   EventPtr create_event(const EventOptions& options = {});
-  /// Another process's event. Feature `interprocess_events`.
+  /// Opens an event of another process. Feature `interprocess_events`.
   EventPtr open_event(const InterprocessHandle& handle);
 
   // --- Memory -----------------------------------------------------------------------------------------------------
 
-  /// Memory, at once. Its content is undefined. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
-  /// `capture_unsupported` where an open capture forbids it. Feature `managed_memory` for that kind.
+  /// Allocates memory with undefined content. Zero bytes: an allocation whose address is null. Throws `out_of_memory`;
+  /// `capture_unsupported` if an open capture forbids it. Feature `managed_memory` for that kind.
   AllocationPtr allocate_bytes(std::size_t bytes, MemoryKind kind = MemoryKind::device);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate(std::size_t count, MemoryKind kind = MemoryKind::device) {
     return Buffer<T>(allocate_bytes(detail::byte_count("Device::allocate", count, sizeof(T)), kind), count);
   }
+  /// Free and total memory, in bytes, at this moment (cudaMemGetInfo).
   MemoryInfo memory_info() const;
-  /// Copies and waits for it, in no stream's order. Throws `capture_unsupported` where an open capture forbids it.
+  /// Copies and waits, outside the order of any stream. Throws `capture_unsupported` if an open capture forbids it.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
+  /// Likewise all elements of `source`. Throws `length_mismatch`.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
     Span to(destination);
     Span from(source);
     using T = typename decltype(to)::element_type;
-    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
-    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
-                  "both sides of a copy must have the same element type");
-    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    check_lengths(to.size(), from.size());
+    detail::check_copyable<T, typename decltype(from)::element_type>();
+    if (to.size() != from.size()) detail::throw_length_mismatch("Device::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Device::copy", to.size(), sizeof(T)));
   }
-  /// Pins memory that exists. Throws `invalid_argument` for no memory. Feature `host_registration`.
+  /// Pins existing memory. Throws `invalid_argument` for null or zero bytes. Feature `host_registration`.
   Ptr<HostRegistration> register_host(void* data, std::size_t bytes);
-  /// Likewise the elements of a container, an array or a span.
+  /// The same for the elements of a container, an array or a span.
   template <ElementRange R>
   Ptr<HostRegistration> register_host(R&& memory) {
     static_assert(detail::outlives_call<R>, "the memory must outlive its registration: keep what owns it in a variable");
@@ -144,10 +148,12 @@ class WEIR_API Device {
   }
   /// Feature `memory_pools`.
   MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
+  /// The pool of the device that other code uses, too (cudaDeviceGetDefaultMemPool). Feature `memory_pools`.
   MemoryPoolPtr default_memory_pool();
-  /// Sends an allocation, made at once on this device, to another process; opens one of another process. The sender must
-  /// keep it alive. Feature `interprocess_memory`.
+  /// A handle with which another process opens `allocation`, memory of `allocate` on this device; and the opening of such a
+  /// handle. The process that allocated must keep the memory alive. Feature `interprocess_memory`.
   InterprocessHandle interprocess_handle(const Allocation& allocation) const;
+  /// Another process's allocation of `bytes` bytes, by the handle that it sent. Feature `interprocess_memory`.
   AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
 
   // --- Peers ------------------------------------------------------------------------------------------------------
@@ -157,7 +163,7 @@ class WEIR_API Device {
   bool can_access_peer(const Device& peer) const;
   /// Idempotent. Throws `unsupported` where `can_access_peer` is false, `invalid_argument` for the device itself.
   void enable_peer_access(const Device& peer);
-  /// Idempotent. Access that other code in the process had enabled before Weir stays.
+  /// Idempotent. Access that other code in the process enabled stays.
   void disable_peer_access(const Device& peer);
 
   // --- Modules ----------------------------------------------------------------------------------------------------
@@ -165,14 +171,19 @@ class WEIR_API Device {
   /// Loads device code: PTX, cubin or fatbin on CUDA, a code object on HIP, a shared object made by `compile` on the host.
   /// Throws `invalid_image`. Feature `modules`.
   ModulePtr load_module(std::span<const std::byte> image);
-  /// Compiles `source`, written in what CUDA C++ and HIP C++ share, for this device's architecture, and loads it. Kernels are
-  /// `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
+  /// Compiles `source`, written in what CUDA C++ and HIP C++ share, for this device's architecture, and loads it. Kernels
+  /// are `extern "C" __global__ void`. Throws `compilation_failed` with the compiler's whole log, `compiler_not_found`.
   /// Feature `runtime_compilation`.
   ModulePtr compile(std::string_view source, const CompileOptions& options = {});
+  /// Loads what fits this device best of kernels that were compiled ahead of time: an image for its very architecture, then
+  /// one that other architectures share, then PTX; if none loads, the source that the bundle carries is compiled. Throws
+  /// `invalid_image`, saying which images there are and what this device is, if nothing fits; and as `compile` does. Feature
+  /// `modules` for images, `runtime_compilation` for the source. The bundle may go when this returns.
+  ModulePtr load(const KernelBundle& bundle);
 
-  /// Blocks until all work of the device is done. Throws `capture_unsupported` where an open capture forbids it. Where the
-  /// driver has no event for the work of a whole device (HIP, and CUDA before 12.5), a capture that begins on the device, or
-  /// draws it in, waits until this call is over.
+  /// Blocks until all work of the device is done. Throws `capture_unsupported` if an open capture forbids it. Drivers that
+  /// cannot record an event for a whole device (HIP, and CUDA before 12.5) allow no capture on it during this call: a call
+  /// that begins a capture on the device, or joins one, waits for the end of this call.
   void synchronize();
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }
@@ -181,16 +192,16 @@ class WEIR_API Device {
   Device(Backend& backend, int ordinal, std::int64_t native_handle);
   virtual ~Device() = default;
 
-  /// Filled in by the backend's constructor, and fixed from then on.
+  /// The backend's constructor fills these in. They do not change afterwards.
   DeviceProperties& mutable_properties() noexcept { return properties_; }
   FeatureTable& mutable_features() noexcept { return features_; }
 
   virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
-  /// Called once for each device, and once for each thread and device.
+  /// The default stream is asked for once per device, the per-thread stream once per thread and device.
   virtual StreamPtr do_create_default_stream() = 0;
   virtual StreamPtr do_create_per_thread_stream();
-  /// The handle may be null or a default stream's own: both give that default stream, also to be refused if it is to be adopted.
-  /// Any other is a living stream of this device. What the wrapper tells, such as its priority, is the handle's.
+  /// Null, or the handle of a default stream, gives that default stream, even for `adopt`: the core refuses that then. Any
+  /// other handle is a live stream of this device. The wrapper reports the handle's priority and flags.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
   virtual PriorityRange do_priority_range() const = 0;
   virtual EventPtr do_create_event(const EventOptions& options) = 0;
@@ -212,19 +223,15 @@ class WEIR_API Device {
   virtual void do_disable_peer_access(const Device& peer);
   virtual ModulePtr do_load_module(std::span<const std::byte> image);
   virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
+  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded, and the more the better.
+  /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
+  virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
 
  private:
   friend class Allocation;
   friend class Backend;
   friend class HostRegistration;
-  friend class Stream;
-
-  void check_lengths(std::size_t to, std::size_t from) const;
-  void enter(const char* operation) const;
-  void require(const char* operation, Feature feature) const;
-  AllocationPtr make_allocation(void* data, std::size_t bytes, MemoryKind kind, bool foreign);
-  void finish();
 
   Backend& backend_;
   int ordinal_;

@@ -9,32 +9,32 @@
 
 #include "weir/export.hpp"
 
-/// Errors: one exception type, portable codes, and what the vendor's driver said.
+/// Errors: one exception type with a portable code and the driver's answer.
 namespace weir {
 
-/// What went wrong, the same on every backend. Compares with `std::error_code`.
+/// What went wrong, with the same meaning on all backends. Comparable with `std::error_code`.
 enum class Errc : int {
-  // The caller's doing.
+  // Mistakes of the caller.
   invalid_argument = 1,      ///< an argument outside its domain
   length_mismatch,           ///< the two sides of a typed copy differ in length
   stream_closed,             ///< the stream was closed
-  wrong_device,              ///< an object of another device, or of another backend
+  wrong_device,              ///< an object of another device or backend
   wrong_thread,              ///< another thread's per-thread default stream
-  unsupported,               ///< a feature that this device lacks; the message has the reason
-  called_from_host_function, ///< a host function may not call back into Weir
+  unsupported,               ///< the device lacks a feature; the message has the reason
+  called_from_host_function, ///< a host function must not call Weir
   forked_process,            ///< the backend was opened before fork(); the child cannot use it
   // Capture.
   capture_unsupported,       ///< the operation is not allowed while capturing; the capture goes on
   capture_invalidated,       ///< the capture was invalidated by an earlier error
   capture_merge,             ///< would join two separate captures
-  capture_unmatched,         ///< ended on a stream that did not begin the capture
-  capture_unjoined,          ///< ended while a forked stream was not joined to the origin
-  capture_isolation,         ///< would make captured work depend on work outside the capture
-  capture_implicit,          ///< would order a capture against the legacy default stream
-  captured_event,            ///< the event was last recorded in a capture, so it has no completion of its own
-  capture_wrong_thread,      ///< begun by another thread in a mode that forbids it
-  not_capturing,             ///< needs a capture, and there is none
-  already_capturing,         ///< begins a capture on a stream that is capturing
+  capture_unmatched,         ///< another stream began the capture
+  capture_unjoined,          ///< ended while a forked stream was not joined to its first stream
+  capture_isolation,         ///< captured work would depend on work outside the capture
+  capture_implicit,          ///< the legacy default stream would be ordered against a capture
+  captured_event,            ///< the event was last recorded in a capture, so it does not complete by itself
+  capture_wrong_thread,      ///< another thread began the capture, in a mode that lets only that thread end it
+  not_capturing,             ///< the call needs a capture, and there is none
+  already_capturing,         ///< the stream is capturing already
   // Events.
   timing_disabled,           ///< elapsed time of an event made without timing
   not_recorded,              ///< elapsed time of an event that was never recorded
@@ -58,40 +58,47 @@ enum class Errc : int {
   driver_too_old,            ///< the driver lacks a function that Weir needs
   no_device,                 ///< the driver works and shows no device
   driver_failed,             ///< the driver did not start
-  // The device's doing.
+  // Failures of the device or the driver.
   device_fault,              ///< work on the device failed; the device's state may be lost
   backend_failure,           ///< any other error of the vendor's driver; see the native code
 };
 
 /// The category "weir" of `std::error_code`s made from `Errc`.
 WEIR_API const std::error_category& error_category() noexcept;
+/// A `std::error_code` of Weir's category.
 WEIR_API std::error_code make_error_code(Errc) noexcept;
 /// The code's own word: `"stream_closed"`.
 WEIR_API std::string_view to_string(Errc) noexcept;
 
-/// What a vendor's driver answered. `code` is 0 where no driver was asked.
+/// The answer of a vendor's driver. `code` is 0 if no driver was asked.
 struct NativeError {
   std::int64_t code = 0;
   std::string name;     ///< "CUDA_ERROR_INVALID_VALUE"
   std::string message;  ///< the driver's sentence
 };
 
-/// The exception that every function of Weir throws. `what()` reads "operation on object: cause; remedy". Copying it does not
-/// throw; copies share their texts.
+/// The exception that all functions of Weir throw. `what()` reads "operation on object: cause; remedy". Copies do not throw
+/// and share the texts.
 class WEIR_API Error : public std::system_error {
  public:
-  /// `operation`: the call as the user wrote it ("Stream::synchronize"); `object`: what it was called on, with backend,
-  /// device and handle, or empty; `detail`: cause and remedy in words; `native`: the driver's answer, if it was asked.
+  /// `operation`: the call as the user wrote it ("Stream::synchronize"). `object`: its object with backend, device and
+  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's answer, if it was asked.
   Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
   ~Error() override;
 
+  /// The portable code.
   Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+  /// The call, as in the constructor.
   const std::string& operation() const noexcept { return texts_->operation; }
+  /// What it was called on, or empty.
   const std::string& object() const noexcept { return texts_->object; }
+  /// Cause and remedy.
   const std::string& detail() const noexcept { return texts_->detail; }
+  /// The driver's answer; its code is 0 where no driver was asked.
   const NativeError& native() const noexcept { return texts_->native; }
+  /// The whole text: "operation on object: cause; remedy".
   const char* what() const noexcept override { return texts_->what.c_str(); }
 
  private:

@@ -10,10 +10,10 @@
 
 #include "weir/export.hpp"
 
-/// What a device can do: each capability that some backend, device or driver version lacks, by name, with a reason.
+/// Features: the capabilities that some backend, device or driver version lacks, each with a name and a reason.
 namespace weir {
 
-/// The list of features, X(name, what it lets a program do). Programs have the order compiled in: see docs/abi.md.
+/// The list of features: X(name, what it lets a program do). Their order is compiled into programs: see docs/abi.md.
 #define WEIR_FEATURES(X)                                                                                        \
   X(stream_priorities, "streams whose work is preferred over other streams'")                                   \
   X(per_thread_default_stream, "Device::per_thread_stream")                                                     \
@@ -80,39 +80,43 @@ inline constexpr std::size_t feature_count = 0
 WEIR_API std::span<const Feature> all_features() noexcept;
 /// The feature's name: `"graph_capture"`.
 WEIR_API std::string_view to_string(Feature) noexcept;
-/// What the feature lets a program do, in words.
+/// What the feature lets a program do.
 WEIR_API std::string_view description(Feature) noexcept;
 /// The feature of that name, or nothing.
 WEIR_API std::optional<Feature> parse_feature(std::string_view name) noexcept;
 
-/// How a device comes by a feature. `emulated`: the same observable result by other means.
+/// How a device supports a feature. `emulated`: Weir gives the same observable result by other means.
 enum class Support : std::uint8_t { absent, emulated, native };
 WEIR_API std::string_view to_string(Support) noexcept;
 
-/// A feature's standing on one device.
+/// A feature's support on one device.
 struct FeatureState {
   Support support = Support::absent;
-  /// Why it is absent or emulated, naming what is missing and what would help; empty where it is native.
+  /// Why it is absent or emulated: what is missing and what would help. Empty if native.
   std::string reason;
 };
 
 /// The features of one device, filled in by its backend.
 class WEIR_API FeatureTable {
  public:
-  /// Starts with every feature absent, for the reason that the backend does not have it.
+  /// All features are absent at first.
   FeatureTable();
 
-  /// Throws `invalid_argument` for a value that is none of the features.
+  /// Throws `invalid_argument` for a value that is no feature.
   void set(Feature feature, Support support, std::string reason = {});
+  /// The device has the feature itself.
   void native(Feature feature) { set(feature, Support::native); }
+  /// The backend gives the same result by other means; `reason`: which.
   void emulated(Feature feature, std::string reason) { set(feature, Support::emulated, std::move(reason)); }
+  /// Nobody may use the feature; `reason`: what is missing and what has it.
   void absent(Feature feature, std::string reason) { set(feature, Support::absent, std::move(reason)); }
 
-  /// A value that is none of the features is absent, for that reason.
+  /// A value that is no feature is absent.
   bool supports(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return index < feature_count && present_[index];
   }
+  /// How the device comes by the feature, and why it does not.
   const FeatureState& state(Feature feature) const noexcept {
     const auto index = static_cast<std::size_t>(feature);
     return states_[index < feature_count ? index : feature_count];
@@ -120,7 +124,7 @@ class WEIR_API FeatureTable {
 
  private:
   std::bitset<feature_count> present_;
-  FeatureState states_[feature_count + 1];  // the last one is of what is no feature
+  FeatureState states_[feature_count + 1];  // the last one is for values that are no feature
 };
 
 }  // namespace weir

@@ -7,7 +7,7 @@
 #include "weir/export.hpp"
 #include "weir/ptr.hpp"
 
-/// Names of the main types, for headers that need no more.
+/// Forward declarations of the main types.
 namespace weir {
 
 class Allocation;
@@ -18,21 +18,34 @@ class Graph;
 class GraphExec;
 class HostRegistration;
 class Kernel;
+class KernelBundle;
 class MemoryPool;
 class Module;
 class Registry;
 class Stream;
 
+namespace detail {
+class StreamCall;
+struct StreamCore;
+}  // namespace detail
+
+/// Shared owner of an `Event`.
 using EventPtr = Ptr<Event>;
+/// Shared owner of a `Graph`.
 using GraphPtr = Ptr<Graph>;
+/// Shared owner of a `GraphExec`.
 using GraphExecPtr = Ptr<GraphExec>;
+/// Shared owner of a `Kernel`.
 using KernelPtr = Ptr<Kernel>;
+/// Shared owner of a `MemoryPool`.
 using MemoryPoolPtr = Ptr<MemoryPool>;
+/// Shared owner of a `Module`.
 using ModulePtr = Ptr<Module>;
+/// Shared owner of a `Stream`. Compares and hashes the stream, not the object.
 using StreamPtr = Ptr<Stream>;
 
-/// Compare the streams, not the objects that stand for them, so that all wrappers of one native stream are one key of a map.
-/// Null equals null alone, and comes first. Do not close a stream that is a key.
+/// These compare the streams, not the objects: all wrappers of one native stream are the same key of a map. Null equals only
+/// null and comes first. Do not close a stream that is a key.
 WEIR_API bool operator==(const StreamPtr& a, const StreamPtr& b) noexcept;
 WEIR_API std::strong_ordering operator<=>(const StreamPtr& a, const StreamPtr& b) noexcept;
 

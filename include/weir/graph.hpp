@@ -12,60 +12,66 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Graphs: captured work, to be looked at, instantiated and launched again and again.
+/// Graphs: captured work, which can be inspected, instantiated and launched many times.
 namespace weir {
 
 struct CaptureState;
 
+/// What a node of a graph does.
 enum class NodeKind : std::uint8_t {
   kernel, copy, fill, host_function, child_graph, empty, event_record, event_wait, memory_operations, allocate, free,
   conditional, other,
 };
 WEIR_API std::string_view to_string(NodeKind) noexcept;
 
-/// A graph's shape. Nodes are named by their place in `nodes`, which is the order in which they were captured.
+/// The shape of a graph. A node is named by its index in `nodes`, which is in the order of the capture.
 struct WEIR_API Topology {
   std::vector<NodeKind> nodes;
-  /// (from, to): `to` runs after `from`.
+  /// (from, to): node `to` runs after node `from`.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
 
   /// How many nodes there are of that kind.
   std::size_t count(NodeKind) const noexcept;
   /// Whether a path of edges leads from one node to the other.
   bool reaches(std::uint32_t from, std::uint32_t to) const;
-  /// The nodes that no edge leads to, and those that none leads from.
+  /// The nodes without a predecessor, and those without a successor.
   std::vector<std::uint32_t> roots() const;
+  /// The nodes that no edge leaves.
   std::vector<std::uint32_t> leaves() const;
 };
 
+/// How a graph is made ready to run.
 struct InstantiateOptions {
-  /// Memory that the graph allocates and does not free is freed when it is launched again
-  /// (cudaGraphInstantiateFlagAutoFreeOnLaunch).
+  /// Each launch frees memory that the launch before allocated and did not free (cudaGraphInstantiateFlagAutoFreeOnLaunch).
   bool auto_free_on_launch = true;
 };
 
-/// Captured work. Owns what the work needs: host functions, and memory allocated in the capture. The addresses that copies
-/// and kernels use are those of capture time; the memory behind them must live when the graph is launched.
+/// Captured work. Owns the host functions, the modules of its kernels, and memory that was allocated in the capture. Copies
+/// and kernels use the addresses of capture time: memory that was allocated outside must live while the graph runs.
 ///
-/// Reading a graph from several threads is safe; a graph that is being captured into (`resume_capture`) is not to be read
-/// meanwhile, save through `Stream::capture_info`.
+/// Several threads may read a graph. While a capture continues a graph (`resume_capture`), it may be read only through
+/// `Stream::capture_info`.
 class WEIR_API Graph : public RefCounted {
  public:
+  /// The device that the graph was captured on.
   Device& device() const noexcept { return device_; }
-  /// The vendor's graph (cudaGraph_t, hipGraph_t). Stays owned by this object.
+  /// The vendor's graph (cudaGraph_t, hipGraph_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
+  /// How many nodes there are. A child graph is one node.
   std::size_t node_count() const;
+  /// Nodes and edges. A child graph is one node.
   Topology topology() const;
   /// The graph in Graphviz's language. Feature `graph_debug_dot`.
   std::string debug_dot() const;
-  /// An independent copy. It shares host functions with this one. A graph that allocates memory cannot be copied, since its
-  /// nodes hold the addresses: `unsupported`. Feature `graph_clone`.
+  /// An independent copy that shares the host functions. Throws `unsupported` for a graph that allocates memory, since its
+  /// nodes hold the addresses. Feature `graph_clone`.
   GraphPtr clone() const;
-  /// Makes an executable graph. An empty graph is allowed. The graph may be dropped afterwards. Of a graph that allocates
-  /// memory there can be one executable at a time: `unsupported` while there is another.
+  /// Makes an executable graph. The graph may be empty, and may be dropped afterwards. A graph that allocates memory can
+  /// have one executable at a time: throws `unsupported` while there is another.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
+  /// "cuda:0 graph"
   std::string describe() const;
 
  protected:
@@ -83,23 +89,26 @@ class WEIR_API Graph : public RefCounted {
   void* handle_;
 };
 
-/// An executable graph. Launches of one executable run one after another, on whatever streams they are made.
+/// An executable graph. Launches of one executable run one after another, whatever their streams.
 class WEIR_API GraphExec : public RefCounted {
  public:
+  /// The device on whose streams it is launched.
   Device& device() const noexcept { return device_; }
-  /// Until the next update: where those are emulated, the executable is another one then.
+  /// Valid until the next update, which may replace it.
   void* native_handle() const noexcept { return handle_; }
 
-  /// Enqueues one run of the whole graph on `stream`, which must be of the graph's device (`wrong_device` else).
-  /// On a stream that is capturing, the graph becomes a child node; one that allocates memory cannot (`unsupported`). What a
-  /// host function of the graph throws comes out of `stream`'s next `synchronize`.
+  /// Enqueues one run of the whole graph on `stream`, which must be of the graph's device (`wrong_device`). On a capturing
+  /// stream, the graph becomes a child node; throws `unsupported` then if it allocates memory. The next `synchronize` of
+  /// `stream` rethrows exceptions of the graph's host functions.
   void launch(Stream& stream);
-  /// Does now, on `stream`, what the first launch would have to do before it runs. Feature `graph_upload`.
+  /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
   void upload(Stream& stream);
-  /// Takes over the parameters of `graph`, which must have the same shape; launches from here on use them.
-  /// Throws `graph_update_failed`, naming the difference, and is then unchanged. Feature `graph_update`.
+  /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them. If
+  /// the shapes differ, throws `graph_update_failed`, which names the difference, and changes nothing. Feature
+  /// `graph_update`.
   void update(const Graph& graph);
 
+  /// "cuda:0 executable graph"
   std::string describe() const;
 
  protected:
@@ -107,7 +116,7 @@ class WEIR_API GraphExec : public RefCounted {
   void set_native_handle(void* handle) noexcept { handle_ = handle; }
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
-  /// `capture`: the one that `stream` is in, whose graph then gets this as a child node.
+  /// `capture`: if `stream` is in a capture, this graph becomes a child node of it.
   virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
   virtual void do_upload(Stream& stream);
   virtual void do_update(const Graph& graph);

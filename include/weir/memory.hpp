@@ -19,57 +19,62 @@
 /// Memory: allocations with shared ownership, typed buffers, pools of stream-ordered memory, host registration.
 namespace weir {
 
+/// Which memory, and who may touch it.
 enum class MemoryKind : std::uint8_t {
   device,   ///< the device's own memory; the host may not touch it
-  pinned,   ///< page-locked host memory, which the device copies from and to asynchronously and can address
-  managed,  ///< addressed alike by host and device, migrated by the driver
+  pinned,   ///< page-locked host memory: the device can address it, and copies of it are asynchronous
+  managed,  ///< host and device use the same address; the driver migrates it
 };
 WEIR_API std::string_view to_string(MemoryKind) noexcept;
 
-/// A block of memory, freed with its last owner.
+/// A block of memory. Its last owner's release frees it.
 ///
-/// Memory that was allocated at once is freed at once, also while a capture is open; inside a host function, by another thread.
-/// The free waits for the work of the memory's own device; of other devices' work drivers know nothing, so let that end first.
+/// Memory of `Device::allocate` is freed immediately, also while a capture is open. Inside a host function another thread
+/// frees it. The free waits for work of the memory's own device, but not for work of other devices: let that end first.
 ///
-/// Stream-ordered memory is freed on the stream it was made on, behind all work enqueued there, wherever the last owner goes.
-/// A free that a capture forbids is deferred: to the stream's next call, or its end. If it is forbidden then, too, or fails,
-/// the memory is leaked and a line is logged; it never turns into a blocking free.
+/// Memory of `Stream::allocate_async` is freed in the order of its stream, behind all work enqueued there. If a capture
+/// forbids the free, it is deferred to the stream's next call, or to the stream's end. If it is still forbidden then, or
+/// fails, the memory leaks and a line is logged. The free never blocks.
 ///
-/// Memory that was allocated in a capture belongs to the graph. Dropped in the same capture it is freed by a node, if the
-/// stream that it was allocated on began the capture; memory of a forked stream is freed with the graph, or by the next launch
+/// Memory that was allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began
+/// that capture, a node frees it. Memory of a forked stream is freed with the graph, or by the next launch
 /// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.
   void* data() const noexcept { return data_; }
+  /// Its size, as it was asked for.
   std::size_t size_bytes() const noexcept { return size_; }
+  /// Which memory it is.
   MemoryKind kind() const noexcept { return kind_; }
+  /// The device that it was allocated on.
   Device& device() const noexcept { return *device_; }
-  /// The stream whose order governs this memory; null for memory allocated at once.
+  /// The stream in whose order this memory is freed; null for memory of `Device::allocate`.
   Stream* stream() const noexcept { return stream_; }
   /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return kind_ != MemoryKind::device; }
 
  private:
+  friend class AllocationPool;
   friend class Device;
   friend class Stream;
-  friend class AllocationPool;
+  friend struct detail::StreamCore;
   Allocation() = default;
   ~Allocation() override = default;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override;
-  void recycle() noexcept;
 
   void* data_ = nullptr;
   std::size_t size_ = 0;
   Device* device_ = nullptr;
-  Stream* stream_ = nullptr;          // as one of its dependents, unless it owns this as one of its deferred frees
+  Stream* stream_ = nullptr;          // this is one of its dependents, or in its list of deferred frees
   std::uint64_t capture_id_ = 0;      // the capture it was allocated in, or 0
   MemoryKind kind_ = MemoryKind::device;
-  bool foreign_ = false;              // another process's, opened here
-  Allocation* next_ = nullptr;        // of those that are spent, or of a stream's deferred frees
+  bool is_opened_ = false;            // memory of another process, opened here
+  Allocation* next_ = nullptr;        // in the pool of spent objects, or in a stream's list of deferred frees
 };
 
+/// Shared owner of an `Allocation`.
 using AllocationPtr = Ptr<Allocation>;
 
 namespace detail {
@@ -78,16 +83,17 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
 }  // namespace detail
 
-/// `size()` elements of `T` in an allocation. Copies of a `Buffer` share the memory. One that was moved from is empty.
+/// `size()` elements of `T` in an allocation. Copies share the memory. A moved-from buffer is empty.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
 
  public:
+  /// What it holds.
   using element_type = T;
 
   Buffer() = default;
-  /// The first `count` elements of `allocation`. Throws `invalid_argument` if there are not so many.
+  /// The first `count` elements of `allocation`. Throws `invalid_argument` if it is smaller.
   Buffer(AllocationPtr allocation, std::size_t count) : allocation_(std::move(allocation)), size_(count) {
     const std::size_t there = allocation_ ? allocation_->size_bytes() : 0;
     if (count > there / sizeof(T)) detail::throw_bad_buffer(count, sizeof(T), there);
@@ -101,67 +107,68 @@ class Buffer {
   }
   ~Buffer() = default;
 
-  /// An address in the memory's own space: to be dereferenced by the host only where `host_accessible()`.
+  /// The first element's address. The host may dereference it only if `host_accessible()`.
   T* data() const noexcept { return allocation_ ? static_cast<T*>(allocation_->data()) : nullptr; }
+  /// The number of elements.
   std::size_t size() const noexcept { return size_; }
+  /// The size of the elements, in bytes.
   std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+  /// Whether there are no elements.
   bool empty() const noexcept { return size_ == 0; }
+  /// Whether the host may read and write the memory directly.
   bool host_accessible() const noexcept { return allocation_ && allocation_->host_accessible(); }
+  /// The memory; null for an empty buffer.
   const AllocationPtr& allocation() const noexcept { return allocation_; }
 
   /// Elements `[offset, offset + count)`, without ownership.
-  /// Throws `invalid_argument` if they are not all within the buffer.
+  /// Throws `invalid_argument` if some are outside the buffer.
   Span<T> subspan(std::size_t offset, std::size_t count) const {
-    detail_check(offset, count);
+    if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
     return {data() + offset, count};
   }
-  /// The elements as the host sees them. Throws `invalid_argument` for device memory.
-  std::span<T> host() const;
+  /// The elements, for access by the host. Throws `invalid_argument` for device memory.
+  std::span<T> host() const {
+    if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
+    return {data(), size_};
+  }
 
+  /// Lets go of the memory; empty afterwards.
   void reset() noexcept {
     allocation_.reset();
     size_ = 0;
   }
 
  private:
-  void detail_check(std::size_t offset, std::size_t count) const;
   AllocationPtr allocation_;
   std::size_t size_ = 0;
 };
 
-template <class T>
-void Buffer<T>::detail_check(std::size_t offset, std::size_t count) const {
-  if (offset > size_ || count > size_ - offset) detail::throw_bad_subspan(offset, count, size_);
-}
-template <class T>
-std::span<T> Buffer<T>::host() const {
-  if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
-  return {data(), size_};
-}
-
-/// Free and total memory of a device in bytes; 0 where the backend cannot tell.
+/// Free and total memory of a device in bytes; 0 if the backend cannot tell.
 struct MemoryInfo {
   std::size_t free = 0;
   std::size_t total = 0;
 };
 
-/// How a pool is made.
+/// Options of a new pool.
 struct MemoryPoolOptions {
-  std::size_t max_size = 0;            ///< bytes the pool may hold at most (feature `memory_pool_max_size`); 0: no such limit
-  std::size_t release_threshold = 0;   ///< bytes kept when the pool synchronizes; more goes back to the system
+  std::size_t max_size = 0;            ///< the most bytes the pool may hold (feature `memory_pool_max_size`); 0: no limit
+  std::size_t release_threshold = 0;   ///< unused bytes that the pool keeps at a synchronize; more goes back to the system
 };
 
 /// A pool of stream-ordered memory, after cudaMemPool_t. Feature `memory_pools`.
 class WEIR_API MemoryPool : public RefCounted {
  public:
+  /// The device whose memory it is.
   Device& device() const noexcept { return device_; }
-  /// Bytes handed out now.
+  /// Bytes that allocations use now.
   std::size_t used_bytes() const;
-  /// Bytes taken from the system now.
+  /// Bytes that the pool holds from the system now.
   std::size_t reserved_bytes() const;
-  /// Gives unused memory back to the system until at most `keep` bytes are reserved.
+  /// Returns unused memory to the system until at most `keep` bytes are reserved.
   void trim_to(std::size_t keep);
+  /// Changes `MemoryPoolOptions::release_threshold`.
   void set_release_threshold(std::size_t bytes);
+  /// The vendor's pool (cudaMemPool_t, hipMemPool_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
  protected:
@@ -177,13 +184,15 @@ class WEIR_API MemoryPool : public RefCounted {
   void* handle_;
 };
 
-/// Host memory that was pinned where it lay; unpinned with the last owner. The memory itself stays the caller's and must
+/// Existing host memory that was pinned. The last owner's release unpins it. The caller still owns the memory, which must
 /// outlive the registration. Feature `host_registration`.
 class WEIR_API HostRegistration final : public RefCounted {
  public:
+  /// The address under which the host sees the memory.
   void* data() const noexcept { return data_; }
+  /// How many bytes are pinned.
   std::size_t size_bytes() const noexcept { return size_; }
-  /// The address under which the device sees the memory.
+  /// The device's address of the memory.
   void* device_pointer() const noexcept { return device_pointer_; }
 
  private:
@@ -198,7 +207,7 @@ class WEIR_API HostRegistration final : public RefCounted {
   void* device_pointer_;
 };
 
-/// A handle by which another process opens an allocation or an event. Plain bytes, to be sent by any means.
+/// A handle with which another process opens an allocation or an event. Plain bytes; send them by any means.
 struct InterprocessHandle {
   std::array<std::byte, 64> bytes{};
 };

@@ -8,16 +8,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
-#include "weir/memory.hpp"
+#include "weir/kernel_argument.hpp"
 #include "weir/ptr.hpp"
+#include "weir/span.hpp"
 
 /// Modules and kernels: device code, loaded from an image or compiled at run time.
 namespace weir {
+
+template <class Signature>
+class TypedKernel;
 
 namespace detail {
 
@@ -29,15 +34,15 @@ constexpr std::uint32_t extent(T number) noexcept {
   return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : UINT32_MAX;
 }
 
-/// Made of nothing but `{}`: in `{4, 2, 256}` the third number would be threads to one reader and shared memory to another.
+/// Not constructible from a number, so that `{4, 2, 256}` does not compile: is 256 the threads or the shared memory?
 struct ByNameFromHere {
   constexpr explicit ByNameFromHere() noexcept = default;
 };
 
 }  // namespace detail
 
-/// An extent in up to three directions. Made from one, two or three numbers, as CUDA's `dim3` is. A number that is negative or
-/// too large becomes the largest that there is, which every device refuses.
+/// An extent in up to three dimensions, made from one, two or three numbers like CUDA's `dim3`. A number that is negative or
+/// too large becomes the largest value, which every device refuses.
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
@@ -56,8 +61,8 @@ struct Dim3 {
 /// "8x4x1"
 WEIR_API std::string to_string(const Dim3&);
 
-/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as between CUDA's chevrons, and `{{4, 2}, 256}` is 4 x 2
-/// blocks of 256 threads. What is not grid or block is given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
+/// The shape of a launch: `{4, 256}` is 4 blocks of 256 threads, as in CUDA's chevrons; `{{4, 2}, 256}` is 4 x 2 blocks of
+/// 256 threads. Further fields are given by name: `{.grid = 4, .block = 256, .cooperative = true}`.
 struct LaunchConfig {
   Dim3 grid{};                          ///< blocks
   Dim3 block{};                         ///< threads in a block
@@ -70,34 +75,49 @@ struct LaunchConfig {
 /// Throws `invalid_argument` if `block` is 0 or the grid would exceed 2³¹−1 blocks.
 WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 
-/// How source is compiled. What is here means the same to every compiler; `extra` goes to it as it is.
+/// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is.
 struct CompileOptions {
-  std::string name = "kernel.cu";                               ///< how the compiler's messages call the source
+  std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
   std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
   std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
-  bool fast_math = false;                                       ///< trade exactness of floating point for speed
+  bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
+  /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  /// Instances of `__global__` templates that are to be made, and to be had by these names: "blur<float, 3>".
+  std::vector<std::string> kernels = {};
 };
 
-/// A kernel's limits and needs, as far as the backend knows them.
+/// A kernel's limits and needs. 0 where a backend has no such number; docs/kernels-launch.md tells which has which.
 struct KernelProperties {
-  std::uint32_t max_threads_per_block = 0;
+  std::uint32_t max_threads_per_block = 0;     ///< of this kernel, on its device
   std::uint32_t registers_per_thread = 0;
-  std::size_t static_shared_memory_bytes = 0;
-  std::size_t local_memory_bytes = 0;
+  std::size_t static_shared_memory_bytes = 0;  ///< of each block
+  std::size_t local_memory_bytes = 0;          ///< of each thread: what does not fit into registers
+  std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
+  std::uint32_t ptx_version = 0;               ///< 90 for PTX of compute_90. CUDA
+  std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
 };
 
-/// Device code that is loaded on one device; unloaded with the last owner, which kernels are.
+/// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.
 class WEIR_API Module : public RefCounted {
  public:
+  /// The device that it is loaded on.
   Device& device() const noexcept { return device_; }
+  /// The vendor's module (CUmodule, hipModule_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
-  /// The kernel of that (unmangled, `extern "C"`) name. Throws `kernel_not_found`, listing the names there are where the
-  /// backend knows them. Cheap enough to call once; keep the result for hot loops.
+  /// The kernel of that name: as it stands in the source for an `extern "C"` function, with its namespaces for another one
+  /// ("image::blur"), and with its arguments for an instance of a template ("blur<float, 3>"), which must be among
+  /// `CompileOptions::kernels` or be instantiated in the source. Spaces do not matter. Throws `kernel_not_found`; the error
+  /// lists the module's kernels if the backend knows them. Not cheap: keep the result.
   KernelPtr kernel(std::string_view name);
+  /// The same with the types of its parameters: `module->kernel<void(int, float, const float*, float*)>("saxpy")`. Throws
+  /// `invalid_argument`, too, where they are not the kernel's (see `TypedKernel`).
+  template <class Signature>
+  TypedKernel<Signature> kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
 
@@ -112,64 +132,94 @@ class WEIR_API Module : public RefCounted {
   void* handle_;
 };
 
-/// A function that a stream launches on a grid of threads. Keeps its module alive. Safe to launch from many threads.
+/// A function that a stream launches on a grid of threads. Keeps its module alive. Many threads may launch it at once.
 class WEIR_API Kernel : public RefCounted {
  public:
+  /// The device that its module is loaded on.
   Device& device() const noexcept { return module_->device(); }
+  /// The module that it is of.
   const ModulePtr& module() const noexcept { return module_; }
+  /// Its name in the module.
   const std::string& name() const noexcept { return name_; }
+  /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
-  /// The size of each parameter in bytes, or nothing where the driver cannot tell. Launches are checked against it.
+  /// The size of each parameter in bytes, which launches are checked against; nothing if the driver cannot tell.
   const std::optional<std::vector<std::size_t>>& parameter_sizes() const noexcept { return parameter_sizes_; }
+  /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
+  const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
+  /// Its limits and needs. Throws where the driver does not tell them.
   KernelProperties properties() const { return do_properties(); }
-  /// How many blocks of that many threads, with so much dynamic shared memory, one multiprocessor runs at a time.
+  /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
+  /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
+  /// launch. 0 if none fits.
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
     return do_max_active_blocks(block_threads, shared_memory_bytes);
   }
+  /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory
+  /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
+  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const { return do_suggested_block_size(shared_memory_bytes); }
 
  protected:
-  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes)
-      : module_(std::move(module)), name_(std::move(name)), handle_(handle), parameter_sizes_(std::move(parameter_sizes)) {}
+  Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
+         const detail::NumberKinds& parameter_kinds)
+      : module_(std::move(module)),
+        name_(std::move(name)),
+        handle_(handle),
+        parameter_sizes_(std::move(parameter_sizes)),
+        parameter_kinds_(parameter_kinds) {}
   virtual KernelProperties do_properties() const = 0;
   virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
+  virtual std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const = 0;
 
  private:
   ModulePtr module_;
   std::string name_;
   void* handle_;
   std::optional<std::vector<std::size_t>> parameter_sizes_;
+  detail::NumberKinds parameter_kinds_;
 };
 
 namespace detail {
-
-/// What a kernel receives for an argument: a value as it is, of buffers and spans the address of their first element.
-template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
-constexpr T kernel_argument(const T& value) noexcept {
-  return value;
-}
-template <class T>
-T* kernel_argument(const Buffer<T>& buffer) noexcept {
-  return buffer.data();
-}
-template <class T>
-T* kernel_argument(const Span<T>& span) noexcept {
-  return span.data();
-}
-template <class T, std::size_t N>
-T* kernel_argument(const std::span<T, N>& span) noexcept {
-  return span.data();
-}
-inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
-// A text lies in the host's memory.
-template <class C, class Traits>
-void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
-
+/// Throws `invalid_argument` unless a kernel's parameters, as far as they are known, are of these types.
+WEIR_API void check_parameters(const Kernel& kernel, const ArgumentTypes& types);
 }  // namespace detail
 
-/// What can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an `AllocationPtr`. Neither
-/// an array nor a text nor a container, which the device would look for in the host's memory: copy them to a `Buffer`.
-template <class T>
-concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
+/// A kernel and the types of its parameters: `TypedKernel<void(int, float*)>`. A launch converts its arguments to them, or
+/// does not compile (`KernelParameter`). A value, as cheap as the `KernelPtr` in it; null until one is assigned.
+template <class Signature>
+class TypedKernel {
+  static_assert(!std::is_same_v<Signature, Signature>, "write the kernel's type as a function's: void(int, float*)");
+};
+
+template <class... P>
+class TypedKernel<void(P...)> {
+  static_assert((!std::is_reference_v<P> && ...), "a kernel takes its parameters by value or by pointer, not by reference");
+  static_assert((std::is_trivially_copyable_v<P> && ...), "a kernel's parameters are passed as bytes: they must be trivially copyable");
+
+ public:
+  TypedKernel() noexcept = default;
+  /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and where a
+  /// floating-point number stands for another number; both as far as the backend knows them (docs/kernels-launch.md).
+  explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
+    if (kernel_) detail::check_parameters(*kernel_, types());
+  }
+
+  /// The kernel; null until one is assigned.
+  const KernelPtr& kernel() const noexcept { return kernel_; }
+  const Kernel& operator*() const noexcept { return *kernel_; }
+  const Kernel* operator->() const noexcept { return kernel_.get(); }
+  explicit operator bool() const noexcept { return kernel_ != nullptr; }
+
+  /// The sizes and kinds of the parameters.
+  static constexpr const ArgumentTypes& types() noexcept { return detail::argument_types<P...>; }
+
+ private:
+  KernelPtr kernel_;
+};
+
+template <class Signature>
+TypedKernel<Signature> Module::kernel(std::string_view name) {
+  return TypedKernel<Signature>(kernel(name));
+}
 
 }  // namespace weir

@@ -7,27 +7,31 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weir/abi.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/feature.hpp"
+#include "weir/module.hpp"
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
-/// How a backend comes into the process: what a plugin `libweir_NAME.so` consists of.
+/// What a plugin `libweir_NAME.so`, which contains a backend, consists of.
 ///
-/// A plugin has a note, which says what it was built for, and exports one C function, the factory. The core reads the note
-/// from the file and loads the plugin only if it fits, so that no code of a plugin that does not fit ever runs. `WEIR_PLUGIN`
-/// writes both.
+/// A plugin has a note, which says what it was built for, and exports one C function, the factory; a second one if it can
+/// compile without a device. The core reads the note from the file and loads the plugin only if it fits, so that no code of
+/// a plugin that does not fit ever runs.
+/// `WEIR_PLUGIN` writes both.
 namespace weir {
 
-/// Given to a plugin's factory: where it tells what it tried, for the user to see.
+/// Passed to a plugin's factory, which reports here what it tried.
 class PluginContext {
  public:
   explicit PluginContext(BackendInfo& info) : info_(info) {}
+  /// Notes one thing that was tried: a file, and "opened" or the loader's message.
   void tried(std::string path, std::string outcome) { info_.attempts.push_back({std::move(path), std::move(outcome)}); }
-  /// For a driver that shows no device: what a device could do, as far as the driver's release decides.
+  /// For a driver that shows no device: the features that the driver's release would give one.
   void would_have(FeatureTable features) { info_.features = std::make_shared<const FeatureTable>(std::move(features)); }
 
  private:
@@ -36,7 +40,7 @@ class PluginContext {
 
 namespace detail {
 
-/// What a plugin's note says of its build: the sanitizer, and the fingerprint.
+/// The first word of a note's text about the build; the fingerprint follows.
 inline constexpr std::string_view plugin_sanitizer = "sanitizer=" WEIR_ABI_SANITIZER " ";
 
 /// An ELF note with the name "Weir" and the type 1, as docs/abi.md describes it. Text: the plugin's name, its version, and
@@ -51,7 +55,7 @@ struct PluginNoteImage {
   char text[(TextSize + 3) / 4 * 4] = {};
 };
 
-/// `name` and `version` are string literals, so that their sizes count the 0.
+/// `name` and `version` are string literals, whose sizes include the 0.
 template <std::size_t NameSize, std::size_t VersionSize>
 consteval auto make_plugin_note(const char (&name)[NameSize], const char (&version)[VersionSize]) {
   PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + fingerprint.size + 1> note;
@@ -69,15 +73,46 @@ consteval auto make_plugin_note(const char (&name)[NameSize], const char (&versi
 }  // namespace detail
 }  // namespace weir
 
+namespace weir {
+
+/// What a plugin's compiler is asked, and what it answers.
+struct ImageCompilation {
+  std::string_view architecture;  ///< in the plugin's own words, as in DeviceProperties::architecture
+  std::string_view source;
+  const CompileOptions& options;  ///< checked, as those of `Device::do_compile` are
+  std::vector<std::byte> image;   ///< to be filled in: what `Device::load_module` takes
+  std::string log;                ///< to be filled in: the compiler's warnings
+};
+
+}  // namespace weir
+
 extern "C" {
 /// The factory, which a plugin exports: opens the driver and returns the backend, which lives until the process ends. Throws
-/// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a process.
+/// `weir::Error` with `driver_not_found`, `driver_too_old`, `no_device` or `driver_failed`. Called at most once in a
+/// process.
 WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
+/// The compiler, which a plugin exports if it has one that needs neither the driver nor a device. Throws `weir::Error`, as
+/// `Device::compile` does. Called from any thread, with or without a backend.
+WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 
-/// Defines a plugin's note and its one exported function. `name`: of the backend, as in the file's name; `version`: the
-/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
+/// `WEIR_PLUGIN` defines a plugin's note and its factory. `name`: of the backend, as in the file's name; `version`: the
+/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`. `WEIR_PLUGIN_COMPILER`
+/// defines its compiler, if it has one. `compile`: a function `void(weir::ImageCompilation&)`.
+///
+/// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as
+/// the names of the two functions there.
+#ifdef WEIR_CREATE_BACKEND
+#define WEIR_PLUGIN(name, version, create) \
+  extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
+#define WEIR_PLUGIN_COMPILER(compile) \
+  extern "C" void WEIR_COMPILE_IMAGE(weir::ImageCompilation& compilation) { compile(compilation); }
+#else
 #define WEIR_PLUGIN(name, version, create)                                                                  \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
       weir::detail::make_plugin_note(name, version);                                                        \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
+/// Defines the compiler of a plugin: see `WEIR_PLUGIN`.
+#define WEIR_PLUGIN_COMPILER(compile) \
+  extern "C" void weir_compile_image(weir::ImageCompilation& compilation) { compile(compilation); }
+#endif

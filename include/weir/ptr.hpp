@@ -13,27 +13,29 @@
 
 /// Shared ownership of Weir's objects: an intrusive reference count and the pointer that holds it.
 ///
-/// Intrusive, because events and asynchronous allocations come from pools and must be had without allocating, and
-/// because what the last owner's departure may do depends on where it happens (see `Disposal`).
+/// The count is intrusive because events and stream-ordered allocations come from pools and must not allocate, and because
+/// the last owner may go on a thread where the object cannot be destroyed (see `Disposal`).
 namespace weir {
 
-/// What the destruction of an object may touch, and therefore when it has to be put off.
+/// Where an object may be destroyed.
 enum class Disposal : std::uint8_t {
-  anywhere,  ///< no driver call: destroyed at once, wherever the last owner goes
-  driver,    ///< calls the driver: destroyed on another thread when the last owner goes inside a host function
+  anywhere,  ///< its destruction calls no driver: it is destroyed immediately
+  driver,    ///< its destruction calls the driver: if the last owner goes in a host function, another thread destroys it
 };
 
-/// Base of every object that is owned through `Ptr`. Counting is safe from any number of threads.
+/// Base of all objects that are owned through `Ptr`. Any number of threads may count at once.
 class WEIR_API RefCounted {
  public:
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
+  /// One more owner.
   void retain() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// The same for an object that nobody owns or looks at yet: a new one, or one from a pool.
+  /// The same for an object that no other thread knows yet: a new one, or one from a pool.
   void retain_first() const noexcept { references_.store(1, std::memory_order_relaxed); }
+  /// One owner fewer. The last one ends the object.
   void release() const noexcept {
-    // Only an owner can make another one, so that the only owner need not ask the other processors.
+    // Only an owner can add an owner, so the only owner needs no atomic read-modify-write.
     if (references_.load(std::memory_order_acquire) == 1) {
       references_.store(0, std::memory_order_relaxed);
       last_release();
@@ -41,7 +43,7 @@ class WEIR_API RefCounted {
       last_release();
     }
   }
-  /// The number of owners at some moment during the call: for tests and for asking "is it mine alone?".
+  /// The number of owners at some moment during the call.
   std::uint32_t use_count() const noexcept {
     return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire));
   }
@@ -50,41 +52,42 @@ class WEIR_API RefCounted {
   RefCounted() = default;
   virtual ~RefCounted() = default;
 
-  /// The same as `retain` and `release`, for owners that are counted on their own as well.
+  /// Like `retain` and `release`, for owners that are also counted separately: dependents.
   void retain_as_dependent() const noexcept { references_.fetch_add(dependent, std::memory_order_relaxed); }
   void release_as_dependent() const noexcept {
     if (references_.fetch_sub(dependent, std::memory_order_acq_rel) == dependent) last_release();
   }
-  /// How many of the owners are of that kind.
+  /// How many of the owners are dependents.
   std::uint32_t dependents() const noexcept {
     return static_cast<std::uint32_t>(references_.load(std::memory_order_acquire) >> 32U);
   }
 
-  /// Ends the object once it has no owner: `delete this`, or its return to a pool. Never throws.
+  /// Called once when the object has no owner: deletes it, or returns it to a pool.
   virtual void dispose() noexcept { delete this; }
-  /// When `dispose` may run. Asked once, when the last owner has gone.
+  /// Where `dispose` may run. Asked once, when the last owner has gone.
   virtual Disposal disposal() const noexcept { return Disposal::anywhere; }
 
  private:
   friend class DisposalQueue;
   void last_release() const noexcept;
 
-  // All owners in the lower half, those that are dependents in the upper one: both change in one step.
+  // The lower half counts all owners, the upper half dependents; both change in one atomic step.
   static constexpr std::uint64_t dependent = (std::uint64_t{1} << 32U) + 1;
   mutable std::atomic<std::uint64_t> references_{0};
   RefCounted* next_deferred_ = nullptr;
 };
 
-/// A shared owner of a `RefCounted` object; as small and as cheap as a pointer plus a count. Converts, compares and hashes as
-/// `std::shared_ptr` does: by address. Only `StreamPtr` compares what it points to (fwd.hpp).
+/// A shared owner of a `RefCounted` object, of the size of a pointer. Converts, compares and hashes by address, as
+/// `std::shared_ptr` does. Only `StreamPtr` compares the objects (fwd.hpp).
 template <class T>
 class Ptr {
  public:
+  /// What it points to.
   using element_type = T;
 
   Ptr() noexcept = default;
   Ptr(std::nullptr_t) noexcept {}
-  /// Becomes one more owner of `object`, which may be null.
+  /// Becomes an owner of `object`, which may be null.
   explicit Ptr(T* object) noexcept : object_(object) {
     if (object_) object_->retain();
   }
@@ -102,22 +105,24 @@ class Ptr {
     return *this;
   }
 
+  /// The object, or null.
   T* get() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   T* operator->() const noexcept { return object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
 
-  /// Lets go of the object; the pointer is null afterwards.
+  /// Releases the object. The pointer is null afterwards.
   void reset() noexcept { Ptr().swap(*this); }
+  /// Exchanges the objects of two pointers.
   void swap(Ptr& other) noexcept { std::swap(object_, other.object_); }
-  /// Gives the reference out of the pointer's hands: the caller must `release()` it, or `Ptr::attach` it again.
+  /// Returns the object without releasing it: the caller must `release()` it, or `Ptr::attach` it again.
   T* detach() noexcept { return std::exchange(object_, nullptr); }
   /// Becomes the first owner of `object`: see `RefCounted::retain_first`.
   static Ptr first(T* object) noexcept {
     object->retain_first();
     return attach(object);
   }
-  /// Takes over a reference that the caller holds already.
+  /// Takes over a reference that the caller holds.
   static Ptr attach(T* object) noexcept {
     Ptr p;
     p.object_ = object;
@@ -145,10 +150,10 @@ std::strong_ordering operator<=>(const Ptr<T>& a, std::nullptr_t) noexcept {
   return std::compare_three_way{}(a.get(), static_cast<T*>(nullptr));
 }
 
-/// Makes a `T` and its first owner.
+/// Makes a `T`, whose constructor makes no owner of it, and its first owner.
 template <class T, class... Args>
 Ptr<T> make(Args&&... args) {
-  return Ptr<T>(new T(std::forward<Args>(args)...));
+  return Ptr<T>::first(new T(std::forward<Args>(args)...));
 }
 
 }  // namespace weir

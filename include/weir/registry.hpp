@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,45 +12,52 @@
 #include "weir/backend_info.hpp"
 #include "weir/export.hpp"
 
-/// The registry: which backends there are, which of them this machine can use, and why not the others.
+/// The registry: the backends, which of them this machine can use, and why it cannot use the others.
 ///
 /// Read from the environment (with secure_getenv; a value that does not parse throws `invalid_environment`):
 ///   WEIR_BACKEND           auto (the default) | NAME | NAME,NAME,…   in order of preference
 ///   WEIR_DEVICE            the ordinal of the default device
 ///   WEIR_PLUGIN_PATH       absolute folders, colon-separated, searched for plugins before the library's own
-///   WEIR_DISABLE_FEATURES  feature,feature,…   treated as absent on every device
+///   WEIR_DISABLE_FEATURES  feature,feature,…   features that are absent on every device
 ///   WEIR_LOG               error | warn (the default) | info | debug
 namespace weir {
 
-/// The process's backends. Any thread may use it. It is never destroyed, and plugins are never unloaded, so that objects
-/// may outlive main.
+/// The process's backends. Any thread may use it. It is never destroyed and plugins are never unloaded, so objects may
+/// outlive main.
 class WEIR_API Registry {
  public:
-  /// The one registry; made at the first call. Throws `headers_incompatible` if the caller was compiled with headers that do
-  /// not fit the library; `invalid_environment`; `forked_process` in a child of a process that had opened it.
+  /// The only registry, made at the first call. Throws `headers_incompatible` if the caller's headers do not fit the
+  /// library; `invalid_environment`; `forked_process` in the child of a process that opened it.
   WEIR_IN_CALLER static Registry& instance() {
     detail::check_headers();
     return shared();
   }
 
-  /// The names that Weir comes with, in the order that `auto` prefers: cuda, hip, host.
+  /// The names of Weir's own backends in the order of `auto`: cuda, hip, host.
   static std::span<const std::string_view> known_names() noexcept;
 
-  /// Opens a backend, or returns it if it is open. Throws `backend_unknown`, or what keeps it from being usable:
+  /// Opens a backend, or returns it if it is open. Throws `backend_unknown`, or the reason why it is not usable:
   /// `plugin_not_found`, `plugin_incompatible`, `driver_not_found`, `driver_too_old`, `no_device`, `driver_failed`.
   Backend& open(std::string_view name);
 
-  /// Tries a backend and tells what came of it. Never throws because a backend is broken.
+  /// Tries to open a backend and tells the outcome. A broken backend is no exception.
   const BackendInfo& probe(std::string_view name);
-  /// `probe` for every known name, and for those of other plugins that were opened.
+  /// `probe` for all known names, and for other plugins that were opened.
   std::vector<BackendInfo> probe_all();
 
-  /// The backend that WEIR_BACKEND chooses. Chosen once. Throws as `open` does, naming all that was tried.
+  /// The backend that WEIR_BACKEND selects. The choice is made once. Throws like `open`; the error names all that was tried.
   Backend& default_backend();
-  /// The device of the default backend that WEIR_DEVICE chooses.
+  /// The device of the default backend that WEIR_DEVICE selects.
   Device& default_device();
-  /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for another spelling, else as `open` does.
+  /// A device by name: "cuda:1", "host", "host:0". Throws `invalid_argument` for a malformed name; otherwise like `open`.
   Device& device(std::string_view name);
+
+  /// Compiles for an architecture ("sm_90", "compute_90", "gfx90a", "x86-64-v3") of a backend's: the image that
+  /// `Device::load_module` takes. Needs the backend's plugin and compiler, but no driver and no device. What the compiler
+  /// warns of is put into `log`, if given. Throws as `Device::compile` does; `plugin_not_found`, `backend_unknown` or
+  /// `plugin_incompatible` without the plugin; `unsupported` if it has no such compiler.
+  std::vector<std::byte> compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
+                                       const CompileOptions& options = {}, std::string* log = nullptr);
 
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;

@@ -6,21 +6,25 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "weir/export.hpp"
 
-/// Elements in any memory: device, pinned, managed or plain.
+/// Spans of elements in any memory: device, pinned, managed or pageable.
 namespace weir {
 
 namespace detail {
 
 [[noreturn]] WEIR_API void throw_too_many_bytes(const char* operation, std::size_t count, std::size_t element_size);
 
-/// More bytes than this are in no address space. The sum or the difference of two such counts does not overflow.
+[[noreturn]] WEIR_API void throw_length_mismatch(const char* operation, const std::string& object, std::size_t to,
+                                                 std::size_t from);
+
+/// No memory has more bytes than this. The sum or the difference of two such counts does not overflow.
 inline constexpr std::size_t most_bytes = SIZE_MAX / 4;
 
-/// `count` elements of `element_size` bytes, or rows at a pitch, in bytes. Throws `invalid_argument` where that is more than
+/// The bytes of `count` elements of `element_size` bytes, or of rows at a pitch. Throws `invalid_argument` for more than
 /// `most_bytes`.
 constexpr std::size_t byte_count(const char* operation, std::size_t count, std::size_t element_size) {
   std::size_t bytes = 0;
@@ -30,35 +34,34 @@ constexpr std::size_t byte_count(const char* operation, std::size_t count, std::
   return bytes;
 }
 
-/// The address of an array of `From` may be used as one of `To`: the same element type, and no constness is lost.
+/// An array of `From` can be used as an array of `To`: the element type is the same, and no const is lost.
 template <class From, class To>
 concept SameElements = std::is_convertible_v<From (*)[], To (*)[]>;
 
 template <class R>
 using elements_of = std::remove_pointer_t<decltype(std::data(std::declval<R&>()))>;
 
-/// Whether the elements of an `R` that is passed as an expression of that type live on after the call: it has a name, or it
-/// is a view.
+/// Whether the elements of an argument of type `R` outlive the call: it is an lvalue or a view.
 template <class R>
 inline constexpr bool outlives_call =
     std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
 
 }  // namespace detail
 
-/// What holds elements one behind the other: a `Buffer`, a `Span`, a `std::span`, a container with `data()` and `size()`, an
-/// array.
+/// Types with contiguous elements: a `Buffer`, a `Span`, a `std::span`, a container with `data()` and `size()`, an array.
 template <class R>
 concept ElementRange = requires(std::remove_reference_t<R>& r) {
   { std::size(r) } -> std::convertible_to<std::size_t>;
   requires std::is_pointer_v<decltype(std::data(r))>;
 };
 
-/// A pointer and a count of elements (not bytes). Owns nothing, and offers no element access: the memory may be a
-/// device's. Made from an `ElementRange`, or from a pointer and a count. Like `std::span` it takes neither elements of a
-/// derived class nor a temporary that owns its elements.
+/// A pointer and a number of elements. Owns nothing. Has no element access, since it may point to device memory. Made from
+/// an `ElementRange`, or from a pointer and a count. Like `std::span` it accepts neither elements of a derived class nor a
+/// temporary that owns its elements.
 template <class T>
 class Span {
  public:
+  /// What it holds.
   using element_type = T;
 
   constexpr Span() noexcept = default;
@@ -71,13 +74,17 @@ class Span {
              detail::SameElements<detail::elements_of<R>, T>)
   constexpr Span(R&& range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
 
+  /// The first element's address, which may be a device's.
   constexpr T* data() const noexcept { return data_; }
+  /// The number of elements.
   constexpr std::size_t size() const noexcept { return size_; }
-  /// Throws `invalid_argument` for a count of elements that no memory can hold.
+  /// Throws `invalid_argument` if no memory can have so many elements.
   constexpr std::size_t size_bytes() const { return detail::byte_count("Span::size_bytes", size_, sizeof(T)); }
+  /// Whether there are no elements.
   constexpr bool empty() const noexcept { return size_ == 0; }
-  /// Elements `[offset, offset + count)`; the caller sees to it that they are within the span.
+  /// Elements `[offset, offset + count)`, which must be within the span; this is not checked.
   constexpr Span subspan(std::size_t offset, std::size_t count) const noexcept { return {data_ + offset, count}; }
+  /// The first `count` elements; the caller sees to it that there are so many.
   constexpr Span first(std::size_t count) const noexcept { return {data_, count}; }
 
  private:
@@ -85,12 +92,31 @@ class Span {
   std::size_t size_ = 0;
 };
 
+/// The elements' type is found from what the span is made of.
 template <ElementRange R>
   requires(!std::is_array_v<std::remove_reference_t<R>>)
 Span(R&& range) -> Span<detail::elements_of<R>>;
 template <class T, std::size_t N>
 Span(T (&)[N]) -> Span<T>;
 
+namespace detail {
+
+/// The elements of `range`, which must outlive the call since the device uses them later.
+template <class R>
+constexpr auto lasting_span(R&& range) noexcept {
+  static_assert(outlives_call<R>, "the memory is used after this call has returned: keep what owns it in a variable");
+  return Span(range);
+}
+
+/// Compiles only if elements of type `From` can be copied to elements of type `To`.
+template <class To, class From>
+constexpr void check_copyable() noexcept {
+  static_assert(!std::is_const_v<To>, "the destination of a copy must not be const");
+  static_assert(std::is_same_v<To, std::remove_const_t<From>>, "both sides of a copy must have the same element type");
+  static_assert(std::is_trivially_copyable_v<To>, "device memory holds trivially copyable types only");
+}
+
+}  // namespace detail
 }  // namespace weir
 
 template <class T>

@@ -34,7 +34,7 @@
 /// Streams: queues of work on a device, each in its own order.
 namespace weir {
 
-/// Levels of priority, mapped onto what the device has. A device with one level takes every name.
+/// Levels of priority, mapped onto those of the device. A device with one level accepts all names.
 enum class Priority : std::uint8_t { low, normal, high };
 
 /// A device's priorities as its vendor numbers them: a lower number is more urgent. CUDA: {0, -n}; HIP: {1, -1}.
@@ -44,6 +44,7 @@ struct PriorityRange {
   friend bool operator==(const PriorityRange&, const PriorityRange&) = default;
 };
 
+/// How a stream is made.
 struct StreamOptions {
   /// Whether the stream and the legacy default stream wait for each other's work.
   bool blocking = false;
@@ -51,185 +52,197 @@ struct StreamOptions {
   std::variant<Priority, int> priority = Priority::normal;
 };
 
+/// Where a stream came from.
 enum class StreamKind : std::uint8_t { owned, borrowed, adopted, legacy_default, per_thread_default };
 
-/// Which conditional node: see `Stream::capture_if` and `Stream::capture_while`.
+/// The kinds of conditional nodes: see `Stream::capture_if` and `Stream::capture_while`.
 enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero };
 
-/// What becomes of a foreign handle with the last owner of the stream that wraps it.
+/// Who owns a native handle that a stream wraps.
 enum class Ownership : std::uint8_t {
-  borrow,  ///< nothing
-  adopt,   ///< it is destroyed
+  borrow,  ///< other code: Weir never destroys it
+  adopt,   ///< Weir: it is destroyed with the stream's last owner
 };
 
 namespace detail {
-enum class LaunchFault : std::uint8_t;
+
+[[noreturn]] WEIR_API void throw_null_kernel(const Stream& stream);
+
+/// The bytes of a value of 1, 2 or 4 bytes, the others 0.
+template <class E>
+std::uint32_t bits_of(const E& value) noexcept {
+  std::uint32_t bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof(E));
+  return bits;
 }
+
+}  // namespace detail
 
 /// A callback with the stream and its state; see `Stream::add_callback`.
 using StreamCallback = UniqueFunction<void(Stream&, std::error_code)>;
 
 /// A queue of work on one device. Made by `Device::create_stream`, `default_stream`, `per_thread_stream`, `wrap_stream`.
 ///
-/// Work of one stream runs in order; work of two streams in any order, unless events, `wait` or the legacy default stream
-/// order it. Every function that enqueues returns before the work is done. Addresses are used when the work runs: what they
-/// point to must live until then.
+/// Work of one stream runs in order. Work of two streams runs in any order, unless events, `wait` or the legacy default
+/// stream order it. Functions that enqueue work return before it is done. The memory that work uses must live until the work
+/// is done.
 ///
-/// Any number of threads may use a stream at once; the order between their calls is then open. Closing needs exclusive use.
-/// So do the begin and the end of a capture, as far as work is concerned: whether what another thread submits to the stream,
-/// or to one that is forked from it, just then is captured would be open, and CUDA's driver crashes. Beginning, ending and
-/// asking after captures is safe from any thread at any time.
+/// Any number of threads may use a stream at once, in no particular order. Closing needs exclusive use. While one thread
+/// begins or ends a capture, no other may submit work to the stream or to its forks: CUDA's driver crashes then. Capture
+/// status may be asked for, and captures begun and ended, from any thread at any time.
 ///
-/// Errors common to all functions, thrown before the driver is asked: `stream_closed`; `called_from_host_function`;
-/// `forked_process`; `wrong_thread` for a per-thread default stream of another thread; `unsupported` with the reason where a
-/// function names a feature that the device lacks. Other errors of the driver are thrown as `device_fault` (work on the
-/// device failed) or `backend_failure`.
+/// All functions throw these errors before they call the driver: `stream_closed`; `called_from_host_function`;
+/// `forked_process`; `wrong_thread` for another thread's per-thread default stream; `unsupported`, with the reason, if the
+/// device lacks the feature that the function names. Errors of the driver are thrown as `device_fault` (work on the device
+/// failed) or `backend_failure`.
 class WEIR_API Stream : public RefCounted {
  public:
   // --- Identity ---------------------------------------------------------------------------------------------------
 
+  /// The device that the work runs on.
   Device& device() const noexcept { return *device_; }
+  /// Where the stream came from.
   StreamKind kind() const noexcept { return kind_; }
-  /// The vendor's stream (cudaStream_t, hipStream_t; on the host backend its queue). Stays owned by this object. From this
-  /// call on external code may know the handle: the driver is asked with each call whether the stream captures.
+  /// The vendor's stream (cudaStream_t, hipStream_t; a queue on the host backend). This object still owns it. After this
+  /// call external code may capture the stream, so each later call asks the driver whether it captures.
   void* native_handle();
   /// The vendor's context (CUcontext). Feature `native_context`.
   void* native_context() const;
-  /// Unique for the life of the process; the driver's own where feature `stream_id` is native.
+  /// Unique for the life of the process. The driver's own id if feature `stream_id` is native.
   std::uint64_t id() const;
   /// Whether the stream and the legacy default stream ignore each other.
   bool is_non_blocking() const;
   /// The stream's priority as the vendor numbers it.
   int priority() const;
-  bool is_closed() const noexcept { return (flags_.load(std::memory_order_acquire) & flag_closed) != 0; }
+  /// Whether `close` or `release_handle` was called.
+  bool is_closed() const noexcept;
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
   std::string describe() const;
 
-  /// Equal: the same backend, device and native handle; per-thread default streams are equal within one thread only; a
-  /// closed stream equals itself alone. `StreamPtr` compares and hashes so, too, and is a key of `std::map` and
-  /// `std::unordered_map`.
-  friend bool operator==(const Stream& a, const Stream& b) noexcept { return a.compare(b) == 0; }
+  /// Streams are equal if backend, device and native handle are. Per-thread default streams are equal within one thread
+  /// only. A closed stream equals only itself. `StreamPtr` compares and hashes the same way, so it can be a key of
+  /// `std::map` and `std::unordered_map`.
+  WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
-  friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return a.compare(b); }
+  WEIR_API friend std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept;
+  /// A hash that goes with `==`.
   std::size_t hash() const noexcept;
   WEIR_API friend std::ostream& operator<<(std::ostream&, const Stream&);
 
   // --- Ending -----------------------------------------------------------------------------------------------------
 
-  /// Lets go of the stream: an owned or adopted one is destroyed once its work is done, a borrowed one is left alone. A
-  /// capture that it began is ended and dropped. Does not wait for the work. Idempotent.
-  /// Throws `invalid_argument` on a default stream, which cannot be closed.
+  /// Ends the use of the stream. An owned or adopted stream is destroyed once its work is done; a borrowed one is left as it
+  /// is. A capture that it began is ended and dropped. Does not wait for the work. Idempotent.
+  /// Throws `invalid_argument` for a default stream, which cannot be closed.
   void close();
-  /// Like `close`, but gives the native handle out of Weir's hands: the caller owns it (cuda::stream::release).
+  /// Like `close`, but the caller takes over the native handle and must destroy it (after cuda::stream::release).
   /// Throws `invalid_argument` unless the stream is owned or adopted.
   void* release_handle();
 
   // --- Ordering ---------------------------------------------------------------------------------------------------
 
-  /// Blocks the calling thread until all work enqueued so far is done, then throws what a host function threw, if one did.
-  /// Throws `capture_unsupported` if this stream captures, or another one does in a mode that forbids the calling thread to
-  /// wait for any; the capture goes on.
+  /// Blocks the calling thread until all work enqueued so far is done. Then rethrows the exception of a host function, if
+  /// one threw. Throws `capture_unsupported` if this stream captures, or if an open capture's mode forbids the calling
+  /// thread to wait; the capture goes on.
   void synchronize();
-  /// Whether all work enqueued so far is done. False means not ready and nothing else: errors throw. The same capture rule.
+  /// Whether all work enqueued so far is done. Errors throw. `capture_unsupported` as in `synchronize`.
   bool is_complete() const;
 
-  /// Records a new event, which is returned, after all work enqueued so far.
+  /// Records a new event after all work enqueued so far, and returns it.
   EventPtr record(const EventOptions& options = {});
   /// Records `event`, which must be of this stream's device (`wrong_device`).
   void record(Event& event);
-  /// Records `event` as a node of the graph being captured, so that work outside the graph, or another graph, can wait for
-  /// it at each launch, and time can be measured inside a graph. Throws `not_capturing`. Feature `external_events`.
+  /// Records `event` as a node of the graph being captured: each launch of the graph records it. Work outside the graph can
+  /// wait for it, and it can measure time inside a graph. Throws `not_capturing`. Feature `external_events`.
   void record_external(Event& event);
 
-  /// Later work of this stream runs after what `event` was recorded behind. Does not block the host. The event may be of
-  /// another device of the same backend. Throws `unsupported` for another backend's event; `capture_isolation` and
-  /// `capture_merge` where the wait would break a capture, which goes on.
+  /// Later work of this stream waits for `event`. Does not block the host. The event may be of another device of the same
+  /// backend. Throws `unsupported` for another backend's event; `capture_isolation` or `capture_merge` if the wait would
+  /// break a capture, which goes on.
   void wait(const Event& event);
-  void wait(const EventPtr& event) { wait(checked(event)); }
+  void wait(const EventPtr& event);
   /// Waits for `event` as a node of the graph being captured. Throws `not_capturing`. Feature `external_events`.
   void wait_external(const Event& event);
-  /// Later work of this stream runs after all work enqueued so far on `other`; nothing if it is this stream. Allocates
-  /// nothing after the first call. Throws like `wait(Event)`.
+  /// Later work of this stream waits for all work enqueued so far on `other`. Does nothing if both are the same stream.
+  /// Allocates nothing after the first call. Throws like `wait(Event)`.
   void wait(Stream& other);
-  void wait(const StreamPtr& other) { wait(checked(other)); }
+  void wait(const StreamPtr& other);
 
   // --- Host work --------------------------------------------------------------------------------------------------
 
-  /// Calls `function` on a thread of the driver's, in the stream's order; later work waits until it has returned. It may be
-  /// any move-only callable; if it cannot be enqueued it is destroyed. It may not call Weir (`called_from_host_function`),
-  /// nor wait for work of this device. What it throws is logged, kept, and thrown by the stream's next `synchronize`; later
-  /// work still runs. When captured, it belongs to the graph and runs at every launch. Feature `host_functions`.
+  /// Calls `function` on a thread of the driver, in stream order; later work waits until it has returned. `function` is any
+  /// callable, move-only ones included. It must not call Weir (`called_from_host_function`) or wait for work of this device.
+  /// An exception that it throws is logged and rethrown by the stream's next `synchronize`; later work still runs. A
+  /// captured function belongs to the graph and runs at every launch. If enqueuing fails, the function is destroyed. Feature
+  /// `host_functions`.
   void launch_host_function(HostFunction function);
-  /// Calls `callback(*this, status)` like a host function, and also when the stream has failed, with the error as status.
+  /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
   void add_callback(StreamCallback callback);
 
   // --- Capture ----------------------------------------------------------------------------------------------------
 
-  /// From here on, what this stream is told to do becomes part of a graph and is not done; so does what other streams are
-  /// told after they waited for an event, or a stream, of the capture. The capture lasts until `end_capture`, or until the
-  /// stream that it was begun through ends. Throws `already_capturing`; `capture_unsupported` on the legacy default stream.
-  /// May wait for a `Device::synchronize`: see there. With `external`, joins a capture that other code began: `not_capturing`
-  /// if there is none. Joins nest.
+  /// Begins a capture: work that is submitted to this stream becomes part of a graph and does not run. So does work of other
+  /// streams after they have waited for an event, or a stream, of the capture. The capture lasts until `end_capture`, or
+  /// until the stream that it was begun through is closed or destroyed. Throws `already_capturing`; `capture_unsupported`
+  /// for the legacy default stream. May wait for a `Device::synchronize`: see there. With `external`, joins a capture that
+  /// other code began; throws `not_capturing` if there is none. Joins nest.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(CaptureMode mode) { begin_capture(CaptureOptions{.mode = mode}); }
-  /// Ends the capture and returns its graph; null for a capture joined with `external`. Every forked stream must have been
-  /// joined to this one (`capture_unjoined`). It may have been begun through another `Stream` over the same handle. Throws
-  /// `not_capturing`, to all but one of several threads that end it, too; `capture_unmatched` (this stream did not begin
-  /// it), `capture_wrong_thread`, after which the capture goes on; `capture_invalidated`, after which it is over.
+  /// Ends the capture and returns its graph; null for a capture joined with `external`. The capture may have been begun
+  /// through another `Stream` over the same handle. Throws `not_capturing`; of several threads that end one capture, all but
+  /// one get this. Throws `capture_unmatched` if another stream began the capture, and `capture_wrong_thread`; the capture
+  /// goes on then. Throws `capture_unjoined` if a forked stream was not joined to this one, and `capture_invalidated`; the
+  /// capture is over then.
   GraphPtr end_capture();
-  /// Captures what `function(*this)` does. The capture is always ended; an exception of the function wins over one of the end.
+  /// Captures the work that `function(*this)` submits. The capture is ended even if the function throws; its exception is
+  /// thrown on.
   template <class F>
   GraphPtr capture(CaptureMode mode, F&& function) {
-    begin_capture(mode);
-    CaptureGuard guard{*this};
-    std::forward<F>(function)(*this);
-    return guard.end();
+    return capture_call(mode, [&](Stream& stream) { std::forward<F>(function)(stream); });
   }
   template <class F>
   GraphPtr capture(F&& function) {
     return capture(CaptureMode::thread_local_, std::forward<F>(function));
   }
+  /// Whether the stream captures. Asking never breaks the capture.
   CaptureStatus capture_status() const;
+  /// Whether the stream is in a capture, which an error may have invalidated.
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  /// Likewise, with the capture's id and the graph that is being built.
   CaptureInfo capture_info() const;
 
-  /// Goes on capturing into `graph`, behind its leaves; `end_capture` returns that graph. With `end_capture` as the pause,
-  /// this pauses and resumes a capture. Feature `capture_into_graph`.
+  /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
+  /// capture and this function resumes it. Feature `capture_into_graph`.
   void resume_capture(const GraphPtr& graph, CaptureMode mode = CaptureMode::thread_local_);
-  /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`, and `unsupported` for a graph
-  /// that allocates memory, of which there can be no copy. Feature `graph_child_nodes`.
+  /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`; `unsupported` for a graph that
+  /// allocates memory, which cannot be copied. Feature `graph_child_nodes`.
   void add_child_graph(const Graph& graph);
-  /// Adds a node that runs what `body` captures if the 32-bit value at `condition`, in memory the device can read, is not
-  /// zero when the node is reached. `body` is called once, with a stream that captures the node's body.
+  /// Adds a conditional node: when a launch reaches it and the 32-bit value at `condition` is not zero, it runs its body.
+  /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body.
   /// Throws `not_capturing`. Feature `graph_conditional_nodes`.
   void capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
-  /// Likewise, and runs the body again for as long as the value is not zero.
+  /// The same, but runs the body again and again while the value is not zero.
   void capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body);
 
   // --- Copies and fills -------------------------------------------------------------------------------------------
 
-  /// Copies all elements of `source` to `destination`; the direction is found from the addresses. Both are given as a
-  /// `Buffer`, a `Span`, a `std::span`, a container or an array, of the same element type. Asynchronous only between
-  /// device and pinned or managed memory: pageable memory may be staged before the call returns, or block it.
-  /// Throws `length_mismatch`. Zero elements: does nothing.
+  /// Copies all elements of `source` to `destination`. Each is a `Buffer`, a `Span`, a `std::span`, a container or an array,
+  /// of the same element type. The driver finds the direction from the addresses. Copies of pageable memory may block the
+  /// caller; those of device, pinned and managed memory do not. Throws `length_mismatch`. Zero elements: does nothing.
   template <ElementRange To, ElementRange From>
   void copy(To&& destination, From&& source) {
-    check_lifetime<To>();
-    check_lifetime<From>();
-    Span to(destination);
-    Span from(source);
+    Span to = detail::lasting_span(std::forward<To>(destination));
+    Span from = detail::lasting_span(std::forward<From>(source));
     using T = typename decltype(to)::element_type;
-    static_assert(!std::is_const_v<T>, "the destination of a copy must not be const");
-    static_assert(std::is_same_v<T, std::remove_const_t<typename decltype(from)::element_type>>,
-                  "both sides of a copy must have the same element type");
-    static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable types only");
-    check_lengths("Stream::copy", to.size(), from.size());
+    detail::check_copyable<T, typename decltype(from)::element_type>();
+    if (to.size() != from.size()) detail::throw_length_mismatch("Stream::copy", describe(), to.size(), from.size());
     copy_bytes(to.data(), from.data(), detail::byte_count("Stream::copy", to.size(), sizeof(T)));
   }
   /// Copies `bytes` bytes.
   void copy_bytes(void* destination, const void* source, std::size_t bytes);
-  /// All elements of `source`, copied to the host behind all work enqueued so far, and waited for. Throws like `synchronize`.
+  /// Copies all elements of `source` to the host behind all work enqueued so far, waits, and returns them as a vector.
+  /// Throws like `synchronize`.
   template <ElementRange From>
   auto read(From&& source) {
     Span from(source);
@@ -241,33 +254,30 @@ class WEIR_API Stream : public RefCounted {
     read_bytes(elements.data(), from.data(), bytes);
     return elements;
   }
-  /// Copies `bytes` bytes and waits for them. Throws like `synchronize`, before anything is enqueued where this stream
-  /// captures.
+  /// Copies `bytes` bytes and waits. Throws like `synchronize`; while capturing, before anything is enqueued.
   void read_bytes(void* destination, const void* source, std::size_t bytes);
   /// Copies `height` rows of `width_bytes` bytes; consecutive rows start `destination_pitch` and `source_pitch` bytes apart,
   /// neither less than `width_bytes` (`invalid_argument`).
   void copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
                std::size_t width_bytes, std::size_t height);
-  /// Copies between two devices of this backend, directly where they can, through the host where not.
+  /// Copies between two devices of this backend: directly if they can access each other, else through the host.
   void copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                  std::size_t bytes);
 
   /// Sets every element to `value`; elements of 1, 2 or 4 bytes.
   template <ElementRange To, class T>
   void fill(To&& destination, const T& value) {
-    check_lifetime<To>();
-    Span to(destination);
+    Span to = detail::lasting_span(std::forward<To>(destination));
     using E = typename decltype(to)::element_type;
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_convertible_v<const T&, E>, "the value must convert to the element type");
     static_assert(sizeof(E) == 1 || sizeof(E) == 2 || sizeof(E) == 4, "fills write elements of 1, 2 or 4 bytes");
-    fill_elements(to.data(), to_bits(static_cast<E>(value)), sizeof(E), to.size());
+    fill_elements(to.data(), detail::bits_of(static_cast<E>(value)), sizeof(E), to.size());
   }
   /// Sets every byte of the elements to 0; elements of any size.
   template <ElementRange To>
   void zero(To&& destination) {
-    check_lifetime<To>();
-    Span to(destination);
+    Span to = detail::lasting_span(std::forward<To>(destination));
     using E = typename decltype(to)::element_type;
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_trivially_copyable_v<E>, "device memory holds trivially copyable types only");
@@ -281,40 +291,44 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Memory on the stream ---------------------------------------------------------------------------------------
 
-  /// Memory for work enqueued from here on; freed on this stream, behind all work enqueued by then, with its last owner.
-  /// `pool`: of this device; null for the device's own. Feature `async_allocation`; while capturing `graph_memory_nodes`.
+  /// Allocates memory in stream order, for work that is enqueued after this call. The last owner's release frees it on this
+  /// stream, behind all work enqueued by then. `pool`: a pool of this device; null for the default one.
+  /// Feature `async_allocation`; while capturing `graph_memory_nodes`.
   AllocationPtr allocate_bytes_async(std::size_t bytes, MemoryPool* pool = nullptr);
+  /// Likewise `count` elements of `T`.
   template <class T>
   Buffer<T> allocate_async(std::size_t count, MemoryPool* pool = nullptr) {
     return Buffer<T>(allocate_bytes_async(detail::byte_count("Stream::allocate_async", count, sizeof(T)), pool), count);
   }
-  /// Says which stream may touch managed memory from here on. Throws `invalid_argument` for memory of another kind;
+  /// Sets which streams may access managed memory. Throws `invalid_argument` for memory of another kind and for null;
   /// `capture_unsupported` while capturing. Feature `managed_attach`.
   void attach(const Allocation& managed, AttachMode mode);
+  void attach(const AllocationPtr& managed, AttachMode mode);
   template <class T>
   void attach(const Buffer<T>& managed, AttachMode mode) {
-    attach(checked(managed.allocation()), mode);
+    attach(managed.allocation(), mode);
   }
-  /// Moves managed memory of any device of this backend to this stream's device, or to the host. Throws `invalid_argument`
-  /// for memory of another kind and for bytes that are not within the allocation; `capture_unsupported` while capturing.
-  /// Feature `managed_prefetch`.
+  /// Moves managed memory to this stream's device, or to the host. The memory may be of any device of this backend. Throws
+  /// `invalid_argument` for memory of another kind, for null, and for bytes outside the allocation; `capture_unsupported`
+  /// while capturing. Feature `managed_prefetch`.
   void prefetch(const Allocation& managed, PrefetchTarget target = PrefetchTarget::device) {
     prefetch(managed, 0, managed.size_bytes(), target);
   }
-  /// Likewise of the bytes `[offset, offset + bytes)` alone.
+  /// The same for the bytes `[offset, offset + bytes)` only.
   void prefetch(const Allocation& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
+  void prefetch(const AllocationPtr& managed, std::size_t offset, std::size_t bytes, PrefetchTarget target);
   template <class T>
   void prefetch(const Buffer<T>& managed, PrefetchTarget target = PrefetchTarget::device) {
-    prefetch(checked(managed.allocation()), 0, managed.size_bytes(), target);
+    prefetch(managed.allocation(), 0, managed.size_bytes(), target);
   }
 
-  /// Writes a value when all work before is done. `address`: the device's, aligned to the value's size.
+  /// Writes a value once all earlier work is done. `address`: a device address, aligned to the value's size.
   /// Features `write_value_32`, `write_value_64`; while capturing `memory_operations_in_capture`.
   void write_value(std::uint32_t* address, std::uint32_t value) { memory_operation(MemoryOperation::write(address, value)); }
   void write_value(std::uint64_t* address, std::uint64_t value) { memory_operation(MemoryOperation::write(address, value)); }
-  /// Later work runs once the value at `address` meets the condition; the host, another stream, another device or another
-  /// thread may see to that. The host does not block, and no other stream is held up.
-  /// Features `wait_value_32`, `wait_value_64`, and one for each condition that a vendor treats differently.
+  /// Later work waits until the value at `address` meets the condition. The host, another stream or another device may write
+  /// the value. Neither the host nor other streams are blocked.
+  /// Features `wait_value_32`, `wait_value_64`; `wait_value_geq`, `wait_value_nor` and `wait_value_flush` for those options.
   void wait_value(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
                   RemoteWrites remote = RemoteWrites::as_they_are) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
@@ -323,34 +337,43 @@ class WEIR_API Stream : public RefCounted {
                   RemoteWrites remote = RemoteWrites::as_they_are) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
   }
-  /// Many memory operations in one submission, in their order and with nothing of another thread's in between.
+  /// Submits many memory operations at once. They run in order, and no work of another thread comes in between.
   /// Feature `batch_memory_operations`, and those of the operations. Empty: does nothing.
   void batch(std::span<const MemoryOperation> operations);
 
   // --- Kernels ----------------------------------------------------------------------------------------------------
 
-  /// Runs `kernel` on a grid: `launch(kernel, {4, 256}, n, x)` on 4 blocks of 256 threads. Arguments are passed by value:
-  /// trivially copyable values as they are, `Buffer`s, `Span`s and `std::span`s as the address of their first element. Throws `wrong_device`; `invalid_argument` for an impossible shape, and where the
-  /// number or the sizes of the arguments are not the kernel's (checked where the driver can tell).
-  /// Features `cooperative_launch`, `block_cooperation` where the configuration asks for them.
+  /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
+  /// trivially copyable values as they are; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
+  /// `wrong_device`; `invalid_argument` for an impossible shape, and if the number or the sizes of the arguments do not
+  /// match the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
+  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration
+  /// needs them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
     std::apply(
         [&](auto&... v) {
-          void* addresses[sizeof...(v) + 1] = {&v..., nullptr};
-          const std::size_t sizes[sizeof...(v) + 1] = {sizeof(v)..., 0};
-          launch_checked(kernel, config, std::span<void* const>(addresses, sizeof...(v)),
-                         std::span<const std::size_t>(sizes, sizeof...(v)));
+          void* addresses[sizeof...(v) + 1] = {&v...};
+          launch_packed(kernel, config, addresses, detail::argument_types<std::remove_reference_t<decltype(v)>...>);
         },
         values);
   }
   template <KernelArgument... Args>
   void launch(const KernelPtr& kernel, const LaunchConfig& config, const Args&... args) {
-    launch(checked(kernel), config, args...);
+    if (!kernel) detail::throw_null_kernel(*this);
+    launch(*kernel, config, args...);
   }
-  /// The same with the addresses and sizes of the arguments, which are copied before the call returns. Throws
-  /// `invalid_argument` for a null address, and where there are not as many sizes as addresses.
+  /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
+  /// `KernelParameter` for what converts.
+  template <class... P>
+  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
+    if (!kernel) detail::throw_null_kernel(*this);
+    void* const addresses[sizeof...(P) + 1] = {args.address()...};
+    launch_packed(*kernel, config, addresses, kernel.types());
+  }
+  /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
+  /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.
   void launch_raw(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
                   std::span<const std::size_t> sizes);
 
@@ -358,39 +381,43 @@ class WEIR_API Stream : public RefCounted {
 
   /// Features `synchronization_policy` and `access_policy_window`.
   SynchronizationPolicy synchronization_policy() const;
+  /// Changes how a host thread waits in `synchronize`. Feature `synchronization_policy`.
   void set_synchronization_policy(SynchronizationPolicy policy);
+  /// The window of memory that the L2 cache keeps for this stream. Feature `access_policy_window`.
   AccessPolicyWindow access_policy_window() const;
+  /// Changes it. Throws `invalid_argument` for a ratio that is not between 0 and 1.
   void set_access_policy_window(const AccessPolicyWindow& window);
-  /// Takes over the attributes that can be set from `other`, of the same device; never priority or blocking behaviour.
+  /// Copies the attributes that can be set from `other`, a stream of the same device. Priority and blocking behaviour stay.
   void copy_attributes(const Stream& other);
 
  protected:
-  /// `handle`: the native stream; `keep_alive`: what must live as long as a wrapped stream, or null.
+  /// `handle`: the native stream. `keep_alive`: an object that must live as long as a wrapped stream, or null.
   Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
   ~Stream() override;
-  /// Closes the stream if that was not done, without throwing, and calls `do_dispose`.
+  /// Closes the stream if it is open, and calls `do_dispose`. Never throws.
   void dispose() noexcept override;
   /// Deletes the stream, or keeps it for `renew`.
   virtual void do_dispose() noexcept;
-  /// Whether this is the per-thread default stream of a thread that is not the calling one.
+  /// Whether this is another thread's per-thread default stream.
   bool is_of_another_thread() const noexcept;
   Disposal disposal() const noexcept override { return Disposal::driver; }
 
   void* handle() const noexcept { return handle_; }
-  /// `describe` without the capture's state, which takes a question to the driver: for the errors of that question itself.
+  /// `describe` without the capture status, which would ask the driver. For errors of that very question.
   std::string describe_handle() const;
-  /// For a stream over a handle that is wrapped although only the backend knows it: its captures are known without asking.
-  void set_unshared() noexcept { flags_.fetch_and(~flag_external, std::memory_order_relaxed); }
-  /// For a backend that keeps the objects of dropped streams: as good as new, over the same handle.
+  /// For a borrowed handle that only the backend knows: the driver need not be asked for its captures.
+  void set_unshared() noexcept;
+  /// Resets a disposed stream for reuse with the same handle, for backends that keep such objects.
   void renew(std::shared_ptr<const void> keep_alive) noexcept;
   /// Keeps `module` for the graph that is being captured.
   void keep_module(const ModulePtr& module, const CaptureState& capture);
 
-  /// Held while `body`, a stream that only the backend knows, captures the body of a conditional node. The core then knows the
-  /// capture: what cannot be in a body is refused, and what it needs is kept with `outer`, the capture that the node is in.
+  /// Scope in which `body`, a stream that only the backend knows, captures the body of a conditional node. The core records
+  /// this capture, refuses work that a body cannot hold, and keeps what the body needs with `outer`, the capture of the
+  /// node.
   class WEIR_API BodyCapture {
    public:
-    /// `begin`: begins the capture and returns its id.
+    /// `begin` begins the capture and returns its id.
     BodyCapture(Stream& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin);
     ~BodyCapture();
     BodyCapture(const BodyCapture&) = delete;
@@ -401,12 +428,12 @@ class WEIR_API Stream : public RefCounted {
     std::uint64_t id_ = 0;
   };
 
-  // Every check is done when these are called: the stream is open and of this thread, other objects are of a device that
-  // fits, the feature is there, lengths and shapes are possible, and no capture is in danger. What they throw is thrown on.
-  // `capture` is the capture that the stream is in, if any: the work becomes part of its graph.
+  // The core has done all checks before it calls these: the stream is open and usable on this thread, other objects are of
+  // the right device, the feature is there, lengths and shapes are valid, and no capture is endangered. The core passes
+  // exceptions on. `capture` is the capture that the stream is in, if any; the work becomes part of its graph.
 
-  /// Destroys the native stream (`destroy`: owned or adopted) once its work is done. Called once. A capture that the stream
-  /// is in is ended and dropped first.
+  /// Destroys the native stream once its work is done, if `destroy`. Called once, after a capture that the stream is in was
+  /// ended and dropped.
   virtual void do_close(bool destroy) = 0;
   virtual void* do_native_context() const;
   virtual std::uint64_t do_id() const = 0;
@@ -415,7 +442,7 @@ class WEIR_API Stream : public RefCounted {
 
   virtual void do_synchronize() = 0;
   virtual bool do_is_complete() const = 0;
-  /// What a host function of this stream's finished work threw since the last call, or null.
+  /// The exception of a host function of this stream since the last call, or null.
   virtual std::exception_ptr do_take_host_error() noexcept = 0;
   virtual void do_record(Event& event, const CaptureState& capture) = 0;
   virtual void do_record_external(Event& event, const CaptureState& capture);
@@ -430,13 +457,13 @@ class WEIR_API Stream : public RefCounted {
   virtual std::uint64_t do_begin_capture(CaptureMode mode);
   /// Likewise.
   virtual std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode);
-  /// Ends the capture, which this or another `Stream` over the same handle began, or external code. However this ends, the
-  /// capture is over, unless the driver insists on another thread. `kept`: for the graph.
+  /// Ends the capture. This stream, another `Stream` over the same handle, or external code began it. The capture is over
+  /// even if this throws, unless the driver demands another thread. `kept`: what the graph must keep.
   virtual GraphPtr do_end_capture(CaptureResources&& kept);
-  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Legal, and without effect,
-  /// in every state.
+  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Must be safe in every
+  /// state.
   virtual CaptureState do_capture_state() const;
-  /// The graph that is being captured, to look at; null where the driver does not tell.
+  /// The graph being captured, to read only; null if the driver does not tell.
   virtual GraphPtr do_captured_graph() const;
   /// Makes the graph of a capture that external code began an owner of `module`.
   virtual void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture);
@@ -454,16 +481,17 @@ class WEIR_API Stream : public RefCounted {
                           std::size_t width, std::size_t height) = 0;
 
   virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture);
-  /// False, and nothing freed, where the driver refuses because of another stream's capture. `capture` is the one that the
-  /// memory was allocated in, or none.
+  /// Returns false, and frees nothing, if the driver refuses because of another stream's capture. `capture`: the capture
+  /// that the memory was allocated in, or none.
   virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
   virtual void do_attach(const Allocation& managed, AttachMode mode);
   virtual void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target);
   virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
   virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
-  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                         std::span<const std::size_t> sizes, const CaptureState& capture);
+  /// `arguments`: the address of each.
+  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                         const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
@@ -472,104 +500,14 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_copy_attributes(const Stream& other);
 
  private:
-  friend class Allocation;
-  friend class Device;
-  friend class GraphExec;
-  friend class detail::Captures;
-  friend class detail::Joining;
+  friend class detail::StreamCall;
+  friend struct detail::StreamCore;
 
-  // Ends the capture when the captured function throws; the function's exception is the one that matters.
-  struct CaptureGuard {
-    Stream& stream;
-    bool ended = false;
-    GraphPtr end() {
-      ended = true;
-      return stream.end_begun_capture();
-    }
-    ~CaptureGuard() {
-      if (!ended) stream.drop_capture(stream.began_.load(std::memory_order_relaxed));
-    }
-  };
-
-  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  static constexpr std::uint32_t flag_external = 8;     // external code may know the handle: the driver is asked for captures
-  static constexpr std::uint32_t flag_capturing = 16;   // in a capture that Weir knows: the one with the id `capture_`
-  static constexpr std::uint32_t flag_body = 32;        // and that makes the body of a conditional node
-  static constexpr std::uint32_t flag_deferred = 64;    // frees wait in `deferred_`
-
-  template <class R>
-  static constexpr void check_lifetime() noexcept {
-    static_assert(detail::outlives_call<R>,
-                  "the memory is used after this call has returned: keep what owns it in a variable");
-  }
-
-  template <class E>
-  static std::uint32_t to_bits(const E& value) noexcept {
-    std::uint32_t bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(E));
-    return bits;
-  }
-  const Kernel& checked(const KernelPtr& kernel) const;
-  const Event& checked(const EventPtr& event) const;
-  Stream& checked(const StreamPtr& stream) const;
-  const Allocation& checked(const AllocationPtr& allocation) const;
-  void check_lengths(const char* operation, std::size_t to, std::size_t from) const;
-
-  std::strong_ordering compare(const Stream& other) const noexcept;
-  bool destroys_handle() const noexcept;
-  void enter(const char* operation) const;
-  void enter_slowly(const char* operation) const;
-  void check_usable(const char* operation) const;
-  void require(const char* operation, Feature feature) const;
-  /// The capture that the stream is in. Throws `capture_invalidated`. Costs one load of `flags_` for a stream that external
-  /// code does not know and that captures nothing.
-  CaptureState usable_capture(const char* operation) const {
-    constexpr std::uint32_t asks = flag_external | flag_capturing | flag_per_thread;
-    if ((flags_.load(std::memory_order_acquire) & asks) == 0) [[likely]] return {};
-    return usable_capture_slowly(operation);
-  }
-  CaptureState usable_capture_slowly(const char* operation) const;
-  CaptureState active_capture(const char* operation) const;
-  CaptureState known_capture() const;
-  bool asks_for_captures() const noexcept;
-  void check_host_wait(const char* operation) const;
-  CaptureState usable_memory_capture(const char* operation) const;
-  void refuse_in_capture(const char* operation) const;
-  void check_recordable(const char* operation, const Event& event) const;
-  void check_copy(const char* operation, const void* destination, const void* source, std::size_t bytes) const;
-  void check_managed(const char* operation, const Allocation& memory) const;
-  void check_same_backend(const char* operation, const Device& other) const;
-  void check_join(const char* operation, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) const;
-  void check_closable(const char* operation) const;
-  [[noreturn, gnu::cold]] void refuse_launch(detail::LaunchFault fault, const Kernel& kernel, const LaunchConfig& config,
-                                             std::span<void* const> arguments, std::span<const std::size_t> sizes) const;
-  [[noreturn]] void refuse_memory_operation(const char* operation, const MemoryOperation& op) const;
-  void launch_checked(const Kernel& kernel, const LaunchConfig& config, std::span<void* const> arguments,
-                      std::span<const std::size_t> sizes);
+  // Called by the templates and inline functions above.
+  GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
+  void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
+  void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void memory_operation(const MemoryOperation& operation);
-  void fill_2d_checked(const char* operation, void* destination, std::size_t pitch, std::uint32_t value,
-                       std::size_t element_size, std::size_t width, std::size_t height);
-  void conditional(const char* operation, ConditionalKind kind, const std::uint32_t* condition,
-                   UniqueFunction<void(Stream&)>&& body);
-  void check_can_begin(const char* operation) const;
-  template <class F>
-  void begin(CaptureMode mode, const GraphPtr& resumed, F&& native_begin);
-  static CaptureInfo capture_info_of(const Stream& stream, bool with_graph);
-  void set_shared() noexcept { flags_.fetch_or(flag_external, std::memory_order_relaxed); }
-  bool leave_joined();
-  GraphPtr end_begun_capture();
-  bool is_in(std::uint64_t capture) const;
-  detail::Origin origin() const noexcept;
-  void enter_capture(std::uint64_t id, bool body) noexcept;
-  void leave_capture(std::uint64_t id) noexcept;
-  void drop_capture(std::uint64_t id) noexcept;
-  void begin_closing() noexcept;
-  void finish_closing(bool destroy);
-  CaptureState capture_before_free() const;
-  bool deallocate_async(const Allocation& allocation) noexcept;
-  bool try_to_free(void* memory) noexcept;
-  bool defer(Allocation& allocation) noexcept;
-  void free_deferred(bool last_chance) noexcept;
 
   Device* device_;
   void* handle_;
@@ -577,16 +515,16 @@ class WEIR_API Stream : public RefCounted {
   std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
   StreamKind kind_;
-  bool closing_postponed_ = false;          // until the stream's memory has been freed
-  std::atomic<std::uint64_t> capture_{0};   // the capture that the stream is in, where Weir knows it
-  std::atomic<std::uint64_t> began_{0};     // the capture that was last begun by this object, whoever ends it
-  // The capture joined with `external`, and how often.
+  bool closing_postponed_ = false;         // closed, but memory is still to be freed on the stream
+  std::atomic<std::uint64_t> capture_{0};  // the capture that the stream is in, if Weir knows it
+  std::atomic<std::uint64_t> began_{0};    // the capture that this object began last
+  // The capture that was joined with `external`, and how many times.
   std::atomic<std::uint64_t> joined_{0};
   std::atomic<std::uint32_t> joined_depth_{0};
-  // The module that was last kept, and for which capture: a captured launch then need not look for either.
+  // The module that was kept last, and its capture: most captured launches need not look for either.
   std::atomic<const Module*> kept_module_{nullptr};
   std::atomic<std::uint64_t> kept_for_{0};
-  Allocation* deferred_ = nullptr;          // memory whose free a capture forbids; see allocation.cpp
+  Allocation* deferred_ = nullptr;         // memory whose free is deferred; see allocation.cpp
 };
 
 }  // namespace weir

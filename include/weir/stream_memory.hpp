@@ -6,19 +6,20 @@
 /// Memory operations on a stream: values written and waited for in the stream's order (cuStreamWriteValue32 and kin).
 namespace weir {
 
-/// When a wait is over, given the value in memory `m` and the value waited for `v`.
+/// The condition that ends a wait; `m` is the value in memory, `v` the value of the wait.
 enum class WaitCondition : std::uint8_t {
-  geq,      ///< m - v, taken as signed, is not negative: a cyclic comparison, so that counters may wrap
+  geq,      ///< m - v, as a signed number, is not negative: a cyclic comparison, so counters may wrap
   eq,       ///< m == v
   bit_and,  ///< (m & v) != 0
   bit_nor,  ///< ~(m | v) != 0
 };
 
-/// Whether a wait, when it is over, first makes remote writes that came before the value visible (CU_STREAM_WAIT_VALUE_FLUSH).
+/// Whether the end of a wait makes remote writes visible that came before the value (CU_STREAM_WAIT_VALUE_FLUSH).
 enum class RemoteWrites : std::uint8_t { as_they_are, flush };
 
-/// One operation of a batch. The addresses are the device's; they must be aligned to the size of the value.
+/// One operation of a batch. Addresses are device addresses, aligned to the size of the value.
 struct MemoryOperation {
+  /// Which operation.
   enum class Kind : std::uint8_t { write_32, write_64, wait_32, wait_64, flush_remote_writes };
 
   Kind kind;
@@ -27,12 +28,14 @@ struct MemoryOperation {
   void* address = nullptr;
   std::uint64_t value = 0;
 
+  /// Writes a value.
   static MemoryOperation write(std::uint32_t* address, std::uint32_t value) noexcept {
     return {Kind::write_32, {}, {}, address, value};
   }
   static MemoryOperation write(std::uint64_t* address, std::uint64_t value) noexcept {
     return {Kind::write_64, {}, {}, address, value};
   }
+  /// Waits until the value in memory meets the condition.
   static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
                               RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
     return {Kind::wait_32, condition, remote, const_cast<std::uint32_t*>(address), value};
@@ -41,10 +44,14 @@ struct MemoryOperation {
                               RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
     return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
   }
+  /// Makes remote writes that came before visible. Feature `wait_value_flush`.
   static MemoryOperation flush_remote_writes() noexcept { return {Kind::flush_remote_writes, {}, {}, nullptr, 0}; }
 
+  /// Whether it waits.
   bool is_wait() const noexcept { return kind == Kind::wait_32 || kind == Kind::wait_64; }
+  /// Whether it writes.
   bool is_write() const noexcept { return kind == Kind::write_32 || kind == Kind::write_64; }
+  /// Whether the value has 64 bits.
   bool is_64() const noexcept { return kind == Kind::write_64 || kind == Kind::wait_64; }
 };
 

@@ -9,14 +9,16 @@
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 
-/// A pool of streams, for code that needs one now and then: streams are costly to make, and on some drivers few.
+/// A pool of streams, for code that needs a stream for a short time. Creating streams is slow, and some drivers have few.
 namespace weir {
 
+/// Whether a stream may be on loan to several at a time.
 enum class PoolSharing : std::uint8_t {
-  exclusive,    ///< a stream is leased to one at a time
-  round_robin,  ///< all leases take turns over `max_streams` streams; two of them may be of the same stream
+  exclusive,    ///< each stream is leased once at a time
+  round_robin,  ///< leases rotate over `max_streams` streams; several may share a stream
 };
 
+/// How a pool is made.
 struct StreamPoolOptions {
   std::size_t max_streams = 32;  ///< at least 1
   PoolSharing sharing = PoolSharing::exclusive;
@@ -27,7 +29,7 @@ namespace detail {
 class StreamPoolState;
 }
 
-/// A stream on loan; goes back with the lease. Movable.
+/// A leased stream. It returns to the pool with this object. Movable.
 class WEIR_API StreamLease {
  public:
   StreamLease(StreamLease&& other) noexcept;
@@ -36,35 +38,35 @@ class WEIR_API StreamLease {
 
   Stream& operator*() const noexcept { return *stream_; }
   Stream* operator->() const noexcept { return stream_.get(); }
-  /// The stream, for what shares its ownership. It is on loan all the same.
+  /// The stream, for code that shares its ownership. Its lease still ends with this object.
   const StreamPtr& stream() const noexcept { return stream_; }
 
  private:
   friend class StreamPool;
   StreamLease(Ptr<detail::StreamPoolState> pool, std::size_t slot, StreamPtr stream) noexcept;
-  void give_back() noexcept;
 
   Ptr<detail::StreamPoolState> pool_;  // null once moved from
   std::size_t slot_ = 0;
   StreamPtr stream_;
 };
 
-/// Makes its streams when they are first needed. A lease may outlive the pool. Any thread may lease and give back. A stream
-/// that comes back with work goes on with it: the next lease's work runs behind. A stream that comes back capturing is
-/// skipped until its capture has ended.
+/// Creates its streams when they are first needed. A lease may outlive the pool. Any thread may lease and return. A returned
+/// stream may still have work; work of the next lease runs behind it. A returned stream that captures is skipped until its
+/// capture has ended.
 class WEIR_API StreamPool {
  public:
-  /// Throws `invalid_argument` for no streams at all.
+  /// Throws `invalid_argument` if `max_streams` is 0.
   explicit StreamPool(Device& device, const StreamPoolOptions& options = {});
   ~StreamPool();
   StreamPool(const StreamPool&) = delete;
   StreamPool& operator=(const StreamPool&) = delete;
+  /// The device whose streams it lends.
   Device& device() const noexcept;
-  /// Throws `pool_exhausted` if every stream is leased or capturing.
+  /// Throws `pool_exhausted` if all streams are leased or capturing.
   StreamLease lease();
-  /// Nothing if every stream is leased or capturing.
+  /// Returns nothing if all streams are leased or capturing.
   std::optional<StreamLease> try_lease();
-  /// How many streams were made so far.
+  /// How many streams the pool has created.
   std::size_t size() const;
 
  private:

@@ -5,19 +5,18 @@
 #include "weir/fwd.hpp"
 #include "weir/stream.hpp"
 
-/// The current stream: a stack for each thread and device, for code that hands its stream down implicitly. Nothing in Weir
-/// depends on it.
+/// The current stream of a thread and device, for code that passes its stream on implicitly. Nothing in Weir depends on it.
 namespace weir {
 
-/// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive.
-/// Scopes may end in any order; of those that are left, the one that was begun last counts. A scope may be a static or a
-/// thread-local object. It ends on the thread that began it: one that ends on another thread is logged as an error; its
-/// stream is current no longer, and is let go of when its thread begins the next scope.
+/// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive. Scopes
+/// may end in any order; the newest one counts. A scope may be a static or a thread-local object. It must end on the thread
+/// that began it. If it ends on another thread, an error is logged, the stream is no longer current, and it is released when
+/// the first thread begins its next scope.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
   explicit StreamScope(StreamPtr stream);
-  /// Likewise, and `wrong_device` unless the stream is `device`'s.
+  /// Also throws `wrong_device` unless the stream is of `device`.
   StreamScope(const Device& device, StreamPtr stream);
   ~StreamScope();
   StreamScope(const StreamScope&) = delete;

@@ -7,27 +7,29 @@
 #include <type_traits>
 #include <utility>
 
-/// A move-only callable, so that a host function may own what it uses. Small ones are kept in place and allocate nothing.
+/// A move-only callable: a host function can own what it uses. Small callables are stored in place, without an allocation.
 namespace weir {
 
-/// `InlineSize`: the bytes of captures that are kept in place.
+/// `InlineSize`: up to how many bytes a callable is stored in place.
 template <class Signature, std::size_t InlineSize = 48>
 class UniqueFunction;
 
+/// A move-only callable that takes `Args` and returns `R`.
 template <class R, class... Args, std::size_t InlineSize>
 class UniqueFunction<R(Args...), InlineSize> {
  public:
+  /// The bytes of captures that are kept in place.
   static constexpr std::size_t inline_size = InlineSize;
 
   UniqueFunction() noexcept = default;
   UniqueFunction(std::nullptr_t) noexcept {}
-  /// Empty where `function` is: a null pointer, an empty `std::function`, or what else is made from null and tells by its
-  /// conversion to bool.
+  /// Empty if `function` is: a null pointer, an empty `std::function`, or another type that can be made from null and
+  /// converts to false.
   template <class F, class D = std::decay_t<F>,
             class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
   UniqueFunction(F&& function) {
     if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
-      const D pointer = function;  // a function decays: a reference to one is never null
+      const D pointer = function;  // a reference to a function decays; it is never null
       if (pointer == nullptr) return;
     } else if constexpr (std::is_constructible_v<D, std::nullptr_t> && std::is_constructible_v<bool, const D&>) {
       if (!static_cast<bool>(std::as_const(function))) return;
@@ -67,7 +69,7 @@ class UniqueFunction<R(Args...), InlineSize> {
   template <class D>
   static constexpr bool fits = sizeof(D) <= inline_size && alignof(D) <= alignof(std::max_align_t) &&
                                std::is_nothrow_move_constructible_v<D>;
-  // A result that the signature does not want is dropped.
+  // If the signature returns void, the result is dropped.
   template <class D>
   static R invoke(D& function, Args&&... args) {
     if constexpr (std::is_void_v<R>) {
@@ -97,13 +99,13 @@ class UniqueFunction<R(Args...), InlineSize> {
     }
   }
 
-  // First, so that a function with few captures is whole on one cache line.
+  // First, so that a small callable is on one cache line with it.
   const Table* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[inline_size];
 };
 
-/// What `Stream::launch_host_function` takes. Callables of up to 128 bytes are enqueued without an allocation; every place
-/// in a queue is as large, and one that captures little touches the first cache line of it only.
+/// The argument of `Stream::launch_host_function`. Callables of up to 128 bytes are enqueued without an allocation. A small
+/// one touches only the first cache line.
 using HostFunction = UniqueFunction<void(), 128>;
 
 }  // namespace weir

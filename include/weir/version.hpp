@@ -7,26 +7,28 @@
 
 /// The version of these headers. CMake reads it from here.
 #define WEIR_VERSION_MAJOR 0
+/// The second number of the version.
 #define WEIR_VERSION_MINOR 1
+/// The third number of the version.
 #define WEIR_VERSION_PATCH 0
 
-/// The same as one number, to be compared: 0.1.0 is 100, 1.2.3 is 10203.
+/// The version as one number, for comparison: 0.1.0 is 100, 1.2.3 is 10203.
 #define WEIR_VERSION (WEIR_VERSION_MAJOR * 10000 + WEIR_VERSION_MINOR * 100 + WEIR_VERSION_PATCH)
-/// The same as text: "0.1.0".
+/// The version as text: "0.1.0".
 #define WEIR_VERSION_STRING WEIR_VERSION_TEXT(WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, WEIR_VERSION_PATCH)
 #define WEIR_VERSION_TEXT(major, minor, patch) WEIR_VERSION_JOIN(major, minor, patch)
 #define WEIR_VERSION_JOIN(major, minor, patch) #major "." #minor "." #patch
 
 namespace weir {
 
-/// The version of the library that is running. It may be a later patch release than that of the headers.
+/// The version of the library at run time, which may be a later patch release than the headers.
 WEIR_API const char* version() noexcept;
 
 /// What the library was built with, as words "key=value": its C++ library, and the sizes of what programs and plugins share
 /// with it. See docs/abi.md.
 WEIR_API const char* abi() noexcept;
 
-/// Counts changes of what plugins and programs agree on with the library. A plugin or program of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 6;
+/// Counts incompatible changes of the interface. A plugin or program of another revision is refused.
+inline constexpr std::uint32_t interface_revision = 8;
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All of Weir but the interop headers, which need a vendor's.
+/// All headers of Weir, except the interop headers, which need a vendor's headers.
 #include "weir/abi.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
@@ -11,6 +11,7 @@
 #include "weir/event.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"

@@ -4,19 +4,22 @@
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
+#include <vector>
 
 #include "backends/gpu/capture_lock.hpp"
 #include "driver.hpp"
 #include "newer.hpp"
+#include "release.hpp"
 
-/// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and the
-/// behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so that
-/// it cannot pass unseen.
+/// A libamdhip64 over the CUDA driver: AMD's C interface, with its constants, layouts, argument lists and error codes, and
+/// the behaviour of the release that it presents itself as. Test equipment: what a HIP program must not do aborts here, so
+/// that it cannot pass unseen.
 namespace bridge {
 
-/// The HIP release that this library presents: 502 for 5.2. It decides what is exported, and how that behaves.
-extern const int release;
-inline bool before(int other) noexcept { return release < other; }
+/// What the library shall have by name alone, from the environment variable WEIR_BRIDGE_HOLLOW, a list with commas:
+/// "capture" has captures begin and end that hold nothing, "calls" has functions that a runtime may leave out return 801.
+bool is_hollow(std::string_view what) noexcept;
 
 /// Ends the process: the call is one that AMD's library of this release would crash in.
 [[noreturn]] void undefined(const char* function, const char* why) noexcept;
@@ -83,16 +86,24 @@ hipError_t on_device(F&& function) noexcept {
 /// How a stream is left behind by a capture that went wrong, in releases that do not put it right.
 enum class Stuck : unsigned char { no, invalidated, capturing };
 
+struct HardwareQueue;
+
 /// A stream as a call finds it.
 struct Target {
   CUstream cuda = nullptr;
   int device = 0;
   ihipStream_t* own = nullptr;  // null for the default streams
+  HardwareQueue* queue = nullptr;
 };
 
 /// Finds what a handle stands for; an error, or the end of the process, where it stands for nothing.
 hipError_t resolve(const char* function, hipStream_t stream, Target& target) noexcept;
+bool is_alive(hipStream_t stream) noexcept;
+/// Those that hipStreamCreate made and that have not been destroyed, as they are now.
+std::vector<ihipStream_t*> living_streams();
 bool is_capturing(const Target& target) noexcept;
+/// Whether the stream is in a capture, which may have been invalidated, or cannot be asked because of another one's.
+bool is_in_capture(const Target& target) noexcept;
 /// A stream that captures nothing, for what a release does at once on a capturing stream. The stream's device is current.
 CUstream eager(Target& target) noexcept;
 
@@ -104,9 +115,17 @@ struct ihipStream_t {
   unsigned flags = 0;
   int priority = 0;
   unsigned long long id = 0;
+  bridge::HardwareQueue* queue = nullptr;
   std::atomic<bridge::Stuck> stuck{bridge::Stuck::no};
   std::mutex mutex;
   CUstream twin = nullptr;
+
+  // The capture that it is in; guarded by bridge::capture_links().
+  std::atomic<unsigned long long> capture{0};
+  bool is_origin = false;
+  hipStreamCaptureMode mode{};
+  std::vector<ihipStream_t*> parallel;  // those that joined the capture by an event of this one
+  bool follows_older_nodes = false;     // nodes of an earlier capture
 };
 
 struct ihipEvent_t {
@@ -114,11 +133,40 @@ struct ihipEvent_t {
   int device = 0;
   unsigned flags = 0;
   std::mutex mutex;  // held while the host waits for the event, as in AMD's library
+
+  // Where it was recorded last; guarded by bridge::capture_links().
+  ihipStream_t* stream = nullptr;
+  unsigned long long stream_id = 0;      // 0: on no stream that was made
+  unsigned long long capture = 0;        // in which; 0: in none
+  unsigned long long nodes_capture = 0;  // of which the nodes are that it holds
 };
 
 namespace bridge {
 
-/// `call` for work on a stream.
+std::mutex& capture_links() noexcept;
+/// Checks what a call that adds to a capture relies on.
+void check_dependencies(const char* function, const Target& target) noexcept;
+
+/// Puts what is submitted during a scope into the stream's hardware queue: behind all that the queue holds, of whatever
+/// stream.
+class Submission {
+ public:
+  explicit Submission(const Target& target) noexcept;
+  ~Submission();
+  Submission(const Submission&) = delete;
+  Submission& operator=(const Submission&) = delete;
+
+ private:
+  const Target& target_;
+  bool counts_ = false;
+};
+
+/// Ends the process for an event whose stream has gone: AMD's library follows the event to it.
+void check_followed(const char* function, hipEvent_t event) noexcept;
+/// 6.2 destroys executables that were parked where the host waits: those launched on a stream, or all of a device.
+void release_parked(int device, const ihipStream_t* stream) noexcept;
+
+/// `call` for what is asked of a stream.
 template <class F>
 hipError_t on_stream(const char* name, hipStream_t stream, F&& function) noexcept {
   return call([&](const Cuda& driver) -> hipError_t {
@@ -129,6 +177,17 @@ hipError_t on_stream(const char* name, hipStream_t stream, F&& function) noexcep
       if (target.own->stuck == Stuck::capturing) return hipSuccess;  // into a graph that nobody will see
     }
     const Scope scope(target.device);
+    return function(driver, target);
+  });
+}
+
+/// `call` for work that a stream is given. In an invalidated capture, it is done at once before 6.2, and refused since.
+template <class F>
+hipError_t on_queue(const char* name, hipStream_t stream, F&& function) noexcept {
+  return on_stream(name, stream, [&](const Cuda& driver, Target& target) -> hipError_t {
+    if (before(602) && target.own != nullptr && is_in_capture(target) && !is_capturing(target)) target.cuda = eager(target);
+    check_dependencies(name, target);
+    const Submission submission(target);
     return function(driver, target);
   });
 }

@@ -15,8 +15,8 @@
 #include "newer.hpp"
 #include "tests/unit/subprocess.hpp"
 
-// The bridge itself: that it behaves as AMD's library of each release is known to, in what a plugin must get right. A plugin that
-// gets it wrong would fail on the bridge; these cases show that the bridge can tell. They need an NVIDIA GPU.
+// The bridge itself: that it behaves as AMD's library of each release is known to, in what a plugin must get right. A plugin
+// that gets it wrong would fail on the bridge; these cases show that the bridge can tell. They need an NVIDIA GPU.
 
 namespace {
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "bridge.hpp"
+#include "queues.hpp"
 
 /// Stream capture, and how AMD's library leaves streams behind when one goes wrong.
 using namespace bridge;
@@ -15,7 +18,55 @@ hipError_t check_can_begin(const char* function, hipStream_t stream, hipStreamCa
   return hipSuccess;
 }
 
+/// The stream's capture has begun.
+void begin_links(ihipStream_t& stream, hipStreamCaptureMode mode) {
+  CUstreamCaptureStatus status{};
+  cuuint64_t id = 0;
+  cuda()->StreamGetCaptureInfo(stream.cuda, &status, &id, nullptr, nullptr, nullptr);
+  const std::lock_guard lock(capture_links());
+  stream.capture = id;
+  stream.is_origin = true;
+  stream.mode = mode;
+}
+
+/// Follows the links between streams as hipStreamEndCapture does, which forgets each only when it has come back from it.
+void follow_links(const ihipStream_t* stream, std::vector<const ihipStream_t*>& path) {
+  if (std::find(path.begin(), path.end(), stream) != path.end())
+    undefined("hipStreamEndCapture", "the streams that joined the capture are linked in a circle, which is followed without end");
+  path.push_back(stream);
+  for (const ihipStream_t* next : stream->parallel) follow_links(next, path);
+  path.pop_back();
+}
+
+void leave_links(unsigned long long capture) {
+  for (ihipStream_t* stream : living_streams()) {
+    if (stream->capture != capture) continue;
+    stream->capture = 0;
+    stream->is_origin = false;
+    stream->parallel.clear();
+    stream->follows_older_nodes = false;
+  }
+}
+
 }  // namespace
+
+std::mutex& bridge::capture_links() noexcept {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+
+void bridge::check_dependencies(const char* function, const Target& target) noexcept {
+  if (target.own == nullptr || target.own->capture == 0 || !is_capturing(target)) return;
+  const std::lock_guard lock(capture_links());
+  if (target.own->follows_older_nodes)
+    undefined(function, "the stream goes on behind nodes of an earlier capture, which its event still had");
+}
+
+void bridge::leave_capture(ihipStream_t& stream) noexcept {
+  const std::lock_guard lock(capture_links());
+  if (stream.capture != 0 && stream.is_origin) leave_links(stream.capture);
+  for (ihipStream_t* other : living_streams()) std::erase(other->parallel, &stream);
+}
 
 weir::gpu::CaptureLock& bridge::capture_lock() noexcept {
   static auto* const lock = new weir::gpu::CaptureLock;
@@ -23,7 +74,7 @@ weir::gpu::CaptureLock& bridge::capture_lock() noexcept {
 }
 
 CUresult bridge::ask_capturing(CUstream stream, CUstreamCaptureStatus& status) noexcept {
-  const std::shared_lock lock(capture_lock());
+  const weir::gpu::CaptureLock::Question question(capture_lock());
   return cuda()->StreamIsCapturing(stream, &status);
 }
 
@@ -33,10 +84,14 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
   return call([&](const Cuda& driver) -> hipError_t {
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
+    if (is_hollow("capture")) return hipSuccess;
     const Scope scope(on.device);
     const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamBeginCapture(on.cuda, static_cast<CUstreamCaptureMode>(mode));
-    if (result == CUDA_SUCCESS && on.own != nullptr) on.own->stuck = Stuck::no;
+    if (result == CUDA_SUCCESS && on.own != nullptr) {
+      on.own->stuck = Stuck::no;
+      begin_links(*on.own, mode);
+    }
     return from_cuda(result);
   });
 }
@@ -50,9 +105,11 @@ hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, co
     if (const hipError_t error = check_can_begin("hipStreamBeginCaptureToGraph", stream, mode, on)) return error;
     const Scope scope(on.device);
     const std::lock_guard lock(capture_lock());
-    return from_cuda(driver.StreamBeginCaptureToGraph(on.cuda, handle<CUgraph>(graph),
-                                                      reinterpret_cast<const CUgraphNode*>(dependencies), nullptr, count,
-                                                      static_cast<CUstreamCaptureMode>(mode)));
+    const CUresult result = driver.StreamBeginCaptureToGraph(
+        on.cuda, handle<CUgraph>(graph), reinterpret_cast<const CUgraphNode*>(dependencies), nullptr, count,
+        static_cast<CUstreamCaptureMode>(mode));
+    if (result == CUDA_SUCCESS && on.own != nullptr) begin_links(*on.own, mode);
+    return from_cuda(result);
   });
 }
 
@@ -66,8 +123,19 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
     if (on.own != nullptr && on.own->stuck != Stuck::no) return hipErrorStreamCaptureWrongThread;
     const Scope scope(on.device);
     CUgraph made = nullptr;
+    if (is_hollow("capture")) {
+      const CUresult result = driver.GraphCreate(&made, 0);
+      *graph = handle<hipGraph_t>(made);
+      return from_cuda(result);
+    }
     const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamEndCapture(on.cuda, &made);
+    if (on.own != nullptr && on.own->is_origin) {
+      const std::lock_guard links(capture_links());
+      std::vector<const ihipStream_t*> path;
+      if (result == CUDA_SUCCESS) follow_links(on.own, path);
+      leave_links(on.own->capture);
+    }
     *graph = handle<hipGraph_t>(made);
     if (on.own != nullptr) {
       // Both returns come before the one place that sets the streams' state back.
@@ -95,7 +163,7 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus
     CUgraph native_graph = nullptr;
     const CUgraphNode* native_dependencies = nullptr;
     std::size_t native_count = 0;
-    const std::shared_lock lock(capture_lock());
+    const weir::gpu::CaptureLock::Question question(capture_lock());
     const CUresult result =
         driver.StreamGetCaptureInfo(on.cuda, &native, &native_id, &native_graph, &native_dependencies, &native_count);
     if (result != CUDA_SUCCESS) return from_cuda(result);
@@ -136,6 +204,10 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
 
 hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* dependencies, size_t count, unsigned flags) {
   return on_stream("hipStreamUpdateCaptureDependencies", stream, [&](const Cuda& driver, const Target& on) {
+    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES && on.own != nullptr) {
+      const std::lock_guard lock(capture_links());
+      on.own->follows_older_nodes = false;
+    }
     return from_cuda(
         driver.StreamUpdateCaptureDependencies(on.cuda, reinterpret_cast<CUgraphNode*>(dependencies), count, flags));
   });

@@ -91,6 +91,12 @@ hipError_t get_attribute(int* value, int attribute, int ordinal) noexcept {
         return hipSuccess;
       }
       break;
+    case 75:
+      if (before(603)) {  // it succeeds, and says that there is none
+        *value = 0;
+        return hipSuccess;
+      }
+      break;
     case 10013: *value = 1; return hipSuccess;  // gfx90a had it before 5.5 already
     default: break;
   }

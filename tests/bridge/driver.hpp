@@ -40,7 +40,7 @@ namespace bridge {
   X(UserObjectRetain, 11030) X(GraphRetainUserObject, 11030) X(GraphReleaseUserObject, 11030) X(ModuleLoadData, 2000)      \
   X(ModuleUnload, 2000) X(ModuleGetFunction, 2000) X(ModuleGetGlobal, 3020) X(LaunchKernel, 4000)                          \
   X(LaunchCooperativeKernel, 9000) X(OccupancyMaxActiveBlocksPerMultiprocessor, 6050) X(FuncGetAttribute, 2020)            \
-  X(FuncSetAttribute, 9000)
+  X(FuncSetAttribute, 9000) X(OccupancyMaxPotentialBlockSize, 6050)
 
 struct Cuda {
 #define BRIDGE_CUDA_MEMBER(name, version) PFN_cu##name##_v##version name = nullptr;

@@ -64,8 +64,28 @@ void undefined(const char* function, const char* why) noexcept {
   std::abort();
 }
 
+bool is_hollow(std::string_view what) noexcept {
+  static const char* const text = std::getenv("WEIR_BRIDGE_HOLLOW");
+  return text != nullptr && std::string_view(text).find(what) != std::string_view::npos;
+}
+
 hipError_t from_cuda(CUresult result) noexcept {
   const int code = static_cast<int>(result);
+  switch (result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      if (before(700)) undefined("(asynchronously)", "work on the device failed, which ends the process before 7.0");
+      break;
+    default: break;
+  }
   const bool same = code <= 8 || code == 100 || code == 101 || (code >= 200 && code <= 219) || (code >= 300 && code <= 304) ||
                     code == 400 || code == 401 || code == 500 || code == 600 || (code >= 700 && code <= 702) || code == 704 ||
                     code == 705 || (code >= 708 && code <= 710) || code == 712 || code == 713 || code == 719 || code == 720 ||
@@ -88,9 +108,6 @@ hipError_t without_device() noexcept {
 }
 
 hipError_t finish(hipError_t result) noexcept {
-  const bool is_fault = result == hipErrorIllegalAddress || result == hipErrorLaunchFailure || result == hipErrorAssert ||
-                        result == hipErrorLaunchTimeOut || result == hipErrorECCNotCorrectable;
-  if (is_fault && before(700)) undefined("(asynchronously)", "work on the device failed, which ends the process before 7.0");
   if (before(700)) {
     last_error = result;  // of the last call, success included
   } else if (result != hipSuccess && result != hipErrorNotReady) {

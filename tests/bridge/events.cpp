@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
+#include <shared_mutex>
 
 #include "bridge.hpp"
 
-/// Events, and what processes share.
+/// Events, waits for them, and what processes share.
 using namespace bridge;
 
 namespace {
@@ -17,7 +19,37 @@ unsigned native_flags(unsigned flags) {
   return native;
 }
 
+/// What the event holds from here on of the stream and of its capture.
+void note_record(hipEvent_t event, const Target& on) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t capture = 0;
+  std::size_t nodes = 0;
+  const CUgraphNode* list = nullptr;
+  if (on.own != nullptr) {
+    const weir::gpu::CaptureLock::Question question(capture_lock());
+    cuda()->StreamGetCaptureInfo(on.cuda, &status, &capture, nullptr, &list, &nodes);
+  }
+  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) capture = 0;
+  const std::lock_guard lock(capture_links());
+  event->stream = on.own;
+  event->stream_id = on.own != nullptr ? on.own->id : 0;
+  event->capture = capture;
+  // Up to 6.3 nodes of an earlier capture stay in it where the stream has none yet.
+  if (capture != 0 && (nodes != 0 || !before(604))) event->nodes_capture = capture;
+}
+
+/// The stream on which the event was recorded last, if it is there still.
+ihipStream_t* stream_of(hipEvent_t event) {
+  return event->stream_id != 0 && is_alive(event->stream) && event->stream->id == event->stream_id ? event->stream : nullptr;
+}
+
 }  // namespace
+
+void bridge::check_followed(const char* function, hipEvent_t event) noexcept {
+  const std::lock_guard lock(capture_links());
+  if (event->stream_id != 0 && stream_of(event) == nullptr)
+    undefined(function, "the event is followed to the stream on which it was recorded, which has been destroyed");
+}
 
 extern "C" {
 
@@ -50,20 +82,48 @@ hipError_t hipEventDestroy(hipEvent_t event) {
 }
 
 hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
-  return on_stream("hipEventRecord", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipEventRecord", stream, [&](const Cuda& driver, const Target& on) {
     if (event == nullptr || event->device != on.device) return hipErrorInvalidHandle;
     if (flags > 1) return hipErrorInvalidValue;
     const std::lock_guard lock(event->mutex);
-    if (flags == 0) return from_cuda(driver.EventRecord(event->cuda, on.cuda));
+    if (flags == 0) {
+      const CUresult result = driver.EventRecord(event->cuda, on.cuda);
+      if (result == CUDA_SUCCESS) note_record(event, on);
+      return from_cuda(result);
+    }
     return from_cuda(driver.EventRecordWithFlags(event->cuda, on.cuda, CU_EVENT_RECORD_EXTERNAL));
   });
 }
 
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) { return hipEventRecordWithFlags(event, stream, 0); }
 
+// 6.2 knows of streams that are gone, and takes the event's work for done.
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
+  return on_queue("hipStreamWaitEvent", stream, [&](const Cuda& driver, const Target& on) -> hipError_t {
+    if (event == nullptr) return hipErrorInvalidHandle;
+    // hipEventWaitExternal is 1; the release numbers tell 6.4.2, which first has it, not from 6.4.0.
+    if (flags > (before(700) ? 0U : 1U)) return hipErrorInvalidValue;
+    const std::lock_guard lock(capture_links());
+    ihipStream_t* const awaited = stream_of(event);
+    if (event->stream_id != 0 && awaited == nullptr) return hipSuccess;
+    const bool is_captured = awaited != nullptr && event->capture != 0 && awaited->capture == event->capture;
+    if (awaited != nullptr && !is_captured && awaited->capture != 0) return hipErrorStreamCaptureIsolation;
+    const CUresult result = driver.StreamWaitEvent(on.cuda, event->cuda, flags);
+    if (result == CUDA_SUCCESS && is_captured && on.own != nullptr) {
+      // Whichever of the two was in the capture first.
+      if (!on.own->is_origin && std::find(awaited->parallel.begin(), awaited->parallel.end(), on.own) == awaited->parallel.end())
+        awaited->parallel.push_back(on.own);
+      on.own->capture = event->capture;
+      on.own->follows_older_nodes = on.own->follows_older_nodes || (event->nodes_capture != 0 && event->nodes_capture != event->capture);
+    }
+    return from_cuda(result);
+  });
+}
+
 hipError_t hipEventQuery(hipEvent_t event) {
   return call([&](const Cuda& driver) {
     if (event == nullptr) return hipErrorInvalidHandle;
+    check_followed("hipEventQuery", event);
     const std::lock_guard lock(event->mutex);
     const Scope scope(event->device);
     return from_cuda(driver.EventQuery(event->cuda));
@@ -74,9 +134,12 @@ hipError_t hipEventQuery(hipEvent_t event) {
 hipError_t hipEventSynchronize(hipEvent_t event) {
   return call([&](const Cuda& driver) {
     if (event == nullptr) return hipErrorInvalidHandle;
+    check_followed("hipEventSynchronize", event);
     const std::lock_guard lock(event->mutex);
     const Scope scope(event->device);
-    return from_cuda(driver.EventSynchronize(event->cuda));
+    const CUresult result = driver.EventSynchronize(event->cuda);
+    if (result == CUDA_SUCCESS) release_parked(event->device, nullptr);
+    return from_cuda(result);
   });
 }
 
@@ -84,6 +147,8 @@ hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t
   return call([&](const Cuda& driver) {
     if (milliseconds == nullptr) return hipErrorInvalidValue;
     if (start == nullptr || stop == nullptr || start->device != stop->device) return hipErrorInvalidHandle;
+    check_followed("hipEventElapsedTime", start);
+    check_followed("hipEventElapsedTime", stop);
     const Scope scope(start->device);
     return from_cuda(driver.EventElapsedTime(milliseconds, start->cuda, stop->cuda));
   });
@@ -120,6 +185,7 @@ hipError_t hipIpcOpenEventHandle(hipEvent_t* event, hipIpcEventHandle_t from) {
 
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* to, void* memory) {
   return on_device([&](const Cuda& driver) {
+    if (is_hollow("calls")) return hipErrorNotSupported;
     if (to == nullptr || memory == nullptr) return hipErrorInvalidValue;
     CUipcMemHandle native;
     const CUresult result = driver.IpcGetMemHandle(&native, address(memory));

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <set>
+#include <unordered_set>
 
 #include "bridge.hpp"
+#include "launches.hpp"
+#include "queues.hpp"
 
 /// Graphs. Handles of graphs and nodes are CUDA's own; parameters of nodes are AMD's structures, whose members stand in
 /// another order.
@@ -92,7 +97,123 @@ bool flags_are_known(unsigned long long flags) {
   return flags == 0 || flags == 1 || (flags == 8 && !before(600));
 }
 
+// --- Executables ------------------------------------------------------------------------------------------------------
+
+/// Two of CUDA's, which take turns: CUDA orders launches of one, and AMD's library does not.
+struct Executable {
+  std::array<CUgraphExec, 2> cuda{};
+  std::size_t turn = 0;
+  int device = 0;
+  std::set<hipModule_t> modules;
+};
+
+/// Of an executable; it is over once the event is complete.
+struct Launch {
+  Executable* exec;
+  CUevent over;
+  int device;
+  const ihipStream_t* stream;
+  std::set<hipModule_t> modules;
+};
+
+struct Launches {
+  std::mutex mutex;
+  std::deque<Launch> running;
+  std::unordered_set<Executable*> parked;  // destroyed while they ran, by 6.2
+};
+Launches& launches() {
+  static auto* const all = new Launches;
+  return *all;
+}
+
+/// Lets a scope ask CUDA, whatever this thread captures.
+class Relaxed {
+ public:
+  Relaxed() { cuda()->ThreadExchangeStreamCaptureMode(&mode_); }
+  ~Relaxed() { cuda()->ThreadExchangeStreamCaptureMode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// Takes out launches that are over. The lock is held.
+void forget_what_is_over() {
+  const Relaxed relaxed;
+  std::erase_if(launches().running, [](const Launch& launch) {
+    const Scope scope(launch.device);
+    if (cuda()->EventQuery(launch.over) == CUDA_ERROR_NOT_READY) return false;
+    cuda()->EventDestroy(launch.over);
+    return true;
+  });
+}
+
+bool is_running(const Executable* exec) {
+  forget_what_is_over();
+  return std::any_of(launches().running.begin(), launches().running.end(),
+                     [exec](const Launch& launch) { return launch.exec == exec; });
+}
+
+CUresult destroy(Executable* exec) {
+  const Scope scope(exec->device);
+  const Relaxed relaxed;
+  CUresult result = CUDA_SUCCESS;
+  for (CUgraphExec native : exec->cuda) {
+    if (native != nullptr) result = cuda()->GraphExecDestroy(native);
+  }
+  delete exec;
+  return result;
+}
+
+/// Finds the modules of a graph's kernels, and whether it allocates memory, so that CUDA makes no second executable of it.
+void look_through(const Cuda& driver, CUgraph graph, std::set<hipModule_t>& modules, bool& allocates) {
+  std::size_t count = 0;
+  driver.GraphGetNodes(graph, nullptr, &count);
+  std::vector<CUgraphNode> list(count);
+  if (count != 0) driver.GraphGetNodes(graph, list.data(), &count);
+  for (const CUgraphNode node : list) {
+    CUgraphNodeType type{};
+    driver.GraphNodeGetType(node, &type);
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE) allocates = true;
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+      CUDA_KERNEL_NODE_PARAMS parameters{};
+      driver.GraphKernelNodeGetParams(node, &parameters);
+      modules.insert(module_of(parameters.func));
+    }
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
+      CUgraph child = nullptr;
+      driver.GraphChildGraphNodeGetGraph(node, &child);
+      look_through(driver, child, modules, allocates);
+    }
+  }
+}
+
 }  // namespace
+
+void bridge::check_not_launched(const char* function, hipModule_t module) {
+  if (before(601)) return;
+  const std::lock_guard lock(launches().mutex);
+  forget_what_is_over();
+  for (const Launch& launch : launches().running) {
+    if (launch.modules.contains(module)) undefined(function, "a graph that launches kernels of the module is running");
+  }
+}
+
+void bridge::release_parked(int device, const ihipStream_t* stream) noexcept {
+  const std::lock_guard lock(launches().mutex);
+  std::erase_if(launches().parked, [&](Executable* exec) {
+    const bool is_meant = exec->device == device &&
+                          (stream == nullptr || std::any_of(launches().running.begin(), launches().running.end(),
+                                                            [&](const Launch& launch) {
+                                                              return launch.exec == exec && launch.stream == stream;
+                                                            }));
+    if (!is_meant) return false;
+    if (is_running(exec)) undefined("hipEventSynchronize", "it destroys an executable that runs, which was parked");
+    destroy(exec);
+    return true;
+  });
+}
 
 extern "C" {
 
@@ -106,6 +227,7 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
 }
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
+    if (is_hollow("calls")) return hipErrorNotSupported;
     return from_cuda(driver.GraphClone(reinterpret_cast<CUgraph*>(clone), graph_of(graph)));
   });
 }
@@ -133,8 +255,10 @@ hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
   });
 }
 hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags)); });
+  return on_device([&](const Cuda& driver) {
+    if (is_hollow("calls")) return hipErrorNotSupported;
+    return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags));
+  });
 }
 
 // --- Nodes ------------------------------------------------------------------------------------------------------------
@@ -164,7 +288,7 @@ hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* child
 hipError_t hipGraphAddHostNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
                                const hipHostNodeParams* parameters) {
   return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
+    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
     return from_cuda(driver.GraphAddHostNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native));
   });
 }
@@ -172,20 +296,24 @@ hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* par
   return on_device([&](const Cuda& driver) {
     CUDA_HOST_NODE_PARAMS native{};
     const CUresult result = driver.GraphHostNodeGetParams(node_of(node), &native);
-    *parameters = {native.fn, native.userData};
+    if (result == CUDA_SUCCESS) *parameters = as_given(native);
     return from_cuda(result);
   });
 }
 hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams* parameters) {
   return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
+    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
     return from_cuda(driver.GraphHostNodeSetParams(node_of(node), &native));
   });
 }
 hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipHostNodeParams* parameters) {
   return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native{parameters->fn, parameters->userData};
-    return from_cuda(driver.GraphExecHostNodeSetParams(handle<CUgraphExec>(exec), node_of(node), &native));
+    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
+    CUresult result = CUDA_SUCCESS;
+    for (CUgraphExec one : handle<Executable*>(exec)->cuda) {
+      if (one != nullptr && result == CUDA_SUCCESS) result = driver.GraphExecHostNodeSetParams(one, node_of(node), &native);
+    }
+    return from_cuda(result);
   });
 }
 hipError_t hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
@@ -252,7 +380,18 @@ hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* node, hipGraph_t graph, const
 hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, unsigned long long flags) {
   return on_device([&](const Cuda& driver) {
     if (!flags_are_known(flags)) return hipErrorInvalidValue;
-    return from_cuda(driver.GraphInstantiateWithFlags(reinterpret_cast<CUgraphExec*>(exec), graph_of(graph), flags));
+    auto* const made = new Executable;
+    made->device = current_device();
+    bool allocates = false;
+    look_through(driver, graph_of(graph), made->modules, allocates);
+    CUresult result = driver.GraphInstantiateWithFlags(made->cuda.data(), graph_of(graph), flags);
+    if (result == CUDA_SUCCESS && !allocates) result = driver.GraphInstantiateWithFlags(&made->cuda[1], graph_of(graph), flags);
+    if (result == CUDA_SUCCESS) {
+      *exec = handle<hipGraphExec_t>(made);
+    } else {
+      destroy(made);
+    }
+    return from_cuda(result);
   });
 }
 hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t graph, hipGraphNode_t*, char*, size_t) {
@@ -263,25 +402,56 @@ hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {
   return on_stream("hipGraphUpload", stream,
                    [&](const Cuda&, const Target&) { return exec != nullptr ? hipSuccess : hipErrorInvalidValue; });
 }
-hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
-  return on_stream("hipGraphLaunch", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.GraphLaunch(handle<CUgraphExec>(exec), on.cuda));
+hipError_t hipGraphLaunch(hipGraphExec_t handle_of_exec, hipStream_t stream) {
+  return on_queue("hipGraphLaunch", stream, [&](const Cuda& driver, const Target& on) {
+    auto* const exec = handle<Executable*>(handle_of_exec);
+    if (is_in_capture(on)) return from_cuda(driver.GraphLaunch(exec->cuda[0], on.cuda));
+    const std::lock_guard lock(launches().mutex);
+    forget_what_is_over();
+    if (exec->cuda[1] != nullptr) exec->turn = 1 - exec->turn;
+    const CUresult result = driver.GraphLaunch(exec->cuda[exec->turn], on.cuda);
+    if (result != CUDA_SUCCESS) return from_cuda(result);
+    Launch launch{exec, nullptr, on.device, on.own, exec->modules};
+    driver.EventCreate(&launch.over, CU_EVENT_DISABLE_TIMING);
+    driver.EventRecord(launch.over, on.cuda);
+    launches().running.push_back(std::move(launch));
+    return hipSuccess;
   });
 }
 // CUDA 10.2's form, with both results required.
-hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hipGraphNode_t* error_node,
+hipError_t hipGraphExecUpdate(hipGraphExec_t handle_of_exec, hipGraph_t graph, hipGraphNode_t* error_node,
                               hipGraphExecUpdateResult* outcome) {
   return on_device([&](const Cuda& driver) {
     if (error_node == nullptr || outcome == nullptr) return hipErrorInvalidValue;
+    auto* const exec = handle<Executable*>(handle_of_exec);
+    {
+      const std::lock_guard lock(launches().mutex);
+      if (is_running(exec)) undefined("hipGraphExecUpdate", "a launch that is under way would call the new graph's host functions");
+    }
     CUgraphExecUpdateResultInfo info{};
-    const CUresult result = driver.GraphExecUpdate(handle<CUgraphExec>(exec), graph_of(graph), &info);
+    CUresult result = CUDA_SUCCESS;
+    for (CUgraphExec native : exec->cuda) {
+      if (native != nullptr && result == CUDA_SUCCESS) result = driver.GraphExecUpdate(native, graph_of(graph), &info);
+    }
     *error_node = handle<hipGraphNode_t>(info.errorNode);
     *outcome = static_cast<hipGraphExecUpdateResult>(info.result);
     return from_cuda(result);
   });
 }
-hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphExecDestroy(handle<CUgraphExec>(exec))); });
+// Deletes it up to 6.1, also while it runs; 6.2 parks it until the host waits for whatever event; later releases count.
+hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
+  return on_device([&](const Cuda&) {
+    auto* const exec = handle<Executable*>(handle_of_exec);
+    {
+      const std::lock_guard lock(launches().mutex);
+      if (before(603) && is_running(exec)) {
+        if (before(602)) undefined("hipGraphExecDestroy", "the executable is running");
+        launches().parked.insert(exec);
+        return hipSuccess;
+      }
+    }
+    return from_cuda(destroy(exec));
+  });
 }
 
 // --- User objects -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "bridge.hpp"
@@ -91,7 +92,7 @@ hipError_t hipMallocManaged(void** memory, size_t bytes, unsigned flags) {
 }
 
 hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, int to, hipStream_t stream) {
-  return on_stream("hipMemPrefetchAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemPrefetchAsync", stream, [&](const Cuda& driver, const Target& on) {
     const CUdevice native = to == hipCpuDeviceId ? CU_DEVICE_CPU : native_device(to);
     return from_cuda(driver.MemPrefetchAsync(address(memory), bytes, native, on.cuda));
   });
@@ -145,11 +146,31 @@ void refuse_null_stream(const char* function, hipStream_t stream) {
   if (stream == nullptr) undefined(function, "the null stream is followed as a pointer");
 }
 
+/// From 7.1 on no stream gets or gives back memory while another blocking stream of the device captures.
+bool another_captures(const Target& on) {
+  if (before(701)) return false;
+  const auto streams = living_streams();
+  return std::any_of(streams.begin(), streams.end(), [&](const ihipStream_t* other) {
+    return other != on.own && other->flags == hipStreamDefault && other->device == on.device && other->capture != 0 &&
+           (on.own == nullptr || other->capture != on.own->capture);
+  });
+}
+
+/// From 7.0 on pools neither come nor go while any thread captures, save in the relaxed mode.
+bool any_strict_capture() {
+  if (before(700)) return false;
+  const auto streams = living_streams();
+  return std::any_of(streams.begin(), streams.end(), [](const ihipStream_t* stream) {
+    return stream->is_origin && stream->capture != 0 && stream->mode != hipStreamCaptureModeRelaxed;
+  });
+}
+
 }  // namespace
 
 hipError_t hipMallocAsync(void** memory, size_t bytes, hipStream_t stream) {
   refuse_null_stream("hipMallocAsync", stream);
-  return on_stream("hipMallocAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMallocAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
     if (bytes == 0) return before(506) ? hipErrorInvalidValue : hipSuccess;
     CUdeviceptr made = 0;
     const CUresult result = driver.MemAllocAsync(&made, bytes, on.cuda);
@@ -160,15 +181,17 @@ hipError_t hipMallocAsync(void** memory, size_t bytes, hipStream_t stream) {
 
 hipError_t hipFreeAsync(void* memory, hipStream_t stream) {
   refuse_null_stream("hipFreeAsync", stream);
-  return on_stream("hipFreeAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipFreeAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (memory == nullptr) return before(700) ? hipErrorInvalidValue : hipSuccess;
+    if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
     return from_cuda(driver.MemFreeAsync(address(memory), on.cuda));
   });
 }
 
 hipError_t hipMallocFromPoolAsync(void** memory, size_t bytes, hipMemPool_t pool, hipStream_t stream) {
   refuse_null_stream("hipMallocFromPoolAsync", stream);
-  return on_stream("hipMallocFromPoolAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMallocFromPoolAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
     CUdeviceptr made = 0;
     const CUresult result = driver.MemAllocFromPoolAsync(&made, bytes, handle<CUmemoryPool>(pool), on.cuda);
     *memory = handle<void*>(made);
@@ -181,6 +204,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* propertie
     if (pool == nullptr || properties == nullptr || properties->allocType != hipMemAllocationTypePinned) {
       return hipErrorInvalidValue;
     }
+    if (any_strict_capture()) return hipErrorStreamCaptureUnsupported;
     CUmemPoolProps native{};
     native.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     native.location = to_cuda(properties->location);
@@ -194,7 +218,10 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* propertie
 }
 
 hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemPoolDestroy(handle<CUmemoryPool>(pool))); });
+  return on_device([&](const Cuda& driver) {
+    if (any_strict_capture()) return hipErrorStreamCaptureUnsupported;
+    return from_cuda(driver.MemPoolDestroy(handle<CUmemoryPool>(pool)));
+  });
 }
 
 hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep) {
@@ -216,6 +243,8 @@ hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, v
 hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* descriptors, size_t count) {
   return on_device([&](const Cuda& driver) {
     for (size_t i = 0; i < count; ++i) {
+      // 6.2 and 6.3 take access away from no device.
+      if (descriptors[i].flags == hipMemAccessFlagsProtNone && !before(602) && before(604)) return hipErrorInvalidDevice;
       CUmemAccessDesc native{};
       native.location = to_cuda(descriptors[i].location);
       native.flags = static_cast<CUmemAccess_flags>(descriptors[i].flags);
@@ -253,7 +282,7 @@ hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) {
 }
 
 hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
-  return on_stream("hipMemcpyAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemcpyAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (kind < hipMemcpyHostToHost || kind > hipMemcpyDefault) return hipErrorInvalidMemcpyDirection;
     return from_cuda(driver.MemcpyAsync(address(to), address(from), bytes, on.cuda));
   });
@@ -261,7 +290,7 @@ hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKin
 
 hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                             hipMemcpyKind, hipStream_t stream) {
-  return on_stream("hipMemcpy2DAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemcpy2DAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (width > to_pitch || width > from_pitch) return hipErrorInvalidValue;
     CUDA_MEMCPY2D copy{};
     copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
@@ -277,7 +306,7 @@ hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t 
 
 // Not captured: done at once.
 hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, hipStream_t stream) {
-  return on_stream("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {
+  return on_queue("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {
     if (!is_device(to_device) || !is_device(from_device)) return hipErrorInvalidDevice;
     return from_cuda(driver.MemcpyPeerAsync(address(to), context_of(to_device), address(from), context_of(from_device), bytes,
                                             is_capturing(on) ? eager(on) : on.cuda));
@@ -287,41 +316,41 @@ hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int fro
 // --- Fills ------------------------------------------------------------------------------------------------------------
 
 hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count, hipStream_t stream) {
-  return on_stream("hipMemsetD8Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD8Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD8Async(address(to), value, count, on.cuda));
   });
 }
 hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count, hipStream_t stream) {
-  return on_stream("hipMemsetD16Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD16Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD16Async(address(to), value, count, on.cuda));
   });
 }
 hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStream_t stream) {
-  return on_stream("hipMemsetD32Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD32Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD32Async(address(to), static_cast<unsigned>(value), count, on.cuda));
   });
 }
 hipError_t hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
-  return on_stream("hipMemset2DAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemset2DAsync", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(
         driver.MemsetD2D8Async(address(to), pitch, static_cast<unsigned char>(value), width, height, on.cuda));
   });
 }
 hipError_t hipMemsetD2D8Async(hipDeviceptr_t to, size_t pitch, unsigned char value, size_t width, size_t height,
                               hipStream_t stream) {
-  return on_stream("hipMemsetD2D8Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD2D8Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD2D8Async(address(to), pitch, value, width, height, on.cuda));
   });
 }
 hipError_t hipMemsetD2D16Async(hipDeviceptr_t to, size_t pitch, unsigned short value, size_t width, size_t height,
                                hipStream_t stream) {
-  return on_stream("hipMemsetD2D16Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD2D16Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD2D16Async(address(to), pitch, value, width, height, on.cuda));
   });
 }
 hipError_t hipMemsetD2D32Async(hipDeviceptr_t to, size_t pitch, unsigned value, size_t width, size_t height,
                                hipStream_t stream) {
-  return on_stream("hipMemsetD2D32Async", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipMemsetD2D32Async", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(driver.MemsetD2D32Async(address(to), pitch, value, width, height, on.cuda));
   });
 }

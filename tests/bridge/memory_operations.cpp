@@ -92,7 +92,7 @@ bool is_device_memory(const Cuda& driver, const void* pointer) {
 
 template <class T>
 hipError_t wait_value(const char* name, hipStream_t stream, void* pointer, T value, unsigned flags, T mask) {
-  return on_stream(name, stream, [&](const Cuda& driver, Target& on) {
+  return on_queue(name, stream, [&](const Cuda& driver, Target& on) {
     if (flags > wait_nor) {
       if (before(504)) undefined(name, "an unknown flag reaches ShouldNotReachHere()");
       return hipErrorInvalidValue;
@@ -113,7 +113,7 @@ hipError_t wait_value(const char* name, hipStream_t stream, void* pointer, T val
 
 template <class T>
 hipError_t write_value(const char* name, hipStream_t stream, void* pointer, T value, unsigned flags) {
-  return on_stream(name, stream, [&](const Cuda& driver, Target& on) {
+  return on_queue(name, stream, [&](const Cuda& driver, Target& on) {
     // The newest releases know 0 and two operations that the bridge has not; older ones do not look at the flags.
     if (!before(700) && flags != 0) {
       return flags == write_increment || flags == write_decrement ? hipErrorNotSupported : hipErrorInvalidValue;
@@ -148,7 +148,7 @@ hipError_t hipStreamWriteValue64(hipStream_t stream, void* pointer, uint64_t val
 }
 
 hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned count, hipStreamBatchMemOpParams* operations, unsigned flags) {
-  return on_stream("hipStreamBatchMemOp", stream, [&](const Cuda& driver, Target& on) {
+  return on_queue("hipStreamBatchMemOp", stream, [&](const Cuda& driver, Target& on) {
     constexpr unsigned most = 256;
     if (flags != 0 || count == 0 || count > most || operations == nullptr) return hipErrorInvalidValue;
     static_assert(sizeof(CUstreamBatchMemOpParams) == sizeof(hipStreamBatchMemOpParams));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <unordered_map>
 
 #include "bridge.hpp"
+#include "launches.hpp"
 
 /// Modules and launches.
 using namespace bridge;
@@ -16,7 +18,43 @@ CUresult allow_shared_memory(const Cuda& driver, CUfunction function, unsigned b
   return driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
 }
 
+struct Functions {
+  struct Function {
+    hipModule_t module;
+    int device;
+  };
+  std::mutex mutex;
+  std::unordered_map<CUfunction, Function> known;
+  std::unordered_map<hipModule_t, int> devices;  // of modules
+};
+Functions& functions() {
+  static auto* const all = new Functions;
+  return *all;
+}
+
+/// From 5.7 on a function is looked for on the current device, and a null pointer followed where its module is another's.
+void check_device(const char* name, hipFunction_t function) {
+  const std::lock_guard lock(functions().mutex);
+  const auto found = functions().known.find(handle<CUfunction>(function));
+  if (!before(507) && found != functions().known.end() && found->second.device != current_device())
+    undefined(name, "the current device is not the one that the function's module was loaded for");
+}
+
+/// A block may have as many threads as the kernel was compiled for. More are a failed launch, which is no fault of the
+/// device.
+bool has_too_many_threads(const Cuda& driver, CUfunction function, unsigned threads) {
+  int most = 0;
+  return driver.FuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS &&
+         threads > static_cast<unsigned>(most);
+}
+
 }  // namespace
+
+hipModule_t bridge::module_of(CUfunction function) {
+  const std::lock_guard lock(functions().mutex);
+  const auto found = functions().known.find(function);
+  return found != functions().known.end() ? found->second.module : nullptr;
+}
 
 extern "C" {
 
@@ -25,7 +63,12 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
     // There is no PTX in HIP: images are ELF files and bundles of them.
     constexpr char elf[] = {0x7f, 'E', 'L', 'F'};
     if (std::memcmp(image, elf, sizeof(elf)) != 0) return hipErrorInvalidImage;
-    return from_cuda(driver.ModuleLoadData(reinterpret_cast<CUmodule*>(module), image));
+    const CUresult result = driver.ModuleLoadData(reinterpret_cast<CUmodule*>(module), image);
+    if (result == CUDA_SUCCESS) {
+      const std::lock_guard lock(functions().mutex);
+      functions().devices[*module] = current_device();
+    }
+    return from_cuda(result);
   });
 }
 // The options are not looked at.
@@ -33,11 +76,25 @@ hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned,
   return hipModuleLoadData(module, image);
 }
 hipError_t hipModuleUnload(hipModule_t module) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.ModuleUnload(handle<CUmodule>(module))); });
+  return on_device([&](const Cuda& driver) {
+    check_not_launched("hipModuleUnload", module);
+    {
+      const std::lock_guard lock(functions().mutex);
+      std::erase_if(functions().known, [&](const auto& function) { return function.second.module == module; });
+      functions().devices.erase(module);
+    }
+    return from_cuda(driver.ModuleUnload(handle<CUmodule>(module)));
+  });
 }
 hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name) {
   return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.ModuleGetFunction(reinterpret_cast<CUfunction*>(function), handle<CUmodule>(module), name));
+    const CUresult result =
+        driver.ModuleGetFunction(reinterpret_cast<CUfunction*>(function), handle<CUmodule>(module), name);
+    if (result == CUDA_SUCCESS) {
+      const std::lock_guard lock(functions().mutex);
+      functions().known[handle<CUfunction>(*function)] = {module, functions().devices[module]};
+    }
+    return from_cuda(result);
   });
 }
 hipError_t hipModuleGetGlobal(hipDeviceptr_t* pointer, size_t* bytes, hipModule_t module, const char* name) {
@@ -53,10 +110,11 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* pointer, size_t* bytes, hipModule_
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                  unsigned block_y, unsigned block_z, unsigned shared_bytes, hipStream_t stream,
                                  void** parameters, void** extra) {
-  return on_stream("hipModuleLaunchKernel", stream, [&](const Cuda& driver, Target& on) {
+  return on_queue("hipModuleLaunchKernel", stream, [&](const Cuda& driver, Target& on) {
     if (extra != nullptr) return hipErrorInvalidValue;  // its marks are other numbers than CUDA's
     const auto native = handle<CUfunction>(function);
     const CUstream runs_on = before(503) && is_capturing(on) ? eager(on) : on.cuda;
+    if (has_too_many_threads(driver, native, block_x * block_y * block_z)) return hipErrorLaunchFailure;
     CUresult result = allow_shared_memory(driver, native, shared_bytes);
     if (result == CUDA_SUCCESS) {
       result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, runs_on, parameters,
@@ -70,7 +128,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                             hipStream_t stream, void** parameters) {
-  return on_stream("hipModuleLaunchCooperativeKernel", stream, [&](const Cuda& driver, Target& on) {
+  return on_queue("hipModuleLaunchCooperativeKernel", stream, [&](const Cuda& driver, Target& on) {
     const auto native = handle<CUfunction>(function);
     CUresult result = allow_shared_memory(driver, native, shared_bytes);
     if (result == CUDA_SUCCESS) {
@@ -84,6 +142,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gri
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function, int threads,
                                                               size_t shared_bytes) {
   return on_device([&](const Cuda& driver) {
+    check_device("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", function);
     const auto native = handle<CUfunction>(function);
     CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
     if (result == CUDA_SUCCESS) {
@@ -93,8 +152,20 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
   });
 }
 
+hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t function, size_t shared_bytes, int limit) {
+  return on_device([&](const Cuda& driver) {
+    const auto native = handle<CUfunction>(function);
+    CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
+    if (result == CUDA_SUCCESS) {
+      result = driver.OccupancyMaxPotentialBlockSize(grid, block, native, nullptr, shared_bytes, limit);
+    }
+    return from_cuda(result);
+  });
+}
+
 hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function) {
   return on_device([&](const Cuda& driver) {
+    check_device("hipFuncGetAttribute", function);
     return from_cuda(
         driver.FuncGetAttribute(value, static_cast<CUfunction_attribute>(attribute), handle<CUfunction>(function)));
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge.hpp"
+#include "release.hpp"
 
 /// Compiled once for each presented release.
 namespace bridge {

@@ -5,8 +5,9 @@
 #include <unordered_set>
 
 #include "bridge.hpp"
+#include "queues.hpp"
 
-/// Streams: handles, creation, waiting, host functions, attributes.
+/// Streams: handles, creation, waiting, attributes.
 namespace bridge {
 namespace {
 
@@ -20,12 +21,6 @@ struct Registry {
 Registry& registry() {
   static auto* const streams = new Registry;
   return *streams;
-}
-
-bool is_alive(hipStream_t stream) {
-  Registry& streams = registry();
-  const std::shared_lock lock(streams.mutex);
-  return streams.alive.contains(stream);
 }
 
 // CUDA's normal is its least; HIP's is in the middle.
@@ -44,8 +39,10 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
     made->flags = flags;
     made->priority = std::clamp(priority, -1, 1);
     made->id = ++ids;
+    made->queue = take_queue(made->device, made->priority);
     const CUresult result = driver.StreamCreateWithPriority(&made->cuda, flags, native_priority(made->priority));
     if (result != CUDA_SUCCESS) {
+      give_back(made->queue);
       delete made;
       return hipErrorOutOfMemory;
     }
@@ -59,21 +56,40 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
 
 }  // namespace
 
+bool is_alive(hipStream_t stream) noexcept {
+  Registry& streams = registry();
+  const std::shared_lock lock(streams.mutex);
+  return streams.alive.contains(stream);
+}
+
+bool record_if_alive(ihipStream_t* stream, CUevent event) noexcept {
+  Registry& streams = registry();
+  const std::shared_lock lock(streams.mutex);
+  if (!streams.alive.contains(stream) || is_in_capture({stream->cuda, stream->device, stream, stream->queue})) return false;
+  return cuda()->EventRecord(event, stream->cuda) == CUDA_SUCCESS;
+}
+
+std::vector<ihipStream_t*> living_streams() {
+  Registry& streams = registry();
+  const std::shared_lock lock(streams.mutex);
+  return {streams.alive.begin(), streams.alive.end()};
+}
+
 hipError_t resolve(const char* function, hipStream_t stream, Target& target) noexcept {
   if (stream == legacy && before(602)) undefined(function, "hipStreamLegacy is taken for a pointer before 6.2");
   if (stream == nullptr || stream == legacy) {
-    target = {CU_STREAM_LEGACY, current_device(), nullptr};
+    target = {CU_STREAM_LEGACY, current_device(), nullptr, queue_of_null_stream(current_device())};
     return hipSuccess;
   }
   if (stream == per_thread) {
-    target = {CU_STREAM_PER_THREAD, current_device(), nullptr};
+    target = {CU_STREAM_PER_THREAD, current_device(), nullptr, queue_of_this_thread(current_device())};
     return hipSuccess;
   }
   if (!is_alive(stream)) {
     if (!before(700)) undefined(function, "the stream does not exist, and handles are not looked at from 7.0 on");
     return hipErrorContextIsDestroyed;
   }
-  target = {stream->cuda, stream->device, stream};
+  target = {stream->cuda, stream->device, stream, stream->queue};
   return hipSuccess;
 }
 
@@ -81,6 +97,11 @@ bool is_capturing(const Target& target) noexcept {
   if (target.cuda == CU_STREAM_LEGACY) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return ask_capturing(target.cuda, status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+bool is_in_capture(const Target& target) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return ask_capturing(target.cuda, status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 CUstream eager(Target& target) noexcept {
@@ -113,6 +134,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
       const std::unique_lock lock(registry().mutex);
       registry().alive.erase(stream);
     }
+    leave_capture(*stream);
     const Scope scope(target.device);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     ask_capturing(stream->cuda, status);
@@ -124,6 +146,7 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
     }
     if (stream->twin != nullptr) driver.StreamDestroy(stream->twin);
     const CUresult result = driver.StreamDestroy(stream->cuda);
+    leave_queue(*stream);
     delete stream;
     return from_cuda(result);
   });
@@ -135,16 +158,10 @@ hipError_t hipStreamQuery(hipStream_t stream) {
 }
 
 hipError_t hipStreamSynchronize(hipStream_t stream) {
-  return on_stream("hipStreamSynchronize", stream,
-                   [](const Cuda& driver, const Target& on) { return from_cuda(driver.StreamSynchronize(on.cuda)); });
-}
-
-hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
-  return on_stream("hipStreamWaitEvent", stream, [&](const Cuda& driver, const Target& on) {
-    if (event == nullptr) return hipErrorInvalidHandle;
-    // hipEventWaitExternal is 1; the release numbers tell 6.4.2, which first has it, not from 6.4.0.
-    if (flags > (before(700) ? 0U : 1U)) return hipErrorInvalidValue;
-    return from_cuda(driver.StreamWaitEvent(on.cuda, event->cuda, flags));
+  return on_stream("hipStreamSynchronize", stream, [](const Cuda& driver, const Target& on) {
+    const CUresult result = driver.StreamSynchronize(on.cuda);
+    if (result == CUDA_SUCCESS) release_parked(on.device, on.own);
+    return from_cuda(result);
   });
 }
 
@@ -226,50 +243,9 @@ hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from) {
   return error != hipSuccess ? error : hipStreamSetAttribute(to, attribute_synchronization_policy, &value);
 }
 
-// --- Host work --------------------------------------------------------------------------------------------------------
-
-namespace {
-
-struct Callback {
-  hipStreamCallback_t function;
-  hipStream_t stream;
-  void* data;
-
-  static void CUDA_CB run(CUstream, CUresult, void* callback) {
-    auto* const self = static_cast<Callback*>(callback);
-    self->function(self->stream, hipSuccess, self->data);  // AMD's library tells of no other status
-    delete self;
-  }
-};
-
-}  // namespace
-
-hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t function, void* data, unsigned flags) {
-  return on_stream("hipStreamAddCallback", stream, [&](const Cuda& driver, Target& on) {
-    if (function == nullptr || flags != 0) return hipErrorInvalidValue;
-    CUstream native = on.cuda;
-    if (is_capturing(on)) {
-      if (!before(700)) return hipErrorStreamCaptureUnsupported;
-      native = eager(on);
-    }
-    auto* const callback = new Callback{function, stream, data};
-    const CUresult result = driver.StreamAddCallback(native, &Callback::run, callback, 0);
-    if (result != CUDA_SUCCESS) delete callback;
-    return from_cuda(result);
-  });
-}
-
-hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* data) {
-  return on_stream("hipLaunchHostFunc", stream, [&](const Cuda& driver, const Target& on) {
-    if (function == nullptr) return hipErrorInvalidValue;
-    // 7.0.0 and 7.0.1, which the number does not tell from 7.0.2: the worse of the two is presented.
-    if (release == 700 && is_capturing(on)) return hipErrorStreamCaptureUnsupported;
-    return from_cuda(driver.LaunchHostFunc(on.cuda, function, data));
-  });
-}
-
 hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* memory, size_t length, unsigned flags) {
-  return on_stream("hipStreamAttachMemAsync", stream, [&](const Cuda& driver, const Target& on) {
+  return on_queue("hipStreamAttachMemAsync", stream, [&](const Cuda& driver, const Target& on) {
+    if (is_hollow("calls")) return hipErrorNotSupported;
     return from_cuda(driver.StreamAttachMemAsync(on.cuda, address(memory), length, flags));
   });
 }

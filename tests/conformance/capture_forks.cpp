@@ -112,6 +112,40 @@ TEST_CASE("S36 fork: forks of forks, joined in turn") {
   CHECK(board[4] == 4);
 }
 
+TEST_CASE("S36 S37 fork: a graph of many branches keeps every dependency between them, launch after launch") {
+  constexpr std::size_t branches = 12, steps = 5, apart = 5;  // more branches than a device may have queues
+  std::vector<StreamPtr> streams;
+  for (std::size_t b = 0; b < branches; ++b) streams.push_back(device().create_stream());
+  if (!needs_capture(*streams[0])) return;
+  Board board;
+  const auto cell = [](std::size_t step, std::size_t branch) { return step * branches + branch % branches; };
+  const GraphPtr graph = streams[0]->capture([&](Stream& origin) {
+    for (std::size_t b = 1; b < branches; ++b) streams[b]->wait(origin);
+    for (std::size_t b = 0; b < branches; ++b) board.set(*streams[b], cell(0, b), static_cast<std::uint32_t>(b + 1));
+    for (std::size_t step = 1; step < steps; ++step) {
+      std::vector<EventPtr> before;
+      for (const StreamPtr& s : streams) before.push_back(s->record());
+      for (std::size_t b = 0; b < branches; ++b) {
+        streams[b]->wait(*before[(b + apart) % branches]);
+        board.move(*streams[b], cell(step, b), cell(step - 1, b + apart));
+      }
+    }
+    for (std::size_t b = 0; b < branches; ++b) board.show(*streams[b], cell(steps - 1, b));
+    for (std::size_t b = 1; b < branches; ++b) origin.wait(*streams[b]);
+  });
+  CHECK(graph->node_count() == branches * (steps + 1));
+  const GraphExecPtr exec = graph->instantiate();
+  for (int launch = 0; launch < 20; ++launch) {
+    for (std::size_t i = 0; i < branches * steps; ++i) board.set(*streams[0], i, 0);
+    exec->launch(*streams[0]);
+    streams[0]->synchronize();
+    for (std::size_t b = 0; b < branches; ++b) {
+      CHECK(board[cell(steps - 1, b)] == (b + apart * (steps - 1)) % branches + 1);
+    }
+    board.clear();
+  }
+}
+
 TEST_CASE("S36 fork: many siblings stay independent of each other") {
   constexpr std::uint32_t count = 6;
   const StreamPtr origin = device().create_stream();

@@ -319,6 +319,80 @@ TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where th
   CHECK(board[0] == 0);
 }
 
+TEST_CASE("S1 launch: a floating-point number for another number, or the other way round, is an error where that is known") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  Board board;
+  const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }")
+                          ->kernel("k");
+  if (kernel->parameter_kinds().known == 0) {
+    skip("the backend does not tell which parameters are floating-point numbers");
+    return;
+  }
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1.0F, 2.0F));
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1U, 2U));
+  const Refusal refusal = refusal_of([&] { s->launch(kernel, {}, board.cell(0), 1.0F, 2U); });
+  CHECK_MESSAGE(refusal.says("argument 1 is no floating-point number to the kernel, and one was given"), refusal.text);
+  s->launch(kernel, {}, board.cell(0), -1, 2.0F);  // the sign is nobody's concern: the bits are the same
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 1);
+}
+
+TEST_CASE("S1 typed kernel: arguments are converted to the parameters' types") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  const auto module = device().compile(R"(
+extern "C" __global__ void k(double* out, float a, long long b, const double* in, unsigned char c, bool d) {
+  out[0] = a; out[1] = (double)b; out[2] = in[0]; out[3] = c; out[4] = d;
+}
+)");
+  const auto kernel = module->kernel<void(double*, float, long long, const double*, unsigned char, bool)>("k");
+  CHECK(kernel->name() == "k");
+  CHECK(kernel.kernel()->module() == module);
+  const auto out = device().allocate<double>(5);
+  const auto in = device().allocate<double>(1);
+  const std::vector<double> seven_and_a_half = {7.5};
+  s->copy(in, seven_and_a_half);
+  const int seven = -7;
+  s->launch(kernel, {}, out, 2.25, seven, in, 200, true);
+  CHECK(s->read(out) == std::vector<double>{2.25, -7, 7.5, 200, 1});
+  s->launch(kernel, {.grid = 1, .block = 1}, out.data(), 4, 5U, weir::Span<const double>(in), static_cast<unsigned char>(6), false);
+  CHECK(s->read(out) == std::vector<double>{4, 5, 7.5, 6, 0});
+}
+
+TEST_CASE("S37 typed kernel: in a graph") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const weir::TypedKernel<void(unsigned*, unsigned)> add(kernels().add);
+  run(s->capture([&](Stream& c) {
+    c.launch(add, {}, board.cell(0), 3);
+    board.show(c, 0);
+  }), *s);
+  CHECK(board[0] == 3);
+}
+
+TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it is made, where the parameters are known") {
+  if (!needs_kernels()) return;
+  const weir::ModulePtr& module = kernels().module;
+  CHECK_REFUSED(Errc::kernel_not_found, module->kernel<void(unsigned*, unsigned)>("no_such_kernel"));
+  const StreamPtr s = device().create_stream();
+  CHECK_REFUSED(Errc::invalid_argument, s->launch(weir::TypedKernel<void()>(), {}));
+  if (!kernels().add->parameter_sizes()) {
+    skip("the driver does not tell a kernel's parameters");
+    return;
+  }
+  CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*)>("add"));
+  CHECK_REFUSED(Errc::invalid_argument, module->kernel<void()>("add"));
+  CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, unsigned, unsigned)>("add"));
+  const Refusal sizes = refusal_of([&] { (void)module->kernel<void(unsigned*, double)>("add"); });
+  CHECK_MESSAGE(sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"), sizes.text);
+  if (kernels().add->parameter_kinds().known == 0) return;
+  CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, float)>("add"));
+}
+
 TEST_CASE("S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();

@@ -228,8 +228,18 @@ bool needs_gate(Stream& stream) {
 }
 
 void settle(Device& device) {
+  constexpr auto long_enough = 100ms;
   Equipment& e = equipment(device);
-  for (int i = 0; i < 3; ++i) (void)round_trip(e, *e.stream, 0);
+  const std::lock_guard lock(e.mutex);
+  const auto deadline = std::chrono::steady_clock::now() + long_enough;
+  for (int i = 0; i < 3; ++i) {
+    e.stream->fill(e.cell.subspan(0, 1), ++e.token);
+    e.stream->copy(e.shown.subspan(0, 1), e.cell.subspan(0, 1));
+    while (!e.stream->is_complete()) {
+      if (std::chrono::steady_clock::now() > deadline) return;
+      std::this_thread::yield();
+    }
+  }
 }
 
 bool eventually(const std::function<bool()>& condition) {

@@ -25,9 +25,11 @@
 ///
 /// Rules that make a case right on every driver:
 /// - Ordering is proved by a latch that the host opens, or by a graph's topology, never by sleeping.
-/// - While a stream is held, nothing is freed, no module is loaded and no pageable or host-to-host copy is made: a driver may
+/// - While a stream is held, nothing is freed, no module is loaded and no pageable or host-to-host copy is made: a driver
+/// may
 ///   wait for the whole device to do so. Boards and buffers are therefore declared before gates, so that gates open first.
-/// - A host function that blocks may hold up all other host functions of the process. Where a second one must run, the stream
+/// - A host function that blocks may hold up all other host functions of the process. Where a second one must run, the
+/// stream
 ///   is held by a wait value instead.
 namespace conformance {
 
@@ -148,8 +150,8 @@ class Latch {
   bool open_ = false;
 };
 
-/// A word in pinned memory that host and device read and write, 0 at first, on a cache line of its own. It is never freed, so
-/// that memory operations of a case that failed may still look at it.
+/// A word in pinned memory that host and device read and write, 0 at first, on a cache line of its own. It is never freed,
+/// so that memory operations of a case that failed may still look at it.
 template <class T>
 class Word {
  public:
@@ -165,8 +167,8 @@ class Word {
 using Word32 = Word<std::uint32_t>;
 using Word64 = Word<std::uint64_t>;
 
-/// Holds streams until the host opens it: by a wait value, or by a host function where the device has none. Opens itself when
-/// the case ends, however it ends.
+/// Holds streams until the host opens it: by a wait value, or by a host function where the device has none. Opens itself
+/// when the case ends, however it ends.
 class Gate {
  public:
   explicit Gate(Device& device = conformance::device());
@@ -187,11 +189,12 @@ class Gate {
 bool needs_gate(Stream& stream);
 
 /// Lets the device run what is ready, by round trips on a stream of the suite's own: work that a broken ordering has let go
-/// too early gets its chance to show. A right implementation passes whatever this does.
+/// too early gets its chance to show. A right implementation passes whatever this does. Returns after a while in any case:
+/// devices may have streams share a queue, and what a case holds then holds up the suite's stream, too.
 void settle(Device& device = conformance::device());
 
-/// Whether `condition` comes true within the case's patience; for what a driver does in its own time, such as destroying what
-/// a graph owned.
+/// Whether `condition` comes true within the case's patience; for what a driver does in its own time, such as destroying
+/// what a graph owned.
 bool eventually(const std::function<bool()>& condition);
 
 /// Runs a function on a thread of its own and waits for it; hands on what it throws.
@@ -215,8 +218,8 @@ struct Boom : std::runtime_error {
 
 // --- Seeing what streams do -------------------------------------------------------------------------------------------
 
-/// Numbered cells in device memory, and for each a word in pinned memory that shows it to the host. All operations are single
-/// fills or copies, which are asynchronous on every driver and one node each in a graph.
+/// Numbered cells in device memory, and for each a word in pinned memory that shows it to the host. All operations are
+/// single fills or copies, which are asynchronous on every driver and one node each in a graph.
 class Board {
  public:
   explicit Board(Device& device = conformance::device(), std::size_t cells = 64);
@@ -251,8 +254,8 @@ class Board {
   Buffer<std::uint32_t> shown_;
 };
 
-/// An event that nobody has used before, by the driver either, although events are pooled: `kept` takes so many that the pool
-/// has none left, and must live as long as the event is to be fresh.
+/// An event that nobody has used before, by the driver either, although events are pooled: `kept` takes so many that the
+/// pool has none left, and must live as long as the event is to be fresh.
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device = conformance::device());
 
 /// Whether the stream carries out new work. It must not be capturing or held.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -42,7 +46,7 @@ Outcome tell(const std::string& script, const std::vector<std::string>& steps, E
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda loading: a driver library that is not there is named, with the loader's words") {
+TEST_CASE("cuda loading: a missing driver library is named, with the loader's message") {
   const Outcome o = tell("", {"info", "open"}, {{"WEIR_CUDA_DRIVER", "/nonexistent/libcuda.so.1"}});
   CHECK_SAYS(o, "state: driver_not_found");
   CHECK_SAYS(o, "/nonexistent/libcuda.so.1: cannot open shared object file");
@@ -73,7 +77,7 @@ TEST_CASE("cuda loading: a missing required function is named, all of them at on
   CHECK_SAYS(o, "it lacks cuStreamQuery of 2.0, cuGraphLaunch of 10.0");
 }
 
-TEST_CASE("cuda loading: a missing optional function is a feature less, with the release that has it") {
+TEST_CASE("cuda loading: without an optional function its feature is absent, and the reason names the release") {
   const Outcome o = tell("missing=cuStreamGetId missing=cuGraphConditionalHandleCreate", {"features"});
   CHECK_SAYS(o, "feature stream_id: absent cuStreamGetId is not in the driver (CUDA 13.0); CUDA 12.0 has it");
   CHECK_SAYS(o, "feature graph_conditional_nodes: absent cuGraphConditionalHandleCreate is not in the driver (CUDA 13.0); CUDA "
@@ -83,7 +87,7 @@ TEST_CASE("cuda loading: a missing optional function is a feature less, with the
   CHECK_SAYS(o, "feature runtime_compilation: absent no NVRTC: /nonexistent/libnvrtc.so");
 }
 
-TEST_CASE("cuda loading: the oldest driver that is taken lacks what came later, and nothing else") {
+TEST_CASE("cuda loading: the oldest supported driver lacks only later features") {
   const Outcome o = tell("version=12000", {"features", "stream", "synchronize"});
   CHECK_SAYS(o, "feature stream_id: native");
   CHECK_SAYS(o, "feature graph_update: native");
@@ -111,6 +115,43 @@ TEST_CASE("cuda loading: auto passes over a broken driver") {
   const Outcome o = tell("fail=cuInit:0:999", {"open"}, {{"WEIR_BACKEND", "cuda,nosuch-driver"}});
   CHECK_SAYS(o, "open: ");
   CHECK_SILENT(o, "open: ok");
+}
+
+// --- Kernels that were compiled ahead of time -------------------------------------------------------------------------
+
+TEST_CASE("cuda bundles: the image that fits best is loaded, and what the driver refuses is passed over") {
+  const auto load = [](const std::string& script, const std::string& images) {
+    return tell("trace=1 " + script, {"load-bundle"}, {{"WEIR_TEST_IMAGES", images}, {"WEIR_LOG", "info"}});
+  };
+  const auto image_calls = [](const Outcome& o) { return weir::test::count("call image", o.errors); };
+  const Outcome exact = load("capability=90", "hip gfx90a,cuda sm_80,cuda compute_80,cuda sm_90,host x86-64,source");
+  CHECK_SAYS(exact, "load-bundle: ok");
+  CHECK(exact.complains("call image \"for cuda sm_90\""));
+  CHECK(image_calls(exact) == 1);
+  CHECK(load("capability=89", "cuda sm_80,cuda sm_86,cuda compute_80,cuda sm_90").complains("call image \"for cuda sm_86\""));
+  const Outcome newer = load("capability=100", "cuda sm_80,cuda compute_80,cuda compute_90,cuda sm_90");
+  CHECK(newer.complains("call image \"for cuda compute_90\""));
+
+  // As an older driver refuses code of a newer compiler.
+  const Outcome passed = load("capability=90 fail=cuModuleLoadDataEx:1:222", "cuda sm_90,cuda compute_80,cuda compute_90");
+  CHECK_SAYS(passed, "load-bundle: ok");
+  CHECK(passed.complains("call image \"for cuda compute_90\""));
+}
+
+TEST_CASE("cuda bundles: where nothing fits, the error says what there is and what the device is") {
+  const auto load = [](const std::string& script, const std::string& images) {
+    return tell(script, {"load-bundle"}, {{"WEIR_TEST_IMAGES", images}});
+  };
+  const Outcome none = load("capability=75", "cuda sm_80,cuda compute_80,host x86-64");
+  CHECK_SAYS(none, "load-bundle: invalid_image");
+  CHECK_SAYS(none, "no image of the kernels 'story.cu' fits: there are cuda sm_80, cuda compute_80, host x86-64, and this device is "
+                   "cuda sm_75; the bundle carries no source; add an image for it in weir_add_kernels");
+  const Outcome refused = load("capability=80 fail=cuModuleLoadDataEx:0:218", "cuda sm_80,cuda compute_80,source");
+  CHECK_SAYS(refused, "the image for sm_80 does not load: ");
+  CHECK_SAYS(refused, "the image for compute_80 does not load: ");
+  CHECK_SAYS(refused, "their source cannot be compiled here: no NVRTC: /nonexistent/libnvrtc.so");
+  // Memory that runs out says nothing about the image.
+  CHECK_SAYS(load("capability=80 fail=cuModuleLoadDataEx:1:2", "cuda sm_80,cuda compute_80"), "load-bundle: out_of_memory");
 }
 
 // --- Calls that fail --------------------------------------------------------------------------------------------------
@@ -191,14 +232,14 @@ TEST_CASE("cuda calls: a host function that cannot be enqueued is destroyed, and
   CHECK_SAYS(o, "ran: 2");
 }
 
-TEST_CASE("cuda calls: what a host function throws comes out of the next synchronize, once") {
+TEST_CASE("cuda calls: the next synchronize rethrows a host function's exception once") {
   const Outcome o = tell("", {"stream", "throwing-function", "synchronize", "synchronize"});
   CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
   CHECK_SAYS(o, "synchronize: ok");
   CHECK(o.complains("a host function threw: thrown on purpose"));
 }
 
-TEST_CASE("cuda calls: host functions that run when their streams have gone all run, once") {
+TEST_CASE("cuda calls: host functions run once each, even if their stream is gone") {
   CHECK_SAYS(tell("async=1", {"stream", "many-host-functions"}), "sum: 8000\n");
 }
 
@@ -206,7 +247,7 @@ TEST_CASE("cuda calls: a host function may not call Weir") {
   CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
 }
 
-TEST_CASE("cuda calls: stream-ordered memory that another stream's capture keeps from being freed is freed later") {
+TEST_CASE("cuda calls: a free of stream-ordered memory that another stream's capture forbids is made later") {
   for (const char* const code : {"900", "906"}) {
     CAPTURE(code);
     const Outcome o = tell(std::string("trace=1 fail=cuMemFreeAsync:1:") + code,
@@ -218,7 +259,7 @@ TEST_CASE("cuda calls: stream-ordered memory that another stream's capture keeps
   }
 }
 
-TEST_CASE("cuda calls: failures in destructors are logged, save that the driver has shut down") {
+TEST_CASE("cuda calls: failures in destructors are logged, except a driver that has shut down") {
   const Outcome failed = tell("fail=cuStreamDestroy:1:400 fail=cuMemFree:1:400",
                               {"stream", "drop-stream", "allocate", "drop-memory"});
   CHECK_SAYS(failed, "drop-stream: ok");
@@ -231,7 +272,7 @@ TEST_CASE("cuda calls: failures in destructors are logged, save that the driver 
 
 // --- Ends -------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda ends: objects that outlive the driver go silently, as static ones do at the process's end") {
+TEST_CASE("cuda ends: objects that outlive the driver are destroyed silently") {
   const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "graph", "instantiate",
                               "keep-to-the-end", "driver-shuts-down"});
   INFO(o.errors);
@@ -239,7 +280,7 @@ TEST_CASE("cuda ends: objects that outlive the driver go silently, as static one
   CHECK_FALSE(o.complains("weir error"));
 }
 
-TEST_CASE("cuda ends: after a reset of the device by other code, calls tell of it, and destructors log and go on") {
+TEST_CASE("cuda ends: after external code resets the device, calls throw and destructors log") {
   const Outcome o = tell("", {"stream", "event", "allocate", "module", "kernel", "pool", "context-goes", "event-synchronize",
                               "stream", "launch", "drop-memory"});
   CHECK_SAYS(o, "stream: backend_failure | CUDA_ERROR_SCRIPTED");
@@ -280,7 +321,7 @@ TEST_CASE(
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda graphs: what a host function throws comes out once, of a stream that launched the graph") {
+TEST_CASE("cuda graphs: a stream that launched the graph rethrows a host function's exception once") {
   // Odd runs throw.
   const Outcome o =
       tell("", {"stream", "second", "graph", "instantiate", "synchronize", "launch-graph", "synchronize", "synchronize",
@@ -290,7 +331,7 @@ TEST_CASE("cuda graphs: what a host function throws comes out once, of a stream 
   CHECK(o.says("second-synchronize: exception | thrown in run 3\nsecond-synchronize: ok\nsynchronize: ok\n"));
 }
 
-TEST_CASE("cuda graphs: what a host function of a child graph throws comes out, also when the executable has gone") {
+TEST_CASE("cuda graphs: an exception of a child graph's host function is rethrown, even if the executable is gone") {
   const Outcome o = tell(
       "", {"stream", "graph", "parent-graph", "instantiate", "launch-graph", "drop-graph", "synchronize", "synchronize"});
   INFO(o.output);
@@ -325,7 +366,7 @@ TEST_CASE("cuda contexts: a stream of another context is refused, with the reaso
   CHECK_SAYS(elsewhere, "a stream of cuda:0; wrap it on that device");
 }
 
-TEST_CASE("cuda contexts: calls on streams and events go without one where the driver has shown that it needs none") {
+TEST_CASE("cuda contexts: calls on streams and events use no current context if the driver needs none") {
   const auto pushes = [](const std::string& script) {
     const Outcome o = tell("trace=1 " + script,
                            {"stream", "event", "mark", "record", "query", "synchronize", "event-synchronize", "mark"});
@@ -338,7 +379,7 @@ TEST_CASE("cuda contexts: calls on streams and events go without one where the d
   CHECK(pushes("version=12000 strict=1") == 4);
 }
 
-TEST_CASE("cuda devices: access to a peer's memory that other code has enabled is not disabled") {
+TEST_CASE("cuda devices: Weir does not disable peer access that external code has enabled") {
   const std::vector<std::string> steps = {"peer-on", "peer-on", "peer-off", "peer-off"};
   const Outcome own = tell("devices=2 peers=1 trace=1", steps);
   CHECK(own.count(": ok\n") == 4);
@@ -369,7 +410,7 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
              "the driver reports an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
 }
 
-TEST_CASE("cuda errors: a kernel that cannot be had is named") {
+TEST_CASE("cuda errors: an unavailable kernel is named") {
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': there is not enough memory");
 }
@@ -403,4 +444,131 @@ extern "C" __global__ void k(int* p, std::byte* q) {
     return;
   }
   CHECK_SAYS(o, "compile: ok");
+}
+
+namespace {
+
+/// Compiles with the real NVRTC, in a folder of its own for the cache, and does `steps` with the module.
+class Compiling {
+ public:
+  Compiling() {
+    std::string folder = "/tmp/weir-cuda-test-XXXXXX";
+    if (::mkdtemp(folder.data()) != nullptr) folder_ = folder;
+  }
+  ~Compiling() { std::filesystem::remove_all(folder_); }
+  Compiling(const Compiling&) = delete;
+  Compiling& operator=(const Compiling&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  Outcome run(const std::string& source, std::vector<std::string> steps, Environment more = {}, const std::string& script = "") const {
+    steps.insert(steps.begin(), {"features", "compile"});
+    Environment environment = {{"WEIR_BACKEND", "cuda"},     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}, {"WEIR_TEST_DRIVER", script},
+                               {"WEIR_TEST_SOURCE", source}, {"WEIR_CACHE_DIR", folder_ / "cache"},     {"WEIR_LOG", "info"}};
+    environment.insert(more.begin(), more.end());
+    return weir::test::run(WEIR_TEST_STORY, steps, environment);
+  }
+  bool has_compiler() const {
+    const bool has = run("", {}).says("feature runtime_compilation: native");
+    if (!has) MESSAGE("there is no NVRTC on this machine");
+    return has;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+constexpr const char* many_kernels = R"(
+template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
+template __global__ void blur<double, 4>(const double*, double*, double);
+namespace image { __global__ void flip(float* p, int n, float by) { p[threadIdx.x] = n * by; } }
+__global__ void over(int* p) { *p = 1; }
+__global__ void over(float* p) { *p = 1; }
+extern "C" __global__ void __launch_bounds__(128) plain(int n, const float x[], double d, size_t s, float f = 1.0F) { ((float*)x)[n] = d * s * f; }
+)";
+
+}  // namespace
+
+TEST_CASE("cuda compiling: kernels of C++ linkage and instances of templates are found by their names, where there is an NVRTC") {
+  const Compiling compiling;
+  if (!compiling.has_compiler()) return;
+  const Outcome o = compiling.run(many_kernels, {"kernel:blur<float, 3>", "kernel:blur<float,3>", "kernel:blur<unsigned int, 2u>",
+                                                 "kernel:blur<double, 4>", "kernel:image::flip", "kernel:::image::flip", "kernel:plain",
+                                                 "kernel:over", "kernel:blur<short, 1>"},
+                                  {{"WEIR_TEST_KERNELS", "blur<float,3>;blur<unsigned, 2>"}});
+  CHECK_SAYS(o, "compile: ok");
+  CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
+  CHECK_SAYS(o, "kernel blur<float,3>: known 7 floating 4");
+  CHECK_SAYS(o, "kernel blur<unsigned int, 2u>: known 7 floating 0");
+  CHECK_SAYS(o, "kernel blur<double, 4>: known 7 floating 4");
+  CHECK_SAYS(o, "kernel image::flip: known 7 floating 4");
+  CHECK_SAYS(o, "kernel ::image::flip: known 7 floating 4");
+  CHECK_SAYS(o, "kernel plain: known 1f floating 14");
+  CHECK_SAYS(o, "kernel:over: kernel_not_found");
+  CHECK_SAYS(o, "'over' means several kernels: over(");
+  CHECK_SAYS(o, "kernel:blur<short, 1>: kernel_not_found");
+  CHECK_SAYS(o, "image::flip(float*, int, float)");
+  CHECK_SAYS(o, "put the name into CompileOptions::kernels");
+}
+
+TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those that were asked for are found all the same") {
+  const Compiling compiling;
+  if (!compiling.has_compiler()) return;
+  const Outcome o = compiling.run(many_kernels, {"kernel:blur<float, 3>", "kernel:image::flip", "kernel:plain"},
+                                  {{"WEIR_TEST_KERNELS", "blur<float, 3>"}}, "missing=cuModuleGetFunctionCount");
+  CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
+  CHECK_SAYS(o, "kernel plain: known 1f floating 14");
+  CHECK_SAYS(o, "kernel:image::flip: kernel_not_found");
+}
+
+TEST_CASE("cuda compiling: an instance that cannot be made is an error of the compiler's") {
+  const Compiling compiling;
+  if (!compiling.has_compiler()) return;
+  const Outcome o = compiling.run(many_kernels, {}, {{"WEIR_TEST_KERNELS", "nothing<float>"}});
+  CHECK_SAYS(o, "compile: compilation_failed");
+  CHECK_SAYS(o, "nothing");
+  CHECK_SAYS(compiling.run(many_kernels, {}, {{"WEIR_TEST_KERNELS", " "}}), "compile: invalid_argument");
+}
+
+TEST_CASE("cuda compiling: what was compiled comes from the cache, until anything changes that it depends on") {
+  const Compiling compiling;
+  if (!compiling.has_compiler()) return;
+  const auto header = [&](const std::string& name, const std::string& text) { std::ofstream(compiling.folder() / name) << text; };
+  const std::string source = "#include \"one.h\"\nextern \"C\" __global__ void k(int* p) { *p = VALUE; }\n"
+                             "template <class T> __global__ void t(T* p) { *p = 1; }\n";
+  const Environment environment = {{"WEIR_TEST_INCLUDE", compiling.folder()}, {"WEIR_TEST_KERNELS", "t<float>"}};
+  const auto comes_from_cache = [&](const std::string& text, const Environment& with) {
+    const Outcome o = compiling.run(text, {"kernel:k", "kernel:t<float>"}, with);
+    CHECK_SAYS(o, "compile: ok");
+    CHECK_SAYS(o, "kernel k: known 1 floating 0");
+    CHECK_SAYS(o, "kernel t<float>: known 1 floating 0");
+    return o.errors.find("comes from the cache") != std::string::npos;
+  };
+  header("one.h", "#include \"two.h\"\n#ifdef NEVER\n#include <never.h>\n#endif\n");
+  header("two.h", "#define VALUE 1\n");
+  CHECK_FALSE(comes_from_cache(source, environment));
+  CHECK(comes_from_cache(source, environment));
+  CHECK_FALSE(comes_from_cache(source + "\n", environment));
+  header("two.h", "#define VALUE 2\n");
+  CHECK_FALSE(comes_from_cache(source, environment));
+  CHECK(comes_from_cache(source, environment));
+  header("never.h", "");
+  CHECK_FALSE(comes_from_cache(source, environment));
+  Environment more = environment;
+  more["WEIR_TEST_KERNELS"] = "t<float>;t<int>";
+  CHECK_FALSE(comes_from_cache(source, more));
+  CHECK(comes_from_cache(source, environment));
+  // One that is cut short is compiled again.
+  for (const auto& entry : std::filesystem::directory_iterator(compiling.folder() / "cache/cuda")) {
+    std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) - 1);
+  }
+  CHECK_FALSE(comes_from_cache(source, environment));
+  CHECK(comes_from_cache(source, environment));
+  const std::string with_date = source + "extern \"C\" __constant__ char date[] = __DATE__;\n";
+  CHECK_FALSE(comes_from_cache(with_date, environment));
+  CHECK_FALSE(comes_from_cache(with_date, environment));
+}
+
+TEST_CASE("cuda kernels: the suggested size of a block is the driver's, for the shared memory that a block needs") {
+  CHECK_SAYS(tell("", {"module", "kernel", "suggest"}), "suggested: 256 and 128");
+  CHECK_SAYS(tell("fail=cuOccupancyMaxPotentialBlockSize:1:1", {"module", "kernel", "suggest"}), "suggest: invalid_argument");
 }

@@ -6,10 +6,14 @@
 //
 //   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
 //   strict=1         calls on streams and events need a current context
+//   capability=90    of the devices: ten times the major compute capability and the minor one
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has enabled that
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
+//   attributes=N     every attribute of the device but its compute capability and clock is N
 //   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
+//   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds. Failures,
+//                    traces and `strict` are not looked at
 
 #include <atomic>
 #include <condition_variable>
@@ -17,10 +21,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <elf.h>
+
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,19 +44,25 @@ namespace {
 thread_local std::vector<CUcontext> stack;  // the last is current
 CUcontext current() { return stack.empty() ? nullptr : stack.back(); }
 int contexts[2][8];  // what the handles of contexts point to: primary ones, others
-int dummy[64];       // what other handles point to
-int next_handle = 0;
+std::uintptr_t last_handle = 0x10000;  // of what nothing is kept
 std::atomic<int> every_call_fails{0};
+std::uint64_t quick_calls = 0;
 
 template <class Handle>
 CUresult make(Handle* handle) {
-  *handle = reinterpret_cast<Handle>(&dummy[next_handle++ % 64]);
+  *handle = reinterpret_cast<Handle>(last_handle += 16);
   return CUDA_SUCCESS;
 }
 void* memory(Word address) { return reinterpret_cast<void*>(address); }
 template <class T>
 T* out(Word address) {
   return reinterpret_cast<T*>(address);
+}
+
+bool is_told(const char* word) { return Script::instance().number(word, 0) != 0; }
+bool is_asynchronous() {
+  static const bool is = is_told("async");
+  return is;
 }
 
 /// A call with its arguments as the caller passed them.
@@ -132,7 +146,11 @@ Word last_capture = 0;
 
 // Kept for ever: what a graph owns is not looked at here.
 Graph* keep(std::shared_ptr<Graph> graph) {
-  static auto* const kept = new std::vector<std::shared_ptr<Graph>>;
+  static auto* const kept = [] {
+    auto* const made = new std::vector<std::shared_ptr<Graph>>;
+    made->reserve(1 << 16);  // so that no call costs more than another
+    return made;
+  }();
   return kept->emplace_back(std::move(graph)).get();
 }
 
@@ -152,13 +170,46 @@ CUresult capture_info(const Call& c, Word count) {
   return CUDA_SUCCESS;
 }
 
+/// A loaded image. Of machine code its kernels are known; of what else is loaded, every name is a kernel's.
+struct Module {
+  std::vector<std::string> kernels;
+  bool is_machine_code = false;
+};
+
+// Kept for ever, as graphs are.
+CUresult load(CUmodule* module, const char* image) {
+  auto* const loaded = new Module;
+  *module = reinterpret_cast<CUmodule>(loaded);
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return CUDA_SUCCESS;
+  loaded->is_machine_code = true;
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(image);
+  const auto* const sections = reinterpret_cast<const Elf64_Shdr*>(image + header->e_shoff);
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_SYMTAB) continue;
+    const char* const names = image + sections[sections[i].sh_link].sh_offset;
+    const auto* const symbols = reinterpret_cast<const Elf64_Sym*>(image + sections[i].sh_offset);
+    for (std::size_t k = 0; k < sections[i].sh_size / sizeof(Elf64_Sym); ++k) {
+      if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC) loaded->kernels.emplace_back(names + symbols[k].st_name);
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult find_function(CUfunction* function, const Module& module, const char* name) {
+  if (!module.is_machine_code) return make(function);
+  const auto found = std::find(module.kernels.begin(), module.kernels.end(), name);
+  if (found == module.kernels.end()) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(const_cast<std::string*>(&*found));
+  return CUDA_SUCCESS;
+}
+
 int attribute(CUdevice_attribute which) {
   switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return 9;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return Script::instance().number("capability", 90) / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return Script::instance().number("capability", 90) % 10;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
-    case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES:
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return 0;
-    default: return 1024;
+    case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
+    default: return Script::instance().number("attributes", 1024);
   }
 }
 
@@ -172,12 +223,12 @@ constexpr Function functions[] = {
     {"cuDeviceTotalMem", [](const Call& c) { *out<std::size_t>(c.a) = 1 << 30; return CUDA_SUCCESS; }},
     {"cuDeviceGetUuid", [](const Call& c) { std::memset(memory(c.a), 0x11, 16); return CUDA_SUCCESS; }, 9020},
     {"cuDeviceGetUuid", [](const Call& c) {
-       std::memset(memory(c.a), Script::instance().number("instance", 0) != 0 ? 0x22 : 0x11, 16);
+       std::memset(memory(c.a), is_told("instance") ? 0x22 : 0x11, 16);
        return CUDA_SUCCESS;
      }, 11040},
     {"cuDeviceCanAccessPeer", [](const Call& c) { *out<int>(c.a) = Script::instance().number("peers", 0); return CUDA_SUCCESS; }},
     {"cuCtxEnablePeerAccess", [](const Call&) {
-       static bool enabled = Script::instance().number("peer_enabled", 0) != 0;
+       static bool enabled = is_told("peer_enabled");
        return std::exchange(enabled, true) ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
      }},
     {"cuDevicePrimaryCtxRetain", [](const Call& c) { *out<CUcontext>(c.a) = context_of(static_cast<int>(c.b), false); return CUDA_SUCCESS; }},
@@ -185,7 +236,7 @@ constexpr Function functions[] = {
     {"cuCtxPushCurrent", [](const Call& c) { stack.push_back(reinterpret_cast<CUcontext>(c.a)); return CUDA_SUCCESS; }},
     {"cuCtxPopCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current(); stack.pop_back(); return CUDA_SUCCESS; }},
     {"cuCtxGetDevice", [](const Call& c) { *out<int>(c.a) = device_of(current()); return CUDA_SUCCESS; }},
-    {"cuStreamGetCtx", [](const Call& c) { *out<CUcontext>(c.b) = context_of(0, Script::instance().number("contexts", 0) != 0); return CUDA_SUCCESS; }},
+    {"cuStreamGetCtx", [](const Call& c) { *out<CUcontext>(c.b) = context_of(0, is_told("contexts")); return CUDA_SUCCESS; }},
     {"cuCtxGetStreamPriorityRange", [](const Call& c) { *out<int>(c.a) = 0; *out<int>(c.b) = -5; return CUDA_SUCCESS; }},
     {"cuStreamCreateWithPriority", [](const Call& c) { return make(out<CUstream>(c.a)); }},
     {"cuStreamIsCapturing", [](const Call& c) {
@@ -193,11 +244,11 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      }},
     {"cuStreamGetCaptureInfo", [](const Call& c) {
-       if (Script::instance().number("lossy", 0) != 0 && c.e != 0) return CUDA_ERROR_LOSSY_QUERY;
+       if (c.e != 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
        return capture_info(c, c.f);
      }, 11030},
     {"cuStreamGetCaptureInfo", [](const Call& c) {
-       if (Script::instance().number("lossy", 0) != 0 && c.e != 0 && c.f == 0) return CUDA_ERROR_LOSSY_QUERY;
+       if (c.e != 0 && c.f == 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
        return capture_info(c, c.g);
      }, 12030},
     {"cuStreamBeginCapture", [](const Call& c) { return begin_capture(c.a, keep(std::make_shared<Graph>())); }},
@@ -243,7 +294,7 @@ constexpr Function functions[] = {
        const auto function = reinterpret_cast<CUhostFn>(c.b);
        if (const auto capture = captures.find(c.a); capture != captures.end()) {
          capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{function, memory(c.c)}, nullptr}));
-       } else if (Script::instance().number("async", 0) != 0) {
+       } else if (is_asynchronous()) {
          HostThread::instance().enqueue(function, memory(c.c));
        } else {
          function(memory(c.c));
@@ -251,17 +302,33 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      }},
     {"cuStreamSynchronize", [](const Call&) {
-       if (Script::instance().number("async", 0) != 0) HostThread::instance().wait();
+       if (is_asynchronous()) HostThread::instance().wait();
        return CUDA_SUCCESS;
      }},
     {"cuStreamAddCallback", [](const Call& c) {
        reinterpret_cast<CUstreamCallback>(c.b)(reinterpret_cast<CUstream>(c.a), CUDA_SUCCESS, memory(c.c));
        return CUDA_SUCCESS;
      }},
-    {"cuModuleLoadDataEx", [](const Call& c) { return make(out<CUmodule>(c.a)); }},
-    {"cuModuleGetFunction", [](const Call& c) { return make(out<CUfunction>(c.a)); }},
+    {"cuModuleLoadDataEx", [](const Call& c) {
+       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call image \"%.80s\"\n", out<char>(c.b));
+       return load(out<CUmodule>(c.a), out<const char>(c.b));
+     }},
+    {"cuModuleGetFunction", [](const Call& c) { return find_function(out<CUfunction>(c.a), *out<Module>(c.b), out<const char>(c.c)); }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
-    {"cuModuleGetFunctionCount", [](const Call& c) { *out<unsigned>(c.a) = 0; return CUDA_SUCCESS; }},
+    {"cuModuleGetFunctionCount", [](const Call& c) {
+       *out<unsigned>(c.a) = static_cast<unsigned>(out<Module>(c.b)->kernels.size());
+       return CUDA_SUCCESS;
+     }},
+    {"cuModuleEnumerateFunctions", [](const Call& c) {
+       for (std::size_t i = 0; i < c.b; ++i) out<std::string*>(c.a)[i] = &out<Module>(c.c)->kernels[i];
+       return CUDA_SUCCESS;
+     }},
+    {"cuFuncGetName", [](const Call& c) { *out<const char*>(c.a) = out<std::string>(c.b)->c_str(); return CUDA_SUCCESS; }},
+    {"cuOccupancyMaxPotentialBlockSize", [](const Call& c) {
+       *out<int>(c.a) = 132;
+       *out<int>(c.b) = c.e == 4096 ? 128 : 256;
+       return CUDA_SUCCESS;
+     }},
 };
 
 // Every function that the backend may ask for, so that each has a thunk of its own.
@@ -279,10 +346,10 @@ constexpr Name names[] = {
 };
 [[maybe_unused]] constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
 
-[[maybe_unused]] const Function* implementation_of(const Name& name) {
+[[maybe_unused]] constexpr const Function* implementation_of(const Name& name) {
   for (const Function& function : functions) {
     const bool is_version = function.version == 0 || function.version == name.version;
-    if (is_version && std::strcmp(function.name, name.name) == 0) return &function;
+    if (is_version && std::string_view(function.name) == name.name) return &function;
   }
   return nullptr;
 }
@@ -296,23 +363,34 @@ template <std::size_t Index>
 CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
   const char* const name = names[Index].name;
   const bool is_trial = on_trial_thread(name);
-  if (!is_trial && Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call %s \n", name);
+  if (!is_trial && is_told("trace")) std::fprintf(stderr, "call %s \n", name);
   if (const int code = every_call_fails.load(); code != 0 && std::strstr(name, "GetError") == nullptr) {
     return static_cast<CUresult>(code);
   }
   if (const int failure = is_trial ? 0 : Script::instance().failure_of(name)) return static_cast<CUresult>(failure);
   const bool on_stream_or_event = std::strncmp(name, "cuStream", 8) == 0 || std::strncmp(name, "cuEvent", 7) == 0;
-  const bool is_strict = Script::instance().number("strict", 0) != 0;
+  const bool is_strict = is_told("strict");
   if (is_strict && on_stream_or_event && current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const Function* const function = implementation_of(names[Index]);
   return function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;
 }
 
+/// The same with quick=1.
+template <std::size_t Index>
+CUresult quick_thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
+  ++quick_calls;
+  constexpr const Function* function = implementation_of(names[Index]);
+  if constexpr (function != nullptr) return function->run({a, b, c, d, e, f, g, h, i, j, k});
+  return CUDA_SUCCESS;
+}
+
 template <std::size_t... Index>
 void* find(const char* name, int version, std::index_sequence<Index...>) {
   void* found = nullptr;
+  const bool is_quick = is_told("quick");
   const auto is_it = [&](const Name& n) { return std::strcmp(name, n.name) == 0 && version == n.version; };
-  ((is_it(names[Index]) ? void(found = reinterpret_cast<void*>(&thunk<Index>)) : void()), ...);
+  const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
+  ((is_it(names[Index]) ? void(found = is_quick ? address(&quick_thunk<Index>) : address(&thunk<Index>)) : void()), ...);
   return found;
 }
 
@@ -321,6 +399,7 @@ void* find(const char* name, int version, std::index_sequence<Index...>) {
 #define WEIR_EXPORT extern "C" __attribute__((visibility("default")))
 
 WEIR_EXPORT void weir_fail_every_call(int code) { every_call_fails = code; }
+WEIR_EXPORT std::uint64_t weir_calls() { return quick_calls; }
 
 WEIR_EXPORT CUresult cuInit(unsigned) { return static_cast<CUresult>(Script::instance().failure_of("cuInit")); }
 

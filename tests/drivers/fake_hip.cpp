@@ -11,8 +11,10 @@
 //   delay=NUMBER     a call that is to fail takes that many microseconds
 //   busy=NUMBER      streams and events are not ready for that many questions
 //   busy_ms=NUMBER   the same for that time, from the first question on; questions=1: their number at the end
+//   attributes=N     every attribute of the device is N, but its architecture's numbers, its warp size and its shared memory
 //   peers=1          devices can address each other's memory
 //   nodes=NUMBER     what a capture holds from its beginning; first_node=KIND: of that kind and the next ones
+//   silent=1         the end of an invalidated capture gives a graph
 //   no_capture=N     1: captures are not supported; 2: streams do not capture; 3: nothing is captured
 //   never_ask=1      whether a stream captures
 //   trial=1          the calls by which a backend tries out a device when it opens it are not left out of what is counted,
@@ -89,7 +91,8 @@ int attribute(int number, int* value) {
     *value = number == 75 && release() <= 602 ? 0 : 65536;
     return hipSuccess;
   }
-  *value = number == 88 ? (release() >= 602 ? 1 : 0) : number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : 1;
+  const int otherwise = number == 88 && release() < 602 ? 0 : 1;
+  *value = number == 23 ? 9 : number == 61 ? 0 : number == 87 ? 64 : Script::instance().number("attributes", otherwise);
   return hipSuccess;
 }
 
@@ -113,8 +116,10 @@ int busy() {
   return questions.fetch_add(1) < Script::instance().number("busy", 0) ? hipErrorNotReady : hipSuccess;
 }
 
+struct StreamIsGone {};  // thrown, and the call's result is 709
 Stream* stream_of(Word handle) {
   Stream* const stream = world().find(handle, current_device);
+  if (stream == nullptr && release() < 700) throw StreamIsGone();
   if (stream == nullptr) crash("a stream is used that was destroyed");
   return stream;
 }
@@ -134,12 +139,20 @@ void check_living(const Event* event) {
 bool no_capture(int how) { return Script::instance().number("no_capture", 0) == how; }
 bool foreign(int question) { return !trial.is_on() && Script::instance().is_among("foreign", question); }
 
+/// What a question or a wait does to a stream that captures.
+bool captures_and_breaks(Stream* stream) {
+  if (stream->origin == nullptr) return false;
+  stream->origin->is_broken = true;
+  return true;
+}
+
 int begin_capture(Stream* stream, Graph* graph, int mode) {
   if (no_capture(1)) return hipErrorNotSupported;
   if (no_capture(2)) return hipSuccess;
   if (stream->origin != nullptr) return hipErrorIllegalState;
   if (stream->is_invalidated && ++stream->begun > 1) return hipErrorStreamCaptureInvalidated;
   stream->origin = stream;
+  stream->thread = std::this_thread::get_id();
   stream->capture = ++world().captures + 7;
   stream->mode = mode;
   stream->own_graph = graph == nullptr;
@@ -157,6 +170,13 @@ int end_capture(Stream* stream, Graph*& graph) {
     if (!no_capture(2) && Script::instance().number("foreign", 0) == 0) return hipErrorIllegalState;
     graph = new Graph;
     return hipSuccess;
+  }
+  if (stream->mode != hipStreamCaptureModeRelaxed && stream->thread != std::this_thread::get_id())
+    return hipErrorStreamCaptureWrongThread;  // and it goes on
+  if (stream->is_broken && Script::instance().number("silent", 0) == 0) {
+    world().leave_capture(stream->capture);
+    stream->is_invalidated = release() < 714;  // until a capture that is in order ends
+    return hipErrorStreamCaptureInvalidated;
   }
   std::vector<Stream*> path;
   world().follow(stream, path);
@@ -250,6 +270,7 @@ constexpr Function functions[] = {
      }},
     {"hipStreamQuery", [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
+       if (captures_and_breaks(stream)) return hipErrorStreamCaptureUnsupported;
        const int result = busy();
        if (result == hipSuccess) stream->done = stream->submitted;
        return result;
@@ -347,7 +368,8 @@ constexpr Function functions[] = {
        const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
        const bool captures = !world().was_destroyed(c.a) && stream_of(c.a)->origin != nullptr;
        if (Script::instance().number("never_ask", 0) != 0 && !trial.is_on()) crash("a stream is asked whether it captures");
-       *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid ? 1 : 2;
+       const bool broken = captures && stream_of(c.a)->origin->is_broken;
+       *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid && !broken ? 1 : 2;
        return 0;
      }},
     // What a stream that does not capture is not told stays as it was.
@@ -358,7 +380,8 @@ constexpr Function functions[] = {
        Stream* const stream = world().was_destroyed(c.a) ? nullptr : stream_of(c.a);
        if (Script::instance().number("never_ask", 0) != 0 && !trial.is_on()) crash("a stream is asked whether it captures");
        const bool captures = stream != nullptr && stream->origin != nullptr;
-       *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid ? 1 : 2;
+       const bool broken = captures && stream->origin->is_broken;
+       *out<int>(c.b) = !captures && !foreign(question) ? 0 : valid && !broken ? 1 : 2;
        if (*out<int>(c.b) != 1) return 0;
        static Graph unknown;
        if (c.c != 0) *out<Word>(c.c) = captures ? stream->capture : 7;
@@ -408,6 +431,7 @@ constexpr Function functions[] = {
      }},
     {"hipStreamSynchronize", [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
+       if (captures_and_breaks(stream)) return hipErrorStreamCaptureUnsupported;
        stream->done = stream->submitted;
        return 0;
      }},
@@ -554,7 +578,11 @@ Word run(const char* name, const Call& call) {
     const Function* const function = implementation_of(name);
     // Held for host functions, too, as a runtime may: they must not call it.
     const std::lock_guard lock(world().mutex);
-    result = function != nullptr ? function->run(call) : 0;
+    try {
+      result = function != nullptr ? function->run(call) : 0;
+    } catch (const StreamIsGone&) {
+      result = hipErrorContextIsDestroyed;
+    }
   }
   // The last call's code, up to 6.4, whatever it says; the last error that nobody has asked for, since 7.0.
   const bool is_code = result < 2000 && std::strstr(name, "GetError") == nullptr;

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 /// What the stand-in for libamdhip64 knows of streams, events, captures and graphs: as much as it takes to end the process,
@@ -67,6 +68,8 @@ struct Stream {
   int policy = 1;                      // hipSynchronizationPolicyAuto
 
   Stream* origin = nullptr;  // of the capture that it is in
+  bool is_broken = false;    // the capture that began here was invalidated
+  std::thread::id thread = {};  // which began it
   Word capture = 0;
   int mode = 0;
   bool is_invalidated = false;  // by a capture that is over
@@ -128,7 +131,7 @@ struct World {
   }
   /// Enqueues something, or makes a node of it. The node, or null.
   Node* submit(Stream* stream, int kind) {
-    if (stream->origin == nullptr) {
+    if (stream->origin == nullptr || stream->origin->is_broken) {
       ++stream->submitted;
       return nullptr;
     }
@@ -194,6 +197,7 @@ struct World {
     const auto leave = [capture](Stream* s) {
       if (s->capture != capture) return;
       s->origin = nullptr;
+      s->is_broken = false;
       s->capture = 0;
       s->graph = nullptr;
       s->dependencies.clear();

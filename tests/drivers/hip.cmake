@@ -26,12 +26,11 @@ weir_add_fake_hip(10.0 1000 10)
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
 
-weir_add_executable(weir_hip_driver_tests hip_test.cpp hip_quirks_test.cpp
+weir_add_test_executable(weir_hip_driver_tests hip_promises_test.cpp hip_quirks_test.cpp hip_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/main.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
-target_include_directories(weir_hip_driver_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
-target_link_libraries(weir_hip_driver_tests PRIVATE weir_doctest)
+target_include_directories(weir_hip_driver_tests PRIVATE "${PROJECT_SOURCE_DIR}/tests/unit")
 target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"
   WEIR_TEST_CHILD="$<TARGET_FILE:weir_driver_story>"
@@ -51,14 +50,19 @@ weir_add_executable(weir_hip_mutations mutations.cpp "${PROJECT_SOURCE_DIR}/back
 target_include_directories(weir_hip_mutations PRIVATE "${PROJECT_SOURCE_DIR}")
 
 # The real runtime and compiler, on a machine without an AMD device: Debian's, or ROCm's. Skips where there is neither.
-weir_add_executable(weir_hip_runtime_tests hip_runtime_test.cpp
+weir_add_test_executable(weir_hip_runtime_tests hip_runtime_test.cpp
+  "${PROJECT_SOURCE_DIR}/backends/hip/code_object.cpp"
   "${PROJECT_SOURCE_DIR}/backends/hip/device_node.cpp"
   "${PROJECT_SOURCE_DIR}/backends/hip/hiprtc.cpp"
+  "${PROJECT_SOURCE_DIR}/backends/gpu/kernel_names.cpp"
   "${PROJECT_SOURCE_DIR}/backends/gpu/library.cpp"
+  "${PROJECT_SOURCE_DIR}/backends/gpu/program.cpp"
   "${PROJECT_SOURCE_DIR}/tests/unit/subprocess.cpp")
-target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/unit")
+target_include_directories(weir_hip_runtime_tests PRIVATE "${PROJECT_SOURCE_DIR}/tests/unit")
 target_include_directories(weir_hip_runtime_tests SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
-target_link_libraries(weir_hip_runtime_tests PRIVATE weir_doctest ${CMAKE_DL_LIBS})
+find_package(nlohmann_json REQUIRED)
+target_link_libraries(weir_hip_runtime_tests PRIVATE weir_kernels weir_kernel_cache nlohmann_json::nlohmann_json ${WEIR_FMT}
+  ${CMAKE_DL_LIBS})
 target_compile_definitions(weir_hip_runtime_tests PRIVATE
   __HIP_PLATFORM_AMD__
   WEIR_TEST_STORY="$<TARGET_FILE:weir_driver_story>"

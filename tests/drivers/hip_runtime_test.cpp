@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <hip/hip_runtime_api.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "backends/gpu/kernel_names.hpp"
+#include "backends/hip/code_object.hpp"
 #include "backends/hip/device_node.hpp"
 #include "backends/hip/hiprtc.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -45,6 +51,15 @@ const Compiler& compiler() {
   return opened;
 }
 
+weir::gpu::Program compile(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+  std::string log;
+  return compiler().compile(architecture, source, options, "test", "test", log);
+}
+
+std::vector<std::byte> image_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+  return compile(architecture, source, options).image;
+}
+
 // The text of the kernels that stand in a source file as a raw string.
 std::string kernels_in(const std::string& file) {
   std::ifstream in(std::string(WEIR_TEST_SOURCES) + "/" + file);
@@ -66,7 +81,7 @@ unsigned target_of(const std::vector<std::byte>& image) {
 
 std::string error_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options, weir::Errc code) {
   try {
-    compiler().compile(architecture, source, options, "test");
+    compile(architecture, source, options);
   } catch (const weir::Error& error) {
     CHECK(error.errc() == code);
     return error.what();
@@ -128,7 +143,7 @@ TEST_CASE("hiprtc T12: Weir's kernels compile for gfx906, gfx90a and gfx1030 wit
     for (const auto& target : targets) {
       CAPTURE(kernel.first);
       CAPTURE(target.first);
-      CHECK(target_of(compiler().compile(target.first, source, kernel.second, "test")) == target.second);
+      CHECK(target_of(image_of(target.first, source, kernel.second)) == target.second);
     }
   }
 }
@@ -137,7 +152,7 @@ TEST_CASE("hiprtc T12: features of an architecture, as devices tell theirs, are 
   for (const char* const architecture : {"gfx90a:sramecc+:xnack-", "gfx90a:xnack+", "gfx906:sramecc+:xnack-"}) {
     CAPTURE(architecture);
     CHECK(compiler().refusal(architecture).empty());
-    CHECK(compiler().compile(architecture, trivial, {}, "test").size() > 64);
+    CHECK(image_of(architecture, trivial).size() > 64);
   }
 }
 
@@ -170,7 +185,7 @@ TEST_CASE("hiprtc: fixed-width integers are there by their headers, and mean the
 static_assert(sizeof(std::int8_t) == 1 && sizeof(std::uint16_t) == 2 && sizeof(std::int32_t) == 4 && sizeof(std::uint64_t) == 8 &&
               sizeof(std::uintptr_t) == sizeof(void*) && sizeof(std::size_t) == 8);
 extern "C" __global__ void k(std::uint64_t n, uint32_t* p) { if (threadIdx.x < n) p[threadIdx.x] = 1; })";
-  CHECK(compiler().compile("gfx90a", source, {}, "test").size() > 64);
+  CHECK(image_of("gfx90a", source).size() > 64);
 }
 
 TEST_CASE("hiprtc: <cstddef> and <cstdint> have what the compiler's own have") {
@@ -192,8 +207,142 @@ extern "C" __global__ void k(int* p, std::byte* q) {
   p[threadIdx.x] = std::to_integer<int>(q[threadIdx.x]);
 })";
   for (const int standard : {17, 20}) {
-    CHECK(compiler().compile("gfx90a", source, {.cxx_standard = standard}, "test").size() > 64);
+    CHECK(image_of("gfx90a", source, {.cxx_standard = standard}).size() > 64);
   }
+}
+
+TEST_CASE("hiprtc: instances of templates are made by their names, and what the linker calls them is told") {
+  const std::string source = R"(
+template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
+namespace image { __global__ void flip(float* p) { *p = 1; } }
+)";
+  const weir::gpu::Program program = compile("gfx90a", source, {.kernels = {"blur<float, 3>", "image::flip"}});
+  CHECK(program.names == std::vector<std::pair<std::string, std::string>>{{"blur<float, 3>", "_Z4blurIfLi3EEvPKT_PS0_S0_"},
+                                                                           {"image::flip", "_ZN5image4flipEPf"}});
+  const auto kernels = weir::hip::kernels_of(program.image, "gfx90a");
+  REQUIRE(kernels.size() == 2);
+  CHECK(weir::gpu::name_of("_Z4blurIfLi3EEvPKT_PS0_S0_") == "blur<float,3>");
+  CHECK(error_of("gfx90a", source, {.kernels = {"nothing<float>"}}, weir::Errc::compilation_failed).find("nothing") != std::string::npos);
+}
+
+TEST_CASE("hiprtc: what was compiled comes from the cache; not where a header may be the system's") {
+  std::string folder = "/tmp/weir-hip-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  ::setenv("WEIR_CACHE_DIR", folder.c_str(), 1);
+  const auto entries = [&] {
+    std::error_code error;
+    return std::distance(std::filesystem::directory_iterator(folder + "/hip", error), std::filesystem::directory_iterator());
+  };
+  const auto cached = [&](const std::string& source, const weir::CompileOptions& options) {
+    return compiler().compile_cached("gfx90a", source, options, "test", "test");
+  };
+  std::ofstream(folder + "/own.h") << "#define VALUE 3\n";
+  const std::string source = "#include <cstdint>\n#include \"own.h\"\ntemplate <class T> __global__ void k(T* p) { *p = VALUE; }";
+  const weir::CompileOptions options{.include_directories = {folder}, .kernels = {"k<int>"}};
+  const auto first = cached(source, options);
+  CHECK(entries() == 1);
+  const auto second = cached(source, options);
+  CHECK(entries() == 1);
+  CHECK(first.image == second.image);
+  CHECK(second.names == first.names);
+  CHECK(second.names.at(0).second == "_Z1kIiEvPT_");
+  cached("#include <endian.h>\n" + source, options);
+  CHECK(entries() == 1);
+  std::ofstream(folder + "/own.h") << "#define VALUE 4\n";
+  CHECK(cached(source, options).image != first.image);
+  CHECK(entries() == 2);
+  std::filesystem::remove_all(folder);
+}
+
+// --- Code objects -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+using Sizes = std::vector<std::size_t>;
+
+constexpr const char* described = R"(
+struct Pair { double d; short s; };
+extern "C" __global__ void first(bool a, unsigned short b, int c, Pair d, const float* e, long long f) { ((float*)e)[c] = a + b + d.d + f; }
+extern "C" __global__ void second() {}
+__global__ void third(char3 a, int* p) { *p = a.x + gridDim.x; }
+)";
+
+Sizes sizes_of(const std::vector<std::byte>& image, const std::string& architecture, std::string_view kernel) {
+  for (const weir::gpu::ImageKernel& k : weir::hip::kernels_of(image, architecture)) {
+    if (k.name == kernel) return k.parameter_sizes;
+  }
+  FAIL("no kernel ", std::string(kernel));
+  return {};
+}
+
+void append(std::vector<std::byte>& to, std::uint64_t number) {
+  for (int i = 0; i < 8; ++i, number >>= 8U) to.push_back(static_cast<std::byte>(number & 0xFFU));
+}
+void append(std::vector<std::byte>& to, std::string_view text) {
+  for (const char c : text) to.push_back(static_cast<std::byte>(c));
+}
+
+}  // namespace
+
+TEST_CASE("code objects: the sizes of a kernel's parameters are read, and not what the compiler adds for itself") {
+  for (const char* const architecture : {"gfx906", "gfx90a:sramecc+:xnack-", "gfx1030"}) {
+    CAPTURE(architecture);
+    const auto image = image_of(architecture, described);
+    CHECK(weir::hip::kernels_of(image, architecture).size() == 3);
+    CHECK(sizes_of(image, architecture, "first") == Sizes{1, 2, 4, 16, 8, 8});
+    CHECK(sizes_of(image, architecture, "second") == Sizes{});
+    CHECK(sizes_of(image, architecture, "_Z5third15HIP_vector_typeIcLj3EEPi") == Sizes{3, 8});
+  }
+}
+
+TEST_CASE("code objects: of a bundle, the device's own is read") {
+  const auto one = image_of("gfx90a", described);
+  const auto other = image_of("gfx1030", "extern \"C\" __global__ void other(int*) {}");
+  std::vector<std::byte> bundle;
+  append(bundle, "__CLANG_OFFLOAD_BUNDLE__");
+  append(bundle, std::uint64_t{3});
+  std::uint64_t offset = 4096;
+  for (const auto& [target, size] : {std::pair<std::string, std::size_t>{"host-x86_64-unknown-linux--", 0},
+                                     {"hipv4-amdgcn-amd-amdhsa--gfx1030", other.size()},
+                                     {"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", one.size()}}) {
+    append(bundle, offset);
+    append(bundle, std::uint64_t{size});
+    append(bundle, std::uint64_t{target.size()});
+    append(bundle, target);
+    offset += size;
+  }
+  bundle.resize(4096);
+  bundle.insert(bundle.end(), other.begin(), other.end());
+  bundle.insert(bundle.end(), one.begin(), one.end());
+  CHECK(sizes_of(bundle, "gfx90a:sramecc+:xnack-", "first").size() == 6);
+  CHECK(sizes_of(bundle, "gfx1030", "other") == Sizes{8});
+  CHECK(weir::hip::kernels_of(bundle, "gfx906").empty());
+}
+
+TEST_CASE("code objects: one that does not hold together, or is none, tells nothing and does no harm") {
+  const auto image = image_of("gfx90a", described);
+  CHECK(weir::hip::kernels_of({}, "gfx90a").empty());
+  CHECK(weir::hip::kernels_of(std::vector<std::byte>(64), "gfx90a").empty());
+  for (std::size_t size = 0; size < image.size(); ++size) {
+    const std::vector<std::byte> cut(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+    for (const weir::gpu::ImageKernel& k : weir::hip::kernels_of(cut, "gfx90a")) REQUIRE(k.parameter_sizes.size() <= 6);
+  }
+  std::uint32_t random = 1;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::byte> changed = image;
+    for (int i = 0; i < 3; ++i) {
+      random = random * 1664525U + 1013904223U;
+      changed[(random >> 8U) % 3500] = static_cast<std::byte>(random >> 24U);  // headers and notes lie there
+    }
+    REQUIRE(weir::hip::kernels_of(changed, "gfx90a").size() < 1000);
+  }
+  // A document of nothing but arrays within arrays.
+  std::vector<std::byte> deep = image;
+  const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
+  const std::size_t document = text.find("AMDGPU") + 8;
+  REQUIRE(document < image.size());
+  std::fill(deep.begin() + static_cast<std::ptrdiff_t>(document), deep.begin() + static_cast<std::ptrdiff_t>(document) + 1024, std::byte{0x91});
+  CHECK(weir::hip::kernels_of(deep, "gfx90a").empty());
 }
 
 int main(int argc, char** argv) {

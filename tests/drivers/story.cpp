@@ -12,12 +12,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
 
 namespace {
@@ -55,6 +57,33 @@ void fail_every_call(int code) {
       std::getenv(std::getenv("WEIR_BACKEND") == std::string("hip") ? "WEIR_HIP_RUNTIME" : "WEIR_CUDA_DRIVER");
   void* const driver = ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
   reinterpret_cast<void (*)(int)>(::dlsym(driver, "weir_fail_every_call"))(code);
+}
+
+/// "kernel:NAME": has the module's kernel of that name, and tells which of its parameters are floating-point numbers.
+void find_kernel(World& world, const std::string& name) {
+  world.kernel = world.module->kernel(name);
+  const auto& kinds = world.kernel->parameter_kinds();
+  std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(), static_cast<unsigned long long>(kinds.known),
+              static_cast<unsigned long long>(kinds.floating));
+}
+
+/// A call of external code's with the stream.
+void call_natively(const char* function, weir::Stream& stream) {
+  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.native_handle());
+}
+
+/// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
+std::vector<std::byte> bundle_of(const std::string& list) {
+  weir::detail::BundleWriter writer;
+  bool has_source = false;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "source") has_source = true;
+    if (word != "source") writer.add(weir::detail::record::image, word, "for " + word);
+  }
+  writer.add(weir::detail::record::source, "story.cu", has_source ? "extern \"C\" __global__ void k() {}\n" : "");
+  return writer.bundle();
 }
 
 /// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
@@ -328,7 +357,19 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.stream->synchronize();
        std::printf("sum: %d\n", sum.load());
      }},
-    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE")); }},
+    {"compile",
+     [](World& w) {
+       weir::CompileOptions options;
+       std::istringstream names(std::getenv("WEIR_TEST_KERNELS") != nullptr ? std::getenv("WEIR_TEST_KERNELS") : "");
+       for (std::string name; std::getline(names, name, ';');) options.kernels.push_back(name);
+       if (const char* const folder = std::getenv("WEIR_TEST_INCLUDE")) options.include_directories = {folder};
+       w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), options);
+     }},
+    {"suggest", [](World& w) {
+       std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
+     }},
+    {"destroy-natively", [](World& w) { call_natively("hipStreamDestroy", *w.stream); }},
+    {"synchronize-natively", [](World& w) { call_natively("hipStreamSynchronize", *w.stream); }},
     {"drop-async",
      [](World& w) {
        w.async.at(0).reset();
@@ -337,6 +378,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"load-bundle",
+     [](World& w) {
+       const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
+       w.module = weir::default_device().load(weir::KernelBundle(bytes));
+     }},
     {"load", [](World&) { weir::default_device().load_module(std::as_bytes(std::span("no image"))); }},
 };
 
@@ -346,13 +392,16 @@ int main(int argc, char** argv) {
   World world;
   for (int i = 1; i < argc; ++i) {
     const bool waits = std::string(argv[i]).starts_with("until:");
+    const bool finds = std::string(argv[i]).starts_with("kernel:");
     const auto step = steps.find(argv[i]);
-    if (step == steps.end() && !waits) {
+    if (step == steps.end() && !waits && !finds) {
       std::fprintf(stderr, "no step '%s'\n", argv[i]);
       return 99;
     }
     try {
-      if (waits) {
+      if (finds) {
+        find_kernel(world, argv[i] + 7);
+      } else if (waits) {
         wait_for_calls(argv[i]);
       } else {
         step->second(world);

@@ -10,7 +10,7 @@
 #include "weir/interop/cuda.hpp"
 #include "weir/weir.hpp"
 
-/// The CUDA driver as foreign code calls it: by names that Weir has no part in.
+/// The CUDA driver as external code calls it: by names that Weir has no part in.
 namespace driver {
 
 template <class Function>

@@ -37,7 +37,7 @@ Errc error_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("conditional body: what the driver does not run there is refused, and the capture goes on") {
+TEST_CASE("conditional body: work that drivers do not run in it is refused, and the capture goes on") {
   const weir::StreamPtr stream = device().create_stream();
   auto memory = device().allocate<std::uint32_t>(2, weir::MemoryKind::pinned);
   memory.host()[0] = 1;
@@ -85,13 +85,13 @@ TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each 
   }
 }
 
-TEST_CASE("resumed capture: when it fails the graph is gone, and says so; executables made before go on") {
+TEST_CASE("resumed capture: its failure destroys the graph, later uses say so, and older executables still work") {
   const weir::StreamPtr stream = device().create_stream();
   auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
   const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) { s.fill(memory, 3U); });
   const weir::GraphExecPtr before = graph->instantiate();
   stream->resume_capture(graph);
-  // Foreign code breaks the capture.
+  // External code breaks the capture.
   (void)DRIVER(cuStreamQuery, cuStreamQuery)(weir::cuda::stream(*stream));
   CHECK(stream->capture_status() == weir::CaptureStatus::invalidated);
   CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
@@ -108,7 +108,7 @@ TEST_CASE("resumed capture: when it fails the graph is gone, and says so; execut
   CHECK(memory.host()[0] == 3);
 }
 
-TEST_CASE("exceptions of a graph's host functions: each comes out once, of one of the streams that launched the graph") {
+TEST_CASE("exceptions of a graph's host functions: one of the launching streams rethrows each once") {
   std::vector<weir::StreamPtr> streams;
   for (int i = 0; i < 5; ++i) streams.push_back(device().create_stream());
   const auto count = std::make_shared<int>(0);
@@ -141,7 +141,7 @@ TEST_CASE("exceptions of a graph's host functions: each comes out once, of one o
   CHECK(*count == 200);
 }
 
-TEST_CASE("resumed capture: the graph is not added to itself, nor is an executable of it, and the capture goes on") {
+TEST_CASE("resumed capture: adding the graph or its executable to itself is refused, and the capture goes on") {
   const weir::StreamPtr stream = device().create_stream();
   auto memory = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
   const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) { s.fill(memory, 3U); });
@@ -154,7 +154,7 @@ TEST_CASE("resumed capture: the graph is not added to itself, nor is an executab
   CHECK(graph->node_count() == 2);
 }
 
-TEST_CASE("events: one that a capture recorded is recorded and waited for by other threads while the capture is open") {
+TEST_CASE("events: other threads record and wait for an event that an open capture recorded") {
   const weir::StreamPtr capturing = device().create_stream(), other = device().create_stream();
   const weir::EventPtr event = device().create_event();
   capturing->begin_capture();
@@ -212,7 +212,7 @@ TEST_CASE("modules: a graph keeps the module of a kernel that it launches") {
   CHECK(memory.host()[0] == 10);
 }
 
-TEST_CASE("modules: a kernel's properties are told in host functions, too, and static objects may outlive the driver") {
+TEST_CASE("modules: host functions may ask for a kernel's properties, and static objects may outlive the driver") {
   kept.module = device().compile("extern \"C\" __global__ void add(unsigned* p) { *p += 1; }");
   kept.pool = device().create_memory_pool();
   kept.event = device().create_event();

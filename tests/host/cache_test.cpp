@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/host/kernel_cache.hpp"
+#include "backends/cache/kernel_cache.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,13 +15,15 @@
 #include "backends/host/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
-namespace weir::host {
+namespace weir::cache {
 namespace {
+
+using host::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
-Image image_of(std::string_view text) {
-  Image image(text.size());
+Bytes image_of(std::string_view text) {
+  Bytes image(text.size());
   std::memcpy(image.data(), text.data(), text.size());
   return image;
 }
@@ -70,7 +72,7 @@ TEST_CASE("a home that is not there is not made") {
   ::setenv("HOME", home.c_str(), 1);
   CHECK_FALSE(default_cache_folder().has_value());
   const std::string said = log_of([] {
-    KernelCache cache(default_cache_folder());
+    KernelCache cache(default_cache_folder(), "host");
     cache.store(key_of("k"), image_of("code"));
     CHECK(cache.find(key_of("k")) == image_of("code"));
   });
@@ -86,13 +88,13 @@ TEST_CASE("what is stored is found, by this cache and by the next") {
   const TemporaryFolder folder;
   const CacheKey key = key_of("k");
   {
-    KernelCache cache(folder.path());
+    KernelCache cache(folder.path(), "host");
     CHECK_FALSE(cache.find(key));
     cache.store(key, image_of("image"));
     CHECK(cache.find(key) == image_of("image"));
   }
-  CHECK(KernelCache(folder.path()).find(key) == image_of("image"));
-  CHECK_FALSE(KernelCache(folder.path()).find(key_of("other")));
+  CHECK(KernelCache(folder.path(), "host").find(key) == image_of("image"));
+  CHECK_FALSE(KernelCache(folder.path(), "host").find(key_of("other")));
   struct stat status {};
   REQUIRE(::stat((folder.path() + "/host").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0700);
@@ -102,20 +104,20 @@ TEST_CASE("what is stored is found, by this cache and by the next") {
 
 TEST_CASE("a folder and its parents are made") {
   const TemporaryFolder folder;
-  KernelCache cache(folder.path() + "/a/b/c");
+  KernelCache cache(folder.path() + "/a/b/c", "host");
   cache.store(key_of("k"), image_of("image"));
   CHECK(fs::is_directory(folder.path() + "/a/b/c/host"));
 }
 
 TEST_CASE("a damaged entry is dropped, told of, and never given out") {
   const TemporaryFolder folder;
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), "host");
   const CacheKey key = key_of("k");
   const fs::path file = entry(folder, key);
   const auto damaged = [&](auto&& damage) {
     cache.store(key, image_of("an image of some length"));
     damage();
-    std::optional<Image> found;
+    std::optional<Bytes> found;
     const std::string log = log_of([&] { found = cache.find(key); });
     CHECK_FALSE(found);
     CHECK(test::has(log, key.hex()));
@@ -145,7 +147,7 @@ TEST_CASE("a damaged entry is dropped, told of, and never given out") {
 
 TEST_CASE("an entry that is a link or a folder is not followed") {
   const TemporaryFolder folder;
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), "host");
   cache.store(key_of("other"), image_of("other"));
   fs::create_symlink(entry(folder, key_of("other")), entry(folder, key_of("k")));
   CHECK_FALSE(cache.find(key_of("k")));
@@ -159,7 +161,7 @@ TEST_CASE("a folder that others may use is not used, and a warning says so once"
   fs::create_directory(own);
   fs::permissions(own, fs::perms::owner_all | fs::perms::others_write);
   const std::string log = log_of([&] {
-    KernelCache cache(folder.path());
+    KernelCache cache(folder.path(), "host");
     cache.store(key_of("k"), image_of("image"));
     CHECK(cache.find(key_of("k")) == image_of("image"));  // from memory
     cache.store(key_of("l"), image_of("image"));
@@ -174,7 +176,7 @@ TEST_CASE("a link in the folder's place is not used") {
   const TemporaryFolder folder;
   fs::create_directory(folder.path() + "/elsewhere");
   fs::create_directory_symlink(folder.path() + "/elsewhere", folder.path() + "/host");
-  CHECK(test::has(log_of([&] { KernelCache(folder.path()).store(key_of("k"), image_of("image")); }), "/host"));
+  CHECK(test::has(log_of([&] { KernelCache(folder.path(), "host").store(key_of("k"), image_of("image")); }), "/host"));
   CHECK(files_in(folder.path() + "/elsewhere") == 0);
 }
 
@@ -183,9 +185,9 @@ TEST_CASE("without a usable folder entries are kept in memory") {
   { std::ofstream file(folder.path() + "/file"); }
   for (const auto& place : {std::optional<std::string>(), std::optional<std::string>(folder.path() + "/file"),
                             std::optional<std::string>("/proc/weir")}) {
-    std::optional<Image> found;
+    std::optional<Bytes> found;
     const std::string log = log_of([&] {
-      KernelCache cache(place);
+      KernelCache cache(place, "host");
       cache.store(key_of("k"), image_of("image"));
       cache.store(key_of("l"), image_of("image"));
       found = cache.find(key_of("k"));
@@ -197,9 +199,9 @@ TEST_CASE("without a usable folder entries are kept in memory") {
 
 TEST_CASE("a folder that is gone while the cache is open does no harm") {
   const TemporaryFolder folder;
-  KernelCache cache(folder.path());
+  KernelCache cache(folder.path(), "host");
   fs::remove_all(folder.path() + "/host");
-  std::optional<Image> found;
+  std::optional<Bytes> found;
   const std::string log = log_of([&] {
     cache.store(key_of("k"), image_of("image"));
     found = cache.find(key_of("k"));
@@ -210,8 +212,8 @@ TEST_CASE("a folder that is gone while the cache is open does no harm") {
 
 TEST_CASE("what was not used for longest goes first, and abandoned files with it") {
   const TemporaryFolder folder;
-  KernelCache cache(folder.path(), 4000);
-  const Image image(900);
+  KernelCache cache(folder.path(), "host", 4000);
+  const Bytes image(900);
   const auto age = [&](const fs::path& file, int hours) {
     fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
   };
@@ -234,7 +236,7 @@ TEST_CASE("what was not used for longest goes first, and abandoned files with it
 
 TEST_CASE("many threads share a folder") {
   const TemporaryFolder folder;
-  KernelCache one(folder.path()), two(folder.path());
+  KernelCache one(folder.path(), "host"), two(folder.path(), "host");
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 8; ++t) {
@@ -253,4 +255,4 @@ TEST_CASE("many threads share a folder") {
 }
 
 }  // namespace
-}  // namespace weir::host
+}  // namespace weir::cache

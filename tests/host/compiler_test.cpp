@@ -120,18 +120,18 @@ TEST_CASE("options become flags") {
   options.cxx_standard = 14;
   options.include_directories = {"/one", "/two words"};
   options.extra = {"-funroll-loops", "-include", "x.h"};
-  const auto flags = compiler_flags(gcc, options);
+  const auto flags = compiler_flags(gcc, "native", options);
   for (const char* flag : {"-std=c++14", "-O3", "-I/one", "-I/two words", "-funroll-loops", "-fno-gnu-unique"}) CHECK(contains(flags, flag));
   CHECK(flags.back() == "x.h");
   CHECK_FALSE(contains(flags_after_preprocessing(flags), "-include"));
   CHECK_FALSE(contains(flags_after_preprocessing(flags), "x.h"));
-  CHECK_FALSE(contains(compiler_flags(clang, options), "-fno-gnu-unique"));
+  CHECK_FALSE(contains(compiler_flags(clang, "native", options), "-fno-gnu-unique"));
   for (const Compiler& compiler : {gcc, clang}) {
-    CHECK_FALSE(contains(compiler_flags(compiler, {}), "-fassociative-math"));
-    CHECK(contains(compiler_flags(compiler, {.fast_math = true}), "-fassociative-math"));
-    CHECK_FALSE(contains(compiler_flags(compiler, {.fast_math = true}), "-ffast-math"));
-    CHECK(contains(compiler_flags(compiler, {.debug = true}), "-O0"));
-    CHECK_FALSE(contains(compiler_flags(compiler, {.debug = true}), "-O3"));
+    CHECK_FALSE(contains(compiler_flags(compiler, "native", {}), "-fassociative-math"));
+    CHECK(contains(compiler_flags(compiler, "native", {.fast_math = true}), "-fassociative-math"));
+    CHECK_FALSE(contains(compiler_flags(compiler, "native", {.fast_math = true}), "-ffast-math"));
+    CHECK(contains(compiler_flags(compiler, "native", {.debug = true}), "-O0"));
+    CHECK_FALSE(contains(compiler_flags(compiler, "native", {.debug = true}), "-O3"));
   }
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("options that cannot be honoured are refused by name") {
     CompileOptions options;
     options.extra = std::move(extra);
     try {
-      compiler_flags(compiler, options);
+      compiler_flags(compiler, "native", options);
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -155,7 +155,7 @@ TEST_CASE("options that cannot be honoured are refused by name") {
   }
   CHECK(has(refusal({"-O2", "-include"}), "'-include' lacks its value"));
   CHECK(refusal({"-O2", "-include", "/x.h", "-Garbage", "-DX=1", "-march=x86-64", "--param", "x=1"}).empty());
-  CHECK_THROWS_AS(compiler_flags(compiler, {.include_directories = {"relative"}}), std::invalid_argument);
+  CHECK_THROWS_AS(compiler_flags(compiler, "native", {.include_directories = {"relative"}}), std::invalid_argument);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string assembly(const std::string& source) {
   CompileOptions options;
   // GCC splits the loop at the kernel's guard, and so does without masked stores; Clang needs them. Neither gets scatters.
   options.extra = {"-march=x86-64", compiler.is_gcc ? "-msse2" : "-mavx2"};
-  const auto flags = compiler_flags(compiler, options);
+  const auto flags = compiler_flags(compiler, "native", options);
   const TemporaryFolder folder;
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), compiler.path);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test.sh SOURCE BUILD COMPILER VERSION: what others do with Weir. Installs BUILD, moves the installed tree elsewhere, and builds
-# and runs a program against it; builds and runs the same program with SOURCE as a part of its own project. In both, the
-# program must find the host plugin without any variable being set.
+# test.sh installed|added SOURCE BUILD COMPILER VERSION: what others do with Weir. `installed` installs BUILD, moves the installed
+# tree elsewhere, and builds and runs a program against it; `added` builds and runs the same program with SOURCE as a part of
+# its own project. In both, the program must find the host plugin without any variable being set.
 set -euo pipefail
 
-source=$1 build=$2 compiler=$3 version=$4
+way=$1 source=$2 build=$3 compiler=$4 version=$5
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 unset WEIR_PLUGIN_PATH WEIR_BACKEND LD_LIBRARY_PATH
@@ -34,61 +34,123 @@ runs() {
   printf 'ran with %s\n' "${plugin#"$folder"/}"
 }
 
-quietly "installing" cmake --install "$build" --prefix "$folder/first"
-mv "$folder/first" "$folder/moved"
-for program in "$folder"/moved/bin/*; do
-  [ -e "$program" ] || continue  # a build without tools and tests has none
-  quietly "$program --help" "$program" --help
-done
-if [ -x "$folder/moved/bin/weir" ]; then quietly "weir info" "$folder/moved/bin/weir" info; fi
+test_installed() {
+  quietly "installing" cmake --install "$build" --prefix "$folder/first"
+  mv "$folder/first" "$folder/moved"
+  for program in "$folder"/moved/bin/*; do
+    [ -e "$program" ] || continue  # a build without tools and tests has none
+    quietly "$program --help" "$program" --help
+  done
+  if [ -x "$folder/moved/bin/weir" ]; then quietly "weir info" "$folder/moved/bin/weir" info; fi
 
-# The soname has the minor version until 1.0.
-series=${version%.*}
-[[ $series == 0.* ]] || series=${series%.*}
-library=$(find "$folder/moved" -name libweir.so) plugin=$(find "$folder/moved" -name libweir_host.so)
-[ "$plugin" = "${library%/*}/weir-$series/libweir_host.so" ] || fail "$plugin is not in the folder weir-$series beside the library"
-readelf -d "$library" | grep "soname: \[libweir.so.$series\]" >/dev/null || fail "$library has not the soname libweir.so.$series"
+  # The soname has the minor version until 1.0.
+  series=${version%.*}
+  [[ $series == 0.* ]] || series=${series%.*}
+  local library plugin
+  library=$(find "$folder/moved" -name libweir.so) plugin=$(find "$folder/moved" -name libweir_host.so)
+  [ "$plugin" = "${library%/*}/weir-$series/libweir_host.so" ] || fail "$plugin is not in the folder weir-$series beside the library"
+  readelf -d "$library" | grep "soname: \[libweir.so.$series\]" >/dev/null || fail "$library has not the soname libweir.so.$series"
 
-# Components are plugins; for one that is not installed the reason says which file is missing.
-if cmake "${common[@]}" -B "$folder/component" -DCMAKE_PREFIX_PATH="$folder/moved" -DWEIR_COMPONENTS="host;nosuch" \
-  >"$folder/log" 2>&1; then
-  fail "find_package finds a component that there is not"
-fi
-grep -q 'libweir_nosuch.so' "$folder/log" || { cat "$folder/log"; fail "find_package does not say why a component is missing"; }
+  # Components are plugins; for one that is not installed the reason says which file is missing.
+  if cmake "${common[@]}" -B "$folder/component" -DCMAKE_PREFIX_PATH="$folder/moved" -DWEIR_COMPONENTS="host;nosuch" \
+    >"$folder/log" 2>&1; then
+    fail "find_package finds a component that there is not"
+  fi
+  grep -q 'libweir_nosuch.so' "$folder/log" || { cat "$folder/log"; fail "find_package does not say why a component is missing"; }
 
-quietly "configuring with find_package" cmake "${common[@]}" -B "$folder/found" -DCMAKE_PREFIX_PATH="$folder/moved" \
-  -DWEIR_COMPONENTS=host
-quietly "building with find_package" cmake --build "$folder/found"
-runs "$folder/found/consumer" "$folder/moved"
+  quietly "configuring with find_package" cmake "${common[@]}" -B "$folder/found" -DCMAKE_PREFIX_PATH="$folder/moved" \
+    -DWEIR_COMPONENTS=host
+  quietly "building with find_package" cmake --build "$folder/found"
+  runs "$folder/found/consumer" "$folder/moved"
 
-# GCC and Clang follow one C++ ABI: a program of one works with a library of the other. Its flags come from pkg-config, where
-# that is installed.
-flags="-I$folder/moved/include -L${library%/*} -lweir"
-if command -v pkg-config >/dev/null; then
-  flags=$(PKG_CONFIG_PATH="${library%/*}/pkgconfig" pkg-config --cflags --libs weir) || fail "pkg-config does not find weir"
-fi
-for other in g++ clang++; do
-  if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
-  # shellcheck disable=SC2086  # the flags are several words
-  quietly "compiling with $other" "$other" -std=c++20 "$consumer/consumer.cpp" $flags -Wl,-rpath,"${library%/*}" \
-    -o "$folder/found/$other"
-  runs "$folder/found/$other" "$folder/moved"
-done
+  # Kernels ahead of time, with both of CMake's main generators. They run without a compiler; a header that changes is noticed, and
+  # nothing else is compiled again; an error names file, line and column.
+  for generator in Ninja "Unix Makefiles"; do
+    if [ "$generator" != Ninja ] && ! command -v make >/dev/null; then continue; fi
+    kernels="$folder/kernels $generator"
+    cp -r "$(dirname "$consumer")/kernels" "$kernels"
+    quietly "configuring kernels ($generator)" cmake -G "$generator" -S "$kernels" -B "$kernels/build" \
+      -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$folder/moved"
+    prints() {  # NUMBER: what the program prints after a build
+      quietly "building kernels ($generator)" cmake --build "$kernels/build" -j2
+      local printed
+      printed=$(WEIR_CACHE_DIR="$folder" WEIR_HOST_CXX=/bin/false "$kernels/build/program") || fail "the program with kernels failed"
+      [ "$printed" = "$1" ] || fail "the kernel made $printed of 7, not $1 ($generator)"
+    }
+    prints 22
+    sleep 1  # Make looks at seconds
+    sed -i 's/3/5/' "$kernels/include/factor.cuh"
+    prints 36
+    quietly "building kernels once more" cmake --build "$kernels/build"
+    if grep -q 'Compiling' "$folder/log"; then cat "$folder/log"; fail "what did not change is compiled again ($generator)"; fi
+    sleep 1
+    sed -i 's/x\[i\] = /y[i] = /' "$kernels/scale-it.cu"
+    if cmake --build "$kernels/build" >"$folder/log" 2>&1; then fail "a source with an error compiles"; fi
+    grep -q "/scale-it.cu:5:14: error: .*y" "$folder/log" || { cat "$folder/log"; fail "the error does not tell where it is"; }
+  done
+  if [ -x "$folder/moved/bin/weir" ]; then
+    "$folder/moved/bin/weir" kernels inspect "$folder/kernels Ninja/build/program" >"$folder/log" || fail "weir kernels inspect failed"
+    for line in "scale-it.cu," "image   host x86-64" "define  ADD(a, b)=a + b" "header  factor.cuh"; do
+      case $(uname -m) in x86_64) ;; *) line=${line/x86-64/}; esac
+      grep -q "$line" "$folder/log" || { cat "$folder/log"; fail "weir kernels inspect does not list '$line'"; }
+    done
+  fi
 
-# A plugin's note outlives what distributions strip.
-quietly "strip" strip --strip-all "$plugin"
-runs "$folder/found/consumer" "$folder/moved"
+  # GCC and Clang follow one C++ ABI: a program of one works with a library of the other. Its flags come from pkg-config, where
+  # that is installed.
+  flags="-I$folder/moved/include -L${library%/*} -lweir"
+  if command -v pkg-config >/dev/null; then
+    flags=$(PKG_CONFIG_PATH="${library%/*}/pkgconfig" pkg-config --cflags --libs weir) || fail "pkg-config does not find weir"
+  fi
+  for other in g++ clang++; do
+    if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
+    # shellcheck disable=SC2086  # the flags are several words
+    quietly "compiling with $other" "$other" -std=c++20 "$consumer/consumer.cpp" \
+      "$folder/found/weir_kernels/consumer/triple.cpp" $flags -Wl,-rpath,"${library%/*}" \
+      -o "$folder/found/$other"
+    runs "$folder/found/$other" "$folder/moved"
+  done
 
-quietly "configuring with add_subdirectory" cmake "${common[@]}" -B "$folder/added" -DWEIR_SOURCE="$source" \
-  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF
-if grep -Eq 'WEIR_(BUILD_TESTS|BUILD_TOOLS|BUILD_EXAMPLES|BUILD_BENCH|INSTALL):BOOL=ON' "$folder/added/CMakeCache.txt"; then
-  fail "as a part of another project, Weir builds more than the library and its plugins"
-fi
-# The program's own target is all that is asked for: the plugins come with the library.
-quietly "building with add_subdirectory" cmake --build "$folder/added" --target consumer
-runs "$folder/added/consumer" "$folder/added"
+  # A plugin's note outlives what distributions strip.
+  quietly "strip" strip --strip-all "$plugin"
+  runs "$folder/found/consumer" "$folder/moved"
 
-# The project exports a library that links Weir, and installs nothing of Weir itself.
-quietly "installing the project" cmake --install "$folder/added" --prefix "$folder/project"
-grep -q 'weir::weir' "$folder"/project/lib/cmake/wrapper/wrapperTargets.cmake || fail "the project's export does not name weir::weir"
-if find "$folder/project" -name '*weir*' | grep . >/dev/null; then fail "the project installs files of Weir"; fi
+  # The page that a newcomer follows: its program, with its CMakeLists.txt.
+  started=$folder/started
+  mkdir "$started"
+  # block LANGUAGE: the first block of code in that language.
+  block() { awk -v begin="^\`\`\`$1\$" '!inside && $0 ~ begin { inside = 1; next } inside && /^```$/ { exit } inside' "$2"; }
+  block cmake "$source/docs/getting-started.md" >"$started/CMakeLists.txt"
+  block cpp "$source/docs/getting-started.md" >"$started/main.cpp"
+  quietly "configuring docs/getting-started.md" cmake "${common[@]}" -S "$started" -B "$started/build" \
+    -DCMAKE_PREFIX_PATH="$folder/moved"
+  quietly "building docs/getting-started.md" cmake --build "$started/build"
+  quietly "the program of docs/getting-started.md" env WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" "$started/build/my_program"
+
+  # A third party's backend, and the suite that is installed.
+  template=$source/examples/backend_template
+  quietly "configuring the template of a backend" cmake "${common[@]}" -S "$template" -B "$folder/template" \
+    -DCMAKE_PREFIX_PATH="$folder/moved"
+  quietly "building the template of a backend" cmake --build "$folder/template"
+  if [ -x "$folder/moved/bin/weir-conformance" ]; then
+    quietly "the suite on the template of a backend" ctest --test-dir "$folder/template" --no-tests=error --output-on-failure
+  fi
+}
+
+test_added() {
+  quietly "configuring with add_subdirectory" cmake "${common[@]}" -B "$folder/added" -DWEIR_SOURCE="$source" \
+    -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF
+  if grep -Eq 'WEIR_(BUILD_TESTS|BUILD_TOOLS|BUILD_EXAMPLES|BUILD_BENCH|INSTALL):BOOL=ON' "$folder/added/CMakeCache.txt"; then
+    fail "as a part of another project, Weir builds more than the library and its plugins"
+  fi
+  # The program's own target is all that is asked for: the plugins come with the library.
+  quietly "building with add_subdirectory" cmake --build "$folder/added" --target consumer
+  runs "$folder/added/consumer" "$folder/added"
+
+  # The project exports a library that links Weir, and installs nothing of Weir itself.
+  quietly "installing the project" cmake --install "$folder/added" --prefix "$folder/project"
+  grep -q 'weir::weir' "$folder"/project/lib/cmake/wrapper/wrapperTargets.cmake || fail "the project's export does not name weir::weir"
+  if find "$folder/project" -name '*weir*' | grep . >/dev/null; then fail "the project installs files of Weir"; fi
+}
+
+"test_$way"

@@ -53,7 +53,7 @@ TEST_CASE("buffer: copies share the memory") {
   CHECK(b.allocation()->use_count() == 1);
 }
 
-TEST_CASE("buffer: parts lie within, to the last element and no further") {
+TEST_CASE("buffer: subspans must be within the buffer") {
   const Buffer<int> buffer = device().allocate<int>(10);
   CHECK(buffer.subspan(0, 10).size() == 10);
   CHECK(buffer.subspan(4, 6).data() == buffer.data() + 4);
@@ -88,7 +88,7 @@ TEST_CASE("buffer: the host sees pinned memory, and not device memory") {
   CHECK(Buffer<int>().host().empty());
 }
 
-TEST_CASE("buffer: no elements, and more than there can be") {
+TEST_CASE("buffer: zero elements, and more than any memory has") {
   const Buffer<int> none = device().allocate<int>(0);
   CHECK(none.data() == nullptr);
   CHECK(none.empty());
@@ -115,7 +115,7 @@ TEST_CASE("buffer: assigned, moved and moved from") {
   CHECK(b.allocation()->use_count() == 1);
 }
 
-TEST_CASE("buffer: no larger than its allocation") {
+TEST_CASE("buffer: cannot be larger than its allocation") {
   const weir::AllocationPtr ten = device().allocate_bytes(10, MemoryKind::pinned);
   CHECK(Buffer<char>(ten, 10).host().size() == 10);
   CHECK(Buffer<int>(ten, 2).host().size() == 2);

@@ -51,7 +51,7 @@ std::set<std::string> options_of(const std::string& command) {
   return options_in(help.substr(begin, help.find("Exit status") - begin));
 }
 
-const std::vector<std::string> commands = {"", "info", "doctor", "run"};
+const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -142,7 +142,7 @@ TEST_CASE("command: the exit status tells whether what was asked for is usable")
   CHECK(report({}, {{"WEIR_BACKEND", "nosuch"}})["default"]["code"] == "backend_unknown");
 }
 
-TEST_CASE("command: what does not parse is an error on standard error") {
+TEST_CASE("command: arguments that do not parse are an error on standard error") {
   const Outcome environment = weir_command({"info", "--json"}, {{"WEIR_BACKEND", "cuda,,host"}});
   CHECK(environment.status == 2);
   CHECK(environment.output.empty());
@@ -155,7 +155,7 @@ TEST_CASE("command: what does not parse is an error on standard error") {
   }
 }
 
-TEST_CASE("command: a command or option that there is not is answered with the one that was meant") {
+TEST_CASE("command: for an unknown command or option, the error suggests a similar one") {
   const auto says = [](const std::vector<std::string>& arguments, std::string_view text) {
     const Outcome outcome = weir_command(arguments);
     CAPTURE(outcome.errors);
@@ -166,6 +166,7 @@ TEST_CASE("command: a command or option that there is not is answered with the o
   says({"nosuch"}, "there is no command 'nosuch'\n");
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
 }
 
@@ -244,7 +245,9 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };
-  CHECK(offers("''") == "--help --version info doctor run\n");
+  CHECK(offers("''") == "--help --version info doctor kernels run\n");
+  CHECK(offers("kernels i") == "inspect\n");
+  CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("d") == "doctor\n");
   CHECK(offers("info --backend h") == "hip host\n");
   CHECK(offers("run --backend = c") == "cuda\n");
@@ -316,7 +319,7 @@ TEST_CASE("command: a path that is not absolute is flagged, also where nothing h
   CHECK(report({})["bad_variables"].empty());
 }
 
-TEST_CASE("command: a default device that there is not is a bad variable") {
+TEST_CASE("command: a default device that does not exist is a bad variable") {
   CHECK(weir_command({"info"}, {{"WEIR_BACKEND", "immediate"}, {"WEIR_DEVICE", "7"}}).status == 2);
 }
 

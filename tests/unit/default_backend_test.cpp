@@ -65,7 +65,7 @@ TEST_CASE("default backend: the first usable one of a list") {
   CHECK_FALSE(first.says("factory called"));
 }
 
-TEST_CASE("default backend: passing over what seemed meant to work is heard of") {
+TEST_CASE("default backend: a skipped backend that seemed meant to work is a warning") {
   for (const char* how : {"driver_too_old", "driver_failed"}) {
     const Outcome outcome = default_with("misfit,immediate", {{"WEIR_TEST_FACTORY", how}});
     CHECK(outcome.says("default: immediate:0"));
@@ -87,7 +87,7 @@ TEST_CASE("default backend: a named backend that is not usable is an error; noth
   CHECK_FALSE(outcome.says("default:"));
 }
 
-TEST_CASE("default backend: a list of which none is usable says why for each") {
+TEST_CASE("default backend: if none of a list is usable, the error has a reason for each") {
   const Outcome outcome = default_with("misfit,text", {{"WEIR_TEST_FACTORY", "driver_failed"}});
   CHECK(outcome.says("error: plugin_incompatible"));  // that of the last one
   CHECK(outcome.says("no backend is usable"));
@@ -120,7 +120,7 @@ TEST_CASE("default backend: auto without any plugin names every backend, its rea
   }
 }
 
-TEST_CASE("default backend: WEIR_DEVICE chooses the device, within what there is") {
+TEST_CASE("default backend: WEIR_DEVICE selects one of the existing devices") {
   CHECK(default_with("immediate", {{"WEIR_DEVICE", "1"}}).says("default: immediate:1"));
   const Outcome outcome = default_with("immediate", {{"WEIR_DEVICE", "2"}});
   CHECK(outcome.says("error: invalid_environment"));

@@ -63,7 +63,7 @@ TEST_CASE("environment: numbers in their range, and the fallback") {
   CHECK(environment_number(variable, 7, -5, 9) == -3);
 }
 
-TEST_CASE("environment: what is not a number is refused, never guessed") {
+TEST_CASE("environment: text that is not a number is refused") {
   for (const std::string text : {"", " 1", "1 ", "+1", "0x1", "1.5", "1e3", "one", "1,2", "-", "99999999999999999999x"}) {
     CAPTURE(text);
     const Set set(text);

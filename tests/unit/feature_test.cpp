@@ -30,7 +30,7 @@ TEST_CASE("feature: each has a name and a description of its own, and is found b
   CHECK(to_string(Feature::graph_capture) == "graph_capture");
 }
 
-TEST_CASE("feature: a name that there is not") {
+TEST_CASE("feature: an unknown name is refused") {
   for (const char* name : {"", "graph", "Graph_capture", "graph_capture ", "unknown"}) {
     CHECK_FALSE(weir::parse_feature(name).has_value());
   }
@@ -122,7 +122,7 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the
   CHECK(error_of("graph_capture,,stream_id").says("element 2 is empty"));
 }
 
-TEST_CASE("feature: a value that is none is absent, for that reason, and cannot be set") {
+TEST_CASE("feature: a value that is no feature is absent and cannot be set") {
   weir::FeatureTable table;
   for (const Feature none : {static_cast<Feature>(weir::feature_count), static_cast<Feature>(255)}) {
     CHECK_FALSE(table.supports(none));

@@ -37,12 +37,12 @@ TEST_CASE("fork: a child of a process that had opened the registry gets a clear 
   CHECK(outcome.says("the parent goes on: immediate"));
 }
 
-TEST_CASE("fork: having looked at the registry is enough, since it may have opened a driver") {
+TEST_CASE("fork: a child of a process that only looked at the registry is refused, too") {
   const Outcome outcome = run_child({"probe", "nosuch", "fork", "open", "immediate"});
   CHECK(count(after_fork(outcome), "error: forked_process\n") == 1);
 }
 
-TEST_CASE("fork: what the child inherited is refused, and can be let go of") {
+TEST_CASE("fork: inherited objects refuse calls and can be dropped") {
   const Outcome outcome = run_child({"remain", "immediate", "fork", "use_inherited"});
   const std::string child = after_fork(outcome);
   CHECK(count(child, "error: forked_process\n") == 6);

@@ -102,7 +102,7 @@ class MemoryFile {
   // The fault that the core would find: empty if the plugin would be loaded.
   std::string fault() const {
     try {
-      return handshake_fault(read_plugin_note(descriptor_), "misfit");
+      return handshake_fault(read_plugin_note("/proc/self/fd/" + std::to_string(descriptor_)), "misfit");
     } catch (const NoPluginNote& error) {
       CHECK(error.what() != ""s);
       return error.what();

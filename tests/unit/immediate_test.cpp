@@ -41,7 +41,7 @@ TEST_CASE("third party's backend: copies, fills, events and host functions") {
   CHECK(calls == 1);
 }
 
-TEST_CASE("third party's backend: what a host function threw comes out of synchronize, once") {
+TEST_CASE("third party's backend: synchronize rethrows a host function's exception once") {
   const weir::StreamPtr stream = device().create_stream();
   stream->launch_host_function([] { throw std::runtime_error("in the host function"); });
   CHECK_THROWS_WITH_AS(stream->synchronize(), "in the host function", std::runtime_error);

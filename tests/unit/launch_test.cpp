@@ -13,6 +13,7 @@
 
 using weir::Dim3;
 using weir::KernelArgument;
+using weir::KernelParameter;
 using weir::LaunchConfig;
 
 namespace {
@@ -45,7 +46,7 @@ TEST_CASE("launch config: three numbers, which could mean several things, do not
   CHECK(std::is_aggregate_v<LaunchConfig>);
 }
 
-TEST_CASE("dim3: a number that does not fit is one that no device takes, and not what is left of it") {
+TEST_CASE("dim3: a number that does not fit becomes one that no device accepts") {
   constexpr unsigned largest = std::numeric_limits<unsigned>::max();
   CHECK(is(Dim3(-1), largest, 1, 1));
   CHECK(is(Dim3(1, std::size_t{1} << 32U), 1, largest, 1));
@@ -53,7 +54,7 @@ TEST_CASE("dim3: a number that does not fit is one that no device takes, and not
   CHECK(is(Dim3(largest, 0), largest, 0, 1));
 }
 
-TEST_CASE("kernel arguments: what is passed as it is, what as an address, and what not at all") {
+TEST_CASE("kernel arguments: types that are passed as values, as addresses, or refused") {
   int values[4] = {};
   const std::span<int> span(values);
   CHECK(weir::detail::kernel_argument(span) == values);
@@ -67,4 +68,74 @@ TEST_CASE("kernel arguments: what is passed as it is, what as an address, and wh
   static_assert(KernelArgument<weir::Buffer<int>> && KernelArgument<weir::AllocationPtr>);
   static_assert(!KernelArgument<std::vector<int>> && !KernelArgument<std::string> && !KernelArgument<std::string_view>);
   static_assert(!KernelArgument<int[4]> && !KernelArgument<char[4]> && !KernelArgument<weir::StreamPtr>);
+}
+
+namespace {
+
+/// Whether any argument of type A can be passed for a parameter of type P.
+template <class P, class A>
+constexpr bool passes = weir::detail::converts_always<weir::detail::passed_t<A>, P>();
+/// Whether constants of type A can.
+template <class P, class A>
+constexpr bool constants_pass = passes<P, A> || weir::detail::converts_sometimes<A, P>();
+template <class P, class A>
+constexpr bool is_value(A number) {
+  return weir::detail::is_value_of<P>(number);
+}
+
+}  // namespace
+
+TEST_CASE("typed kernels: numbers convert where every value of their type is one of the parameter's") {
+  static_assert(passes<int, int> && passes<int, short> && passes<int, unsigned char> && passes<int, bool> && passes<int, char>);
+  static_assert(passes<long long, int> && passes<long long, unsigned> && passes<unsigned, unsigned short>);
+  static_assert(passes<double, float> && passes<double, int> && passes<double, unsigned> && passes<float, short>);
+  static_assert(!passes<int, long> && !passes<int, unsigned> && !passes<unsigned, int> && !passes<unsigned long, int>);
+  static_assert(!passes<float, double> && !passes<float, int> && !passes<double, long> && !passes<int, float>);
+  static_assert(!passes<bool, int> && !passes<bool, int*> && !passes<int, int*> && !passes<int*, int>);
+}
+
+TEST_CASE("typed kernels: a constant converts where it is a value of the parameter's type, as between braces") {
+  static_assert(constants_pass<int, unsigned long> && constants_pass<unsigned, int> && constants_pass<float, double>);
+  static_assert(constants_pass<float, int> && constants_pass<bool, int> && !constants_pass<int, double>);
+  static_assert(is_value<int>(2147483647U) && !is_value<int>(2147483648U) && !is_value<unsigned>(-1));
+  static_assert(is_value<signed char>(-128) && !is_value<signed char>(-129) && !is_value<signed char>(128));
+  static_assert(is_value<unsigned long long>(1) && is_value<long long>(~0U) && !is_value<long long>(~0ULL));
+  static_assert(is_value<float>(16777216) && !is_value<float>(16777217) && is_value<float>(-16777216) && is_value<float>(1LL << 62));
+  static_assert(is_value<double>(~0ULL << 11) && !is_value<double>(~0ULL) && is_value<double>(std::numeric_limits<long long>::min()));
+  static_assert(is_value<float>(0.1) && !is_value<float>(1e300) && !is_value<float>(-1e300));
+  static_assert(is_value<float>(std::numeric_limits<double>::infinity()) && is_value<float>(std::numeric_limits<double>::quiet_NaN()));
+  static_assert(is_value<bool>(1) && is_value<bool>(0) && !is_value<bool>(2) && !is_value<bool>(-1));
+}
+
+TEST_CASE("typed kernels: memory converts to pointers to its elements, or to constant ones, or to void") {
+  static_assert(passes<float*, weir::Buffer<float>> && passes<const float*, weir::Buffer<float>> && passes<void*, weir::Buffer<float>>);
+  static_assert(passes<const float*, weir::Span<const float>> && passes<float*, std::span<float, 4>> && passes<float*, float*>);
+  static_assert(passes<float*, std::nullptr_t> && passes<void*, weir::AllocationPtr> && passes<const void*, const int*>);
+  static_assert(!passes<float*, weir::Buffer<int>> && !passes<float*, weir::Span<const float>> && !passes<float*, const float*>);
+  static_assert(!passes<float*, weir::AllocationPtr> && !passes<float*, void*> && !passes<unsigned*, weir::Buffer<int>>);
+}
+
+TEST_CASE("typed kernels: enumerations and classes convert as they do by themselves") {
+  enum Old : unsigned { some };
+  enum class New { thing };
+  struct Half {
+    Half() = default;
+    Half(float) {}
+    unsigned short bits = 0;
+  };
+  static_assert(passes<int, Old> && passes<unsigned, Old> && passes<Old, Old> && !passes<short, Old> && !passes<float, Old>);
+  static_assert(passes<New, New> && !passes<int, New> && !passes<New, int>);
+  static_assert(passes<Half, Half> && passes<Half, float> && !passes<Half, weir::Buffer<float>>);
+  KernelParameter<Half> half(1.5F);
+  CHECK(half.address() != nullptr);
+}
+
+TEST_CASE("kernel arguments: which are floating-point numbers, which are not, and which are neither") {
+  struct Pair {
+    float a, b;
+  };
+  constexpr auto kinds = weir::detail::number_kinds<int, float, Pair, double*, double, std::nullptr_t>();
+  static_assert(kinds.known == 0b111011 && kinds.floating == 0b010010);
+  static_assert(kinds.contradictions(weir::detail::number_kinds<float, float, float, float>()) == 0b001001);
+  static_assert(kinds.contradictions({}) == 0 && weir::detail::number_kinds<>().known == 0);
 }

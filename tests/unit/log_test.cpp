@@ -22,7 +22,7 @@ TEST_CASE("log: WEIR_LOG sets the level") {
         "weir error: x\nweir warn: x\nweir info: x\nweir debug: x\n");
 }
 
-TEST_CASE("log: a level that there is not is an error of the registry, and loses no warning") {
+TEST_CASE("log: an unknown level is an error of the registry, and no warning is lost") {
   for (const std::string level : {"", "loud", "WARN", "warn,info", "2"}) {
     CAPTURE(level);
     const auto outcome = run_child({"log", "x", "open", "immediate"}, {{"WEIR_LOG", level}});

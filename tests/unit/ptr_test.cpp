@@ -106,7 +106,7 @@ TEST_CASE("ptr: detach and attach hand the reference over") {
   CHECK(alive == 0);
 }
 
-TEST_CASE("ptr: an object may end otherwise than by delete") {
+TEST_CASE("ptr: an object may define its own disposal") {
   std::vector<Pooled*> pool;
   pool.reserve(1);
   Ptr<Pooled> p = make<Pooled>(pool);

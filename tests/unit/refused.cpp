@@ -6,11 +6,15 @@
 
 #include "weir/stream.hpp"
 
-void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Buffer<int>& buffer) {
+using Typed = weir::TypedKernel<void(int, float, const float*, int*)>;
+
+void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Buffer<int>& buffer, const Typed& typed,
+             const weir::Buffer<float>& floats, [[maybe_unused]] std::size_t size) {
 #if WEIR_TEST_CASE == 0
   stream.fill(buffer, 1);  // does compile, so that the others fail for no other reason
   stream.copy(buffer, weir::Span<int>(buffer));
   stream.launch(kernel, {4, 256}, buffer);
+  stream.launch(typed, {4, 256}, 5, 2.0, floats, buffer);
 #elif WEIR_TEST_CASE == 1
   stream.fill(std::vector<int>(3), 1);
 #elif WEIR_TEST_CASE == 2
@@ -21,5 +25,21 @@ void refused(weir::Stream& stream, const weir::KernelPtr& kernel, const weir::Bu
   stream.launch(kernel, {4, 2, 256}, buffer);
 #elif WEIR_TEST_CASE == 5
   stream.launch(kernel, {4, 256}, std::vector<int>(3));
+#elif WEIR_TEST_CASE == 6
+  stream.launch(typed, {4, 256}, size, 2.0F, floats, buffer);
+#elif WEIR_TEST_CASE == 7
+  stream.launch(typed, {4, 256}, 5, 2.0F, floats, floats);
+#elif WEIR_TEST_CASE == 8
+  stream.launch(typed, {4, 256}, 5, 2.0F, floats);
+#elif WEIR_TEST_CASE == 9
+  stream.launch(typed, {4, 256}, 2.5, 2.0F, floats, buffer);
+#elif WEIR_TEST_CASE == 10
+  stream.launch(typed, {4, 256}, 3000000000U, 2.0F, floats, buffer);
+#elif WEIR_TEST_CASE == 11
+  stream.launch(typed, {4, 256}, 5, 2.0F, floats, weir::Span<const int>(buffer));
+#elif WEIR_TEST_CASE == 12
+  weir::TypedKernel<int(float)>();
+#elif WEIR_TEST_CASE == 13
+  weir::TypedKernel<void(const int&)>();
 #endif
 }

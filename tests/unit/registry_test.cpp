@@ -70,7 +70,7 @@ TEST_CASE("registry: devices by name") {
   CHECK(run_child({"device", "gpu:0"}).says("there is no backend 'gpu' (did you mean 'cuda' or 'hip'?): "));
 }
 
-TEST_CASE("registry: a name that nothing stands behind") {
+TEST_CASE("registry: an unknown name is an error") {
   const Outcome outcome = run_child({"open", "nosuch", "probe", "nosuch", "open", "hots", "open", "../evil", "open", ""});
   CHECK(outcome.count("error: backend_unknown") == 4);
   CHECK(outcome.says("there is no backend 'nosuch': the known ones are cuda, hip, host"));
@@ -91,7 +91,7 @@ TEST_CASE("registry: each outcome of a factory is told apart") {
   CHECK(factory("no_devices", "no_device", "no_device").says("shows no device"));
 }
 
-TEST_CASE("registry: what a factory should not do is the driver's failure, and says whom to tell") {
+TEST_CASE("registry: a misbehaving factory counts as a failed driver, and the error says whom to tell") {
   CHECK(factory("unexpected_code", "driver_failed", "driver_failed").says("a code that no factory should throw"));
   CHECK(factory("exception", "driver_failed", "driver_failed").says("threw \"the factory tripped\""));
   CHECK(factory("bad_alloc", "driver_failed", "driver_failed").says("threw \"std::bad_alloc\""));
@@ -108,7 +108,7 @@ TEST_CASE("registry: a factory may open another backend") {
   CHECK(outcome.says("opened: immediate"));
 }
 
-TEST_CASE("registry: a factory that asks for a default which it is itself is refused, not locked up") {
+TEST_CASE("registry: a factory that asks for its own backend as the default is refused without a deadlock") {
   const Outcome outcome = run_child({"default"}, {{"WEIR_TEST_FACTORY", "asks_for_default"}, {"WEIR_BACKEND", "misfit"}});
   CHECK(outcome.says("error: driver_failed"));
   CHECK(outcome.says("asks for it while it is being opened"));

@@ -74,13 +74,13 @@ TEST_CASE("selection: characters that no name has are errors") {
   CHECK(contains(refusal("/lib/x"), "known: cuda, hip, host"));
 }
 
-TEST_CASE("selection: auto stands alone, and nothing stands twice") {
+TEST_CASE("selection: auto is alone, and no name is repeated") {
   CHECK(contains(refusal("cuda,auto"), "'auto' stands alone"));
   CHECK(contains(refusal("auto,host"), "cuda,hip,host"));
   CHECK(contains(refusal("host,cuda,host"), "'host' is listed twice"));
 }
 
-TEST_CASE("selection: what a backend may be called") {
+TEST_CASE("selection: valid names of backends") {
   for (const char* name : {"cuda", "x", "a1", "a_b", "my_npu2"}) CHECK(is_backend_name(name));
   for (const char* name : {"", "auto", "A", "1a", "_a", "a-b", "a.b", "a/b", "a b"}) CHECK_FALSE(is_backend_name(name));
 }

@@ -70,7 +70,7 @@ TEST_CASE("span: takes no elements of a derived class, which are of another size
   CHECK(made_of<Base, std::vector<Base>&>);
 }
 
-TEST_CASE("span: takes no temporary that owns its elements, but temporary views") {
+TEST_CASE("span: accepts temporary views, but no temporary that owns its elements") {
   static_assert(!made_of<int, std::vector<int>> && as_std<int, std::vector<int>>);
   static_assert(!made_of<const int, std::vector<int>>);
   static_assert(!made_of<int, std::array<int, 3>> && as_std<int, std::array<int, 3>>);
@@ -80,7 +80,7 @@ TEST_CASE("span: takes no temporary that owns its elements, but temporary views"
   CHECK(made_of<const int, const std::vector<int>&>);
 }
 
-TEST_CASE("span: a count of bytes that no memory holds is an error, and not a small number") {
+TEST_CASE("span: more bytes than any memory has are an error, not a small number") {
   int values[3] = {};
   CHECK(Span<int>(values).size_bytes() == 12);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();

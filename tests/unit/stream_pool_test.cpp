@@ -45,6 +45,6 @@ TEST_CASE("stream pool: round robin takes every stream in turn, one closed by it
   CHECK_FALSE(pool.lease()->is_closed());
 }
 
-TEST_CASE("stream pool: sharing that there is not") {
+TEST_CASE("stream pool: an unknown sharing is refused") {
   CHECK_THROWS_AS(weir::StreamPool(weir::device("immediate"), {.sharing = PoolSharing(2)}), weir::Error);
 }

@@ -118,7 +118,7 @@ TEST_CASE("unique function: each callable lives exactly once, kept in place or n
   lives_once<Large>();
 }
 
-TEST_CASE("unique function: what may throw when moved, or wants more alignment, is kept on the heap") {
+TEST_CASE("unique function: callables with a throwing move or a large alignment are kept on the heap") {
   UniqueFunction<int()> f{ThrowingMove()};
   static_assert(std::is_nothrow_move_constructible_v<UniqueFunction<int()>>);
   UniqueFunction<int()> g(std::move(f));

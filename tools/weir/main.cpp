@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`: what Weir finds on this machine, and why not more.
+// The command `weir`: what Weir finds on this machine, and why not more; and what kernels a program has.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "doctor.hpp"
+#include "kernels.hpp"
 #include "layout.hpp"
 #include "mistake.hpp"
 #include "report.hpp"
@@ -95,6 +96,20 @@ int main(int argc, char** argv) {
       "  2  the command line, or a variable that every program reads, does not parse\n"
       "  3  the output could not be written\n");
 
+  CLI::App* const kernels_command =
+      app.add_subcommand("kernels", "Kernels that were compiled ahead of time: weir kernels inspect FILE");
+  kernels_command->require_subcommand(1);
+  std::string inspected;
+  kernels_command->add_subcommand("inspect", "List what a bundle, or a program that has bundles in it, carries")
+      ->add_option("FILE", inspected, "A program, a shared library, an archive, or a bundle")
+      ->required();
+  kernels_command->footer(
+      "Exit status:\n"
+      "  0  there are kernels, and the output lists them\n"
+      "  1  there are none, or the file is damaged or cannot be read\n"
+      "  2  the command line does not parse\n"
+      "  3  the output could not be written\n");
+
   weir::tool::RunOptions run_options;
   CLI::App* const run_command =
       app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
@@ -126,6 +141,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
+    if (*kernels_command) return print(weir::tool::inspect_kernels(inspected));
     return *doctor_command ? doctor() : info(options);
   } catch (const weir::Error& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());

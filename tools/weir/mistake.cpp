@@ -36,13 +36,15 @@ std::string explain_mistake(const CLI::App& app, int argc, const char* const* ar
     if (name.starts_with("--")) {
       const std::vector<std::string> options = long_options(*current);
       if (std::find(options.begin(), options.end(), name) == options.end()) return unknown("option", name, options);
-    } else if (current == &app && !name.starts_with('-')) {
+    } else if (const auto subcommands = current->get_subcommands(nullptr); !subcommands.empty() && !name.starts_with('-')) {
       std::vector<std::string> commands;
-      for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+      const CLI::App* named = nullptr;
+      for (const CLI::App* const command : subcommands) {
         commands.push_back(command->get_name());
-        if (commands.back() == name) current = command;
+        if (commands.back() == name) named = command;
       }
-      if (current == &app) return unknown("command", name, commands);
+      if (named == nullptr) return unknown("command", name, commands);
+      current = named;
     }
   }
   return {};

@@ -19,7 +19,7 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | run) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | run) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
@@ -31,8 +31,15 @@ _weir() {
       case $command in
         info) words='--help --backend --json --verbose' ;;
         doctor) words='--help' ;;
+        kernels)
+          if [ "$previous" = inspect ]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+          fi
+          words='--help inspect'
+          ;;
         run) words='--help --backend --device --disable-features --log --' ;;
-        *) words='--help --version info doctor run' ;;
+        *) words='--help --version info doctor kernels run' ;;
       esac
       ;;
   esac

@@ -21,14 +21,14 @@ struct CUmemPoolHandle_st;
 struct CUmod_st;
 struct CUstream_st;
 
-/// Weir and CUDA side by side: CUDA's handles out of Weir's objects, and Weir's objects over CUDA's handles. Needs no CUDA
-/// header: the types are those of the driver API (CUstream) and of the runtime (cudaStream_t), which are the same.
+/// Weir together with CUDA: CUDA's handles of Weir's objects, and Weir's streams for CUDA's handles. Needs no CUDA header:
+/// the types are those of the driver API (CUstream), which are also those of the runtime (cudaStream_t).
 ///
-/// Weir works in each device's primary context, as the runtime does. What has no place in Weir's interface (raw stream flags,
-/// attributes of the newest drivers) is set by CUDA's own call on the handle, or on a stream that is made by CUDA and adopted.
+/// Weir works in each device's primary context, as the runtime does. For what Weir's interface lacks (raw stream flags,
+/// attributes of the newest drivers), call CUDA on the handle, or make the stream with CUDA and adopt it.
 ///
-/// Functions that take an object of Weir's throw `wrong_device` if it is another backend's. The handles stay owned by the
-/// objects. Foreign code that records an event, or begins a capture, by a handle that it got here is noticed by Weir.
+/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir notices if
+/// external code records an event or begins a capture by a handle that it got here.
 namespace weir::cuda {
 
 namespace detail {
@@ -88,10 +88,10 @@ inline std::uint64_t address(const Allocation& a) noexcept { return reinterpret_
 
 // --- In ---------------------------------------------------------------------------------------------------------------
 
-/// The device that CUDA calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
+/// The device with that number in CUDA. Throws like `Registry::open`; `invalid_argument` if there is none.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("cuda").device(ordinal); }
 
-/// Weir's stream over CUDA's, which must be of `device`; see `Device::wrap_stream`.
+/// Wraps a stream of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, CUstream_st* stream, Ownership ownership = Ownership::borrow,
                       std::shared_ptr<const void> keep_alive = {}) {
   detail::cuda_only(device, "cuda::wrap");

@@ -19,14 +19,14 @@ struct ihipModuleSymbol_t;
 struct ihipModule_t;
 struct ihipStream_t;
 
-/// Weir and HIP side by side: HIP's handles out of Weir's objects, and Weir's objects over HIP's handles. Needs no HIP header:
-/// the types are those of hip_runtime_api.h, for AMD devices.
+/// Weir together with HIP: HIP's handles of Weir's objects, and Weir's streams for HIP's handles. Needs no HIP header: the
+/// types are those of hip_runtime_api.h, for AMD devices.
 ///
-/// A thread of HIP's has a current device, which Weir puts back where it changes it. What has no place in Weir's interface is
-/// set by HIP's own call on the handle, or on a stream that is made by HIP and adopted.
+/// Weir restores HIP's current device of a thread where it changes it. For what Weir's interface lacks, call HIP on the
+/// handle, or make the stream with HIP and adopt it.
 ///
-/// Functions that take an object of Weir's throw `wrong_device` if it is another backend's. The handles stay owned by the
-/// objects. Foreign code that records an event, or begins a capture, by a handle that it got here is noticed by Weir.
+/// Functions throw `wrong_device` for an object of another backend. Objects still own their handles. Weir notices if
+/// external code records an event or begins a capture by a handle that it got here.
 namespace weir::hip {
 
 namespace detail {
@@ -79,10 +79,10 @@ inline int device_number(const Device& d) {
 
 // --- In ---------------------------------------------------------------------------------------------------------------
 
-/// The device that HIP calls by that number. Throws as `Registry::open` does; `invalid_argument` if there is none.
+/// The device with that number in HIP. Throws like `Registry::open`; `invalid_argument` if there is none.
 WEIR_IN_CALLER Device& device(int ordinal) { return Registry::instance().open("hip").device(ordinal); }
 
-/// Weir's stream over HIP's, which must be of `device`; see `Device::wrap_stream`.
+/// Wraps a stream of `device`; see `Device::wrap_stream`.
 inline StreamPtr wrap(Device& device, ihipStream_t* stream, Ownership ownership = Ownership::borrow,
                       std::shared_ptr<const void> keep_alive = {}) {
   detail::hip_only(device, "hip::wrap");

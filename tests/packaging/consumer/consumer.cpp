@@ -13,7 +13,8 @@ int main() try {
   const auto memory = device.allocate<int>(1000);
   std::vector<int> result(memory.size());
   bool called = false;
-  stream->fill(memory, 42);
+  stream->fill(memory, 14);
+  stream->launch(device.load(weir_kernels(triple))->kernel("triple"), weir::grid_for(memory.size()), 1000, memory);
   stream->copy(result, memory);
   stream->launch_host_function([&called] { called = true; });
   stream->synchronize();

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/program.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cache/kernel_cache.hpp"
+#include "backends/cache/source_files.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/version.hpp"
+
+namespace weir::gpu {
+namespace {
+
+/// Counts changes of what `packed` writes, and of what a program consists of.
+constexpr const char* revision = "1";
+
+void append(std::vector<std::byte>& bytes, std::string_view text) {
+  const std::uint64_t size = text.size();
+  const auto* const length = reinterpret_cast<const std::byte*>(&size);
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  bytes.insert(bytes.end(), length, length + sizeof(size));
+  bytes.insert(bytes.end(), begin, begin + text.size());
+}
+
+// Takes the first text off the bytes.
+std::optional<std::string> take(std::span<const std::byte>& bytes) {
+  std::uint64_t size = 0;
+  if (bytes.size() < sizeof(size)) return std::nullopt;
+  std::memcpy(&size, bytes.data(), sizeof(size));
+  bytes = bytes.subspan(sizeof(size));
+  if (size > bytes.size()) return std::nullopt;
+  std::string text(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(size));
+  bytes = bytes.subspan(static_cast<std::size_t>(size));
+  return text;
+}
+
+// A library that was replaced by another of the same version is another compiler.
+std::string state_of(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return file + " unknown";
+  return file + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec) + " " + std::to_string(status.st_ino);
+}
+
+cache::KernelCache& kernel_cache(const char* backend) {
+  // Of this plugin; never destroyed: modules may be compiled in the destructors of static objects.
+  static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), backend);
+  return kept;
+}
+
+}  // namespace
+
+std::vector<std::byte> Program::packed() const {
+  std::vector<std::byte> bytes;
+  append(bytes, std::to_string(names.size()));
+  for (const auto& [expression, symbol] : names) {
+    append(bytes, expression);
+    append(bytes, symbol);
+  }
+  bytes.insert(bytes.end(), image.begin(), image.end());
+  return bytes;
+}
+
+std::optional<Program> Program::unpack(std::span<const std::byte> bytes) {
+  Program program;
+  const auto count = take(bytes);
+  if (!count) return std::nullopt;
+  while (std::to_string(program.names.size()) != *count) {
+    auto expression = take(bytes), symbol = take(bytes);
+    if (!expression || !symbol) return std::nullopt;
+    program.names.emplace_back(*std::move(expression), *std::move(symbol));
+  }
+  program.image.assign(bytes.begin(), bytes.end());
+  return program;
+}
+
+Program compile_cached(const Invocation& invocation, const std::function<Program()>& compile) {
+  cache::CacheKeyBuilder builder;
+  builder.add(WEIR_VERSION_STRING).add(revision).add(invocation.compiler).add(invocation.options.name).add("kernels");
+  for (const std::string& file : invocation.files) builder.add(state_of(file));
+  for (const std::string& expression : invocation.options.kernels) builder.add(expression);
+  // A quoted include is looked for beside the source's file first, if it has one.
+  const std::string& name = invocation.options.name;
+  const std::string folder = name.find('/') == std::string::npos ? "." : name.substr(0, name.rfind('/') + 1);
+  const std::string unknown = cache::add_source_files(builder, {.source = invocation.source,
+                                                                .folder = invocation.has_own_folders ? "" : folder,
+                                                                .options = invocation.arguments,
+                                                                .header_names = invocation.headers.names,
+                                                                .header_texts = invocation.headers.texts,
+                                                                .has_own_folders = invocation.has_own_folders});
+  if (!unknown.empty()) {
+    support::log(support::LogLevel::info, "'" + name + "' is compiled anew each time: " + unknown);
+    return compile();
+  }
+  cache::KernelCache& kept = kernel_cache(invocation.backend);
+  const cache::CacheKey key = builder.key();
+  if (const auto bytes = kept.find(key)) {
+    if (auto program = Program::unpack(*bytes)) {
+      support::log(support::LogLevel::info, "'" + name + "' comes from the cache");
+      return *std::move(program);
+    }
+  }
+  Program program = compile();
+  kept.store(key, program.packed());
+  return program;
+}
+
+}  // namespace weir::gpu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backends/gpu/header_list.hpp"
+#include "weir/module.hpp"
+
+/// What a run-time compiler makes of a source, and its cache. NVRTC and HIPRTC share it.
+namespace weir::gpu {
+
+struct Program {
+  std::vector<std::byte> image;
+  /// For each of `CompileOptions::kernels`: what the linker calls it.
+  std::vector<std::pair<std::string, std::string>> names;
+
+  /// As one block of bytes, for the cache.
+  std::vector<std::byte> packed() const;
+  /// Nothing if the bytes do not hold together.
+  static std::optional<Program> unpack(std::span<const std::byte> bytes);
+};
+
+/// A compilation at run time, as the cache knows it.
+struct Invocation {
+  const char* backend;                     ///< "cuda": the cache's folder
+  std::string_view source;
+  const CompileOptions& options;
+  const HeaderList& headers;
+  std::span<const std::string> arguments;  ///< all of the compiler's options
+  std::string compiler;                    ///< which one, and its version
+  std::vector<std::string> files;          ///< that it consists of
+  bool has_own_folders;                    ///< see cache::SourceFiles
+};
+
+/// The program that was kept, or else what `compile` makes, which is kept.
+Program compile_cached(const Invocation& invocation, const std::function<Program()>& compile);
+
+}  // namespace weir::gpu

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/api.hpp"
+#include "bench/driver_overhead/operations.hpp"
+
+/// What Weir adds to the HIP runtime's own calls.
+int main(int argc, char** argv) { return weir::bench::compare_with_driver<weir::hip::Api>("hip:0", argc, argv); }

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# clean_root.sh ROOT COMMAND…: runs a command as root on a bare Debian 12, in a folder: ROOT is made by debootstrap if it is not
+# there, this checkout's HEAD is cloned to ROOT/weir, and the command runs there. Without Docker, what a container would do:
+#   ci/clean_root.sh /tmp/root ci/demo.sh
+#   ci/clean_root.sh /tmp/root ci/packages_install_test.sh /packages
+set -euo pipefail
+[ $# -ge 2 ] || { sed -n '3,7s/^# //p' "$0"; exit 2; }
+source=$(realpath "$(dirname "$0")/..")
+root=$1
+shift
+if [ ! -e "$root/bin/sh" ]; then
+  debootstrap --variant=minbase "${SUITE-bookworm}" "$root" "${MIRROR-http://deb.debian.org/debian}"
+fi
+mount_points=(proc dev sys)
+cleanup() {
+  for point in "${mount_points[@]}"; do
+    if mountpoint -q "$root/$point"; then umount -l "$root/$point"; fi
+  done
+}
+trap cleanup EXIT
+for point in "${mount_points[@]}"; do mount --rbind "/$point" "$root/$point" && mount --make-rslave "$root/$point"; done
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+rm -rf "$root/weir"
+git clone -q "$source" "$root/weir"
+env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+  chroot "$root" sh -c 'cd /weir && exec "$@"' sh "$@"

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# A distribution with what ci/install-deps.sh installs, and with the compilers that are asked for:
+#   docker build -f ci/containers/host.Dockerfile --build-arg BASE=debian:12 --build-arg PACKAGES="g++-12 clang-14" .
+ARG BASE=debian:12
+FROM ${BASE}
+ARG PACKAGES=""
+COPY ci/common.sh ci/install-deps.sh /tmp/weir/ci/
+RUN apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ca-certificates git pkg-config ${PACKAGES} \
+ && /tmp/weir/ci/install-deps.sh \
+ && rm -rf /var/lib/apt/lists/*

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs Weir on an emulated AMD GPU: AMD's own HIP runtime over rocjitsu, which stands in for the kernel driver and the GPU.
+# emulated-amd.sh [BUILD_FOLDER]    (default: build/emulated-amd, which it builds)
+#
+# Takes what ROCm's packages installed and installs nothing: the package amdrocm-emulation (ROCm 7.15 or later) and the HIP runtime.
+#   ROCM_PATH        where ROCm is (default: /opt/rocm)
+#   ROCJITSU         the emulator's program (default: rocjitsu in PATH, then ROCM_PATH/bin/rocjitsu)
+#   ROCJITSU_CONFIG  the GPU to emulate, a configuration of rocjitsu's (default: a gfx942 of ROCM_PATH/share/rocjitsu)
+#
+# Runs `weir info hip`, the example saxpy, and the conformance suite, whose report is written to BUILD_FOLDER/emulated-amd.json.
+# Exit status: 0 passed, 1 failed, 77 something is missing here; it says what.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+rocm=${ROCM_PATH:-/opt/rocm}
+missing=()
+
+emulator=${ROCJITSU:-$(command -v rocjitsu || true)}
+if [ -z "$emulator" ] && [ -x "$rocm/bin/rocjitsu" ]; then emulator=$rocm/bin/rocjitsu; fi
+if [ -z "$emulator" ] || [ ! -x "$emulator" ]; then
+  missing+=("rocjitsu: not in PATH and not ${ROCJITSU:-$rocm/bin/rocjitsu}; install ROCm's package amdrocm-emulation, or set ROCJITSU")
+fi
+
+config=${ROCJITSU_CONFIG-}
+if [ -z "$config" ] && [ -d "$rocm/share/rocjitsu" ]; then
+  # The configurations with "kmd" in their names emulate the kernel driver, too. The suite takes one GPU.
+  config=$(find "$rocm/share/rocjitsu" -name 'gfx942*kmd.json' | sort | head -n 1)
+fi
+if [ -z "$config" ] || [ ! -r "$config" ]; then
+  missing+=("a GPU to emulate: ${ROCJITSU_CONFIG:-$rocm/share/rocjitsu/…/gfx942*kmd.json} is not there; set ROCJITSU_CONFIG")
+fi
+
+runtime=$(find "$rocm/lib" -maxdepth 1 -name 'libamdhip64.so.*' 2>/dev/null | head -n 1 || true)
+if [ -z "$runtime" ] && [[ $(ldconfig -p 2>/dev/null || true) != *libamdhip64.so* ]]; then
+  missing+=("AMD's HIP runtime: no libamdhip64.so in $rocm/lib or on the loader's path; install ROCm's package hip-runtime-amd")
+fi
+
+if [ ${#missing[@]} != 0 ]; then
+  printf 'emulated-amd.sh: missing: %s\n' "${missing[@]}"
+  exit 77
+fi
+
+build=${1-}
+if [ -z "$build" ]; then
+  source ci/common.sh
+  build=build/emulated-amd
+  configure "$build" -DCMAKE_BUILD_TYPE=Release
+  cmake --build "$build" --target weir_command weir_hip weir-conformance saxpy
+fi
+
+# Debian's runtime (5.2.3) did not start over the emulator's copy engines.
+export HSA_ENABLE_SDMA=${HSA_ENABLE_SDMA-0} WEIR_BACKEND=hip
+if [ -n "$runtime" ]; then export LD_LIBRARY_PATH=$rocm/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
+
+failed=0
+emulate() {  # COMMAND…
+  printf '\n== %s\n' "$*"
+  if ! "$emulator" --config "$config" -- "$@"; then
+    printf 'FAILED: %s\n' "$*"
+    failed=1
+  fi
+}
+emulate "$build/bin/weir" info hip
+emulate "$build/bin/saxpy"
+emulate "$build/bin/weir-conformance" --require=hip "--json=$build/emulated-amd.json"
+exit "$failed"

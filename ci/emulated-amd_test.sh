@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What emulated-amd.sh says where something is missing, and what it runs where all is there, with a fake emulator.
+set -euo pipefail
+script=$(dirname "$0")/emulated-amd.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+unset ROCJITSU_CONFIG
+export ROCM_PATH=$folder/rocm ROCJITSU=$folder/rocm/bin/rocjitsu  # whatever is on this machine
+
+fail() {
+  printf '%s; it said:\n%s\n' "$1" "$said"
+  exit 1
+}
+run() { status=0 && said=$("$script" "$folder/build" 2>&1) || status=$?; }
+
+run
+[ "$status" = 77 ] || fail "without anything the status was to be 77, not $status"
+for word in 'rocjitsu: not in PATH' 'a GPU to emulate: ' "$folder/rocm/share/rocjitsu"; do
+  [[ $said == *"$word"* ]] || fail "it was to say '$word'"
+done
+
+# An emulator that writes down its command line, and under which what CULPRIT names fails.
+mkdir -p "$folder/rocm/bin" "$folder/rocm/lib" "$folder/rocm/share/rocjitsu/configs"
+touch "$folder/rocm/lib/libamdhip64.so.7" "$folder/rocm/share/rocjitsu/configs/gfx942_cdna3_kmd.json"
+cat >"$folder/rocm/bin/rocjitsu" <<'EMULATOR'
+#!/bin/sh
+echo "emulated: $WEIR_BACKEND $*"
+case "$*" in *"$CULPRIT"*) exit 1 ;; esac
+EMULATOR
+chmod +x "$folder/rocm/bin/rocjitsu"
+
+CULPRIT=nothing run
+[ "$status" = 0 ] || fail "where all passes the status was to be 0, not $status"
+for word in 'bin/weir info hip' 'bin/saxpy' "bin/weir-conformance --require=hip --json=$folder/build/emulated-amd.json"; do
+  [[ $said == *"emulated: hip --config $folder/rocm/share/rocjitsu/configs/gfx942_cdna3_kmd.json -- $folder/build/$word"* ]] ||
+    fail "it was to run '$word'"
+done
+
+CULPRIT=saxpy run
+[ "$status" = 1 ] || fail "where saxpy fails the status was to be 1, not $status"
+[[ $said == *'bin/weir-conformance'* ]] || fail "the suite was to run after a failure"
+echo passed

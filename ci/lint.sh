@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Looks at what is not compiled: formats, shell scripts, workflows, tables that are made. A tool that is not here is named and
+# left out; with --strict that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+strict=false
+[ "${1-}" != --strict ] || strict=true
+
+failed=0 left_out=0
+look() {  # TOOL COMMAND…
+  local tool=$1
+  shift
+  if ! command -v "$tool" >/dev/null; then
+    printf '%s is not here: left out\n' "$tool"
+    left_out=$((left_out + 1))
+  elif "$@"; then
+    printf '%s: good\n' "$*" | cut -c -100
+  else
+    failed=$((failed + 1))
+  fi
+}
+mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
+mapfile -t sources < <(git ls-files '*.cpp' '*.hpp')
+look shellcheck shellcheck -x "${scripts[@]}"
+look actionlint actionlint
+look python3 ci/tested.py --check
+look python3 python3 -m py_compile ci/tested.py packaging/conan/conanfile.py packaging/spack/package.py
+if grep -nE '^.{126,}' "${sources[@]}"; then
+  printf 'lines are longer than 125 characters\n'
+  failed=$((failed + 1))
+fi
+if git grep -nE '[[:space:]]+$' -- '*.cpp' '*.hpp' '*.sh' '*.txt' '*.cmake' '*.yml'; then
+  printf 'there are spaces at line ends\n'
+  failed=$((failed + 1))
+fi
+if $strict; then failed=$((failed + left_out)); fi
+[ "$failed" = 0 ]

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
+# model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend.
+# Its last line counts the parts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+minutes=${1-60}
+ci/test.sh --stage=release
+bin=build/ci-release/bin
+seed=$(date +%Y%m%d)  # told by the output: a failure can be had again
+passed=0 failed=0
+part() {
+  printf '\n== %s (%d s)\n' "$*" "$SECONDS"
+  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; fi
+}
+export WEIR_BACKEND=host
+part "$bin/weir-stress" "--seconds=$((minutes * 60))" "--seed=$seed"
+part "$bin/weir_kernel_fuzz" $((minutes / 3 + 1)) "$seed"
+for ((i = 0; i < 5; ++i)); do
+  part "$bin/weir-conformance" --require=host --order-by=rand "--rand-seed=$((seed + i))"
+done
+if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutations.sh; fi
+part "$bin/weir-bench-host" --benchmark_min_time=0.1
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]

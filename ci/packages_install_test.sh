@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# packages_install_test.sh FOLDER: installs the Debian packages in FOLDER into this system, as root; builds and runs a program
+# with find_package and one with pkg-config; removes the packages, and looks that nothing is left. For a system that can be
+# thrown away: a container, or ci/clean_root.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+packages=$(realpath "$1")
+export DEBIAN_FRONTEND=noninteractive
+
+fail() {
+  printf 'packages: %s\n' "$1" >&2
+  exit 1
+}
+
+apt-get update -qq
+apt-get install -qq -y --no-install-recommends cmake ninja-build g++ pkg-config >/dev/null
+names=()
+for deb in "$packages"/*.deb; do names+=("$(dpkg-deb -f "$deb" Package)"); done
+apt-get install -qq -y --no-install-recommends "$packages"/*.deb >/dev/null
+cmake -G Ninja -S tests/packaging/consumer -B /tmp/consumer -DCMAKE_BUILD_TYPE=None -DWEIR_COMPONENTS=host >/dev/null
+cmake --build /tmp/consumer >/dev/null
+/tmp/consumer/consumer
+# shellcheck disable=SC2046  # the flags are several words
+c++ -std=c++20 tests/packaging/consumer/consumer.cpp $(pkg-config --cflags --libs weir) -o /tmp/consumer/by_pkg_config
+/tmp/consumer/by_pkg_config
+weir info
+weir-conformance --require=host --test-suite=memory
+apt-get purge -qq -y "${names[@]}" >/dev/null
+left=$(find /usr -xdev ! -type d -name '*weir*') || true
+[ -z "$left" ] || fail "these files are left: $left"
+if /tmp/consumer/consumer >/dev/null 2>&1; then fail "the program runs without the library"; fi
+echo "passed: installed, used, removed: ${names[*]}"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# packages_test.sh BUILD: makes the Debian packages of a build that was configured with -DCMAKE_INSTALL_PREFIX=/usr, in
+# BUILD/packages; looks at what each holds and depends on; unpacks them into a folder and builds a program with that.
+# Installing them into a system is another script's: packages_install_test.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(realpath "$1")
+command -v dpkg-deb >/dev/null || { echo "packages: dpkg is not here"; exit 77; }
+
+fail() {
+  printf 'packages: %s\n' "$1" >&2
+  exit 1
+}
+
+packages=$build/packages
+rm -rf "$packages"
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$packages" >"$build/packages.log" 2>&1 ||
+  { cat "$build/packages.log"; fail "cpack failed"; }
+rm -rf "$packages/_CPack_Packages"
+root=$packages/root
+mkdir "$root"
+found=()
+for deb in "$packages"/*.deb; do
+  name=$(dpkg-deb -f "$deb" Package)
+  found+=("$name")
+  printf '%s %s: depends on %s\n' "$name" "$(dpkg-deb -f "$deb" Version)" "$(dpkg-deb -f "$deb" Depends)"
+  dpkg-deb -x "$deb" "$root"
+  dpkg-deb -c "$deb" >"$root/$name.list"
+  files=$(grep -c '^-' "$root/$name.list")
+  [ "$files" -ge 2 ] || fail "$name has $files files"
+  if grep -v ' \./$\| \./usr/' "$root/$name.list"; then fail "$name has files elsewhere than in /usr"; fi
+done
+for name in libweir0.1 libweir0.1-host libweir-dev weir-tools; do
+  [[ " ${found[*]} " == *" $name "* ]] || fail "there is no package $name; there are ${found[*]}"
+done
+grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
+if dpkg-deb -f "$packages"/libweir0.1_*.deb Depends | grep -q 'tbb\|fmt\|cuda\|hip'; then fail "the library depends on more than the system"; fi
+
+# The files work where they are unpacked: the packages are whole.
+library=$(dirname "$(find "$root/usr/lib" -name libweir.so)")
+flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags --libs weir 2>/dev/null) ||
+  flags="-I$root/usr/include -L$library -lweir"
+# shellcheck disable=SC2086  # the flags are several words
+"${CXX:-c++}" -std=c++20 tests/packaging/consumer/consumer.cpp $flags -Wl,-rpath,"$library" -o "$root/consumer"
+"$root/consumer"
+"$root/usr/bin/weir" info >/dev/null
+echo passed

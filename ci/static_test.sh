@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The static library, and the shared one with its backends built in: each is built in build/ci-static and build/ci-built-in,
+# installed, and used by a program that has no plugin anywhere.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source ci/common.sh
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+unset WEIR_PLUGIN_PATH WEIR_BACKEND LD_LIBRARY_PATH
+
+fail() {
+  printf 'static: %s\n' "$1" >&2
+  exit 1
+}
+
+quietly() {
+  "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "$* failed"; }
+}
+
+for kind in static built-in; do
+  options=(-DBUILD_SHARED_LIBS=OFF)
+  # All backends in one binary once; of a shared library it is the mixture that is of interest.
+  [ $kind = static ] || options=(-DWEIR_BUILT_IN=host -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF)
+  quietly configure "build/ci-$kind" "${options[@]}" -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_LTO=OFF \
+    -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_BENCH=OFF
+  quietly cmake --build "build/ci-$kind"
+  quietly cmake --install "build/ci-$kind" --prefix "$folder/$kind"
+  if find "$folder/$kind" -name 'libweir_*' | grep .; then fail "$kind: a plugin is installed"; fi
+  if [ $kind = static ] && find "$folder/$kind" -name '*.so*' | grep .; then fail "a shared library is installed"; fi
+
+  quietly configure "$folder/$kind-program" -S tests/packaging/consumer "-DCMAKE_PREFIX_PATH=$folder/$kind" \
+    -DCMAKE_BUILD_TYPE=None "-DWEIR_COMPONENTS=host"
+  quietly cmake --build "$folder/$kind-program"
+  [ "$("$folder/$kind-program/consumer")" = "" ] || fail "$kind: the program used a plugin"
+  quietly "$folder/$kind/bin/weir" info
+  printf '%s: a program works without a plugin\n' "$kind"
+
+  if command -v pkg-config >/dev/null; then
+    flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$folder/$kind" -name weir.pc)") pkg-config --cflags --libs weir)
+    # shellcheck disable=SC2086  # the flags are several words
+    quietly "${CXX:-c++}" -std=c++20 tests/packaging/consumer/consumer.cpp $flags \
+      -Wl,-rpath,"$(dirname "$(find "$folder/$kind" -name 'libweir.*' | head -n 1)")" -o "$folder/by_pkg_config"
+    quietly "$folder/by_pkg_config"
+    printf '%s: so does one that pkg-config links\n' "$kind"
+  fi
+done
+if WEIR_BACKEND=nosuch "$folder/static/bin/weir" info >"$folder/log" 2>&1; then fail "an unknown backend is taken"; fi
+grep -q 'static library' "$folder/log" || { cat "$folder/log"; fail "the error does not say that the library is static"; }
+echo passed

@@ -1,0 +1,210 @@
+# weir_add_kernels(TARGET SOURCES FILE…
+#   [NVIDIA 80 90 90a-real 100-virtual…] [AMD gfx90a gfx942 gfx1100…] [HOST [x86-64-v3…]]
+#   [INCLUDES FOLDER…] [SYSTEM_INCLUDES FOLDER…] [DEFINITIONS NAME=VALUE…] [CXX_STANDARD 14|17|20] [FAST_MATH] [DEBUG]
+#   [OPTIONS OPTION…] [NVIDIA_OPTIONS OPTION…] [AMD_OPTIONS OPTION…] [HOST_OPTIONS OPTION…]
+#   [OPTIONAL] [NO_SOURCE])
+#
+# Compiles each file for all those architectures and puts one bundle per file into TARGET, where `weir_kernels(NAME)` in C++ names the
+# bundle of NAME.cu. docs/ahead-of-time.md describes every word. Compiled by NVRTC, HIPRTC and the project's own C++ compiler, or by
+# those that the variables WEIR_KERNEL_NVCC and WEIR_KERNEL_HIPCC name; no language CUDA or HIP of CMake's takes part, and no GPU is needed.
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.25)
+
+# Sets `out` to the architectures that weir-kernels knows for the words behind NVIDIA, which mean what they do in
+# CMAKE_CUDA_ARCHITECTURES: 90-real is machine code, 90-virtual PTX. The newest of the plain numbers gets both, the others
+# machine code alone.
+function(weir_nvidia_architectures out)
+  set(newest 0)
+  foreach(word IN LISTS ARGN)
+    if(NOT word MATCHES "^[0-9]+[af]?(-real|-virtual)?$")
+      message(FATAL_ERROR "weir_add_kernels: '${word}' behind NVIDIA is no compute capability; write 90, 90a, 90-real or 90-virtual")
+    endif()
+    if(word MATCHES "^[0-9]+$" AND word GREATER newest)
+      set(newest ${word})
+    endif()
+  endforeach()
+  set(architectures "")
+  foreach(word IN LISTS ARGN)
+    string(REGEX REPLACE "-.*" "" number "${word}")
+    if(NOT word MATCHES "-virtual$")
+      list(APPEND architectures "sm_${number}")
+    endif()
+    if(word MATCHES "-virtual$" OR word STREQUAL newest)
+      list(APPEND architectures "compute_${number}")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES architectures)
+  set(${out} "${architectures}" PARENT_SCOPE)
+endfunction()
+
+function(weir_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST_MATH;DEBUG;OPTIONAL;NO_SOURCE" "CXX_STANDARD"
+    "SOURCES;NVIDIA;AMD;HOST;INCLUDES;SYSTEM_INCLUDES;DEFINITIONS;OPTIONS;NVIDIA_OPTIONS;AMD_OPTIONS;HOST_OPTIONS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weir_add_kernels: '${arg_UNPARSED_ARGUMENTS}' stands behind no word that it belongs to; files stand behind "
+      "SOURCES, architectures behind NVIDIA, AMD and HOST")
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "weir_add_kernels: there is no target '${target}'; add it first")
+  endif()
+  get_target_property(folder ${target} SOURCE_DIR)
+  if(NOT folder STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    message(FATAL_ERROR "weir_add_kernels: the target '${target}' is made in ${folder}; call weir_add_kernels there")
+  endif()
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "weir_add_kernels: give files behind SOURCES")
+  endif()
+
+  # The images, as BACKEND ARCHITECTURE.
+  set(images "")
+  if(arg_NVIDIA)
+    weir_nvidia_architectures(architectures ${arg_NVIDIA})
+    list(TRANSFORM architectures PREPEND "cuda " OUTPUT_VARIABLE architectures)
+    list(APPEND images ${architectures})
+  endif()
+  foreach(architecture IN LISTS arg_AMD)
+    list(APPEND images "hip ${architecture}")
+  endforeach()
+  if("HOST" IN_LIST arg_KEYWORDS_MISSING_VALUES)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+      set(arg_HOST x86-64 x86-64-v3)
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+      set(arg_HOST armv8-a)
+    else()
+      message(FATAL_ERROR "weir_add_kernels: for a ${CMAKE_SYSTEM_PROCESSOR}, give behind HOST what the compiler's -march= takes")
+    endif()
+    list(REMOVE_ITEM arg_KEYWORDS_MISSING_VALUES HOST)
+  endif()
+  foreach(architecture IN LISTS arg_HOST)
+    list(APPEND images "host ${architecture}")
+  endforeach()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "weir_add_kernels: nothing stands behind ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+  if(NOT images AND arg_NO_SOURCE)
+    message(FATAL_ERROR "weir_add_kernels: without its source and without architectures a bundle would be empty")
+  endif()
+
+  # The program that compiles, and what a bundle is made anew for when it changes.
+  if(WEIR_KERNEL_TOOL)
+    set(tool "${WEIR_KERNEL_TOOL}")
+    set(tool_files "${WEIR_KERNEL_TOOL}")
+  elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    message(FATAL_ERROR "weir_add_kernels: what is built here does not run here; name this machine's own weir-kernels in the variable "
+      "WEIR_KERNEL_TOOL")
+  elseif(TARGET weir_kernel_tool)
+    set(tool weir_kernel_tool)
+    get_property(tool_files GLOBAL PROPERTY WEIR_PLUGINS)
+    list(APPEND tool_files weir_kernel_tool)
+    if(WEIR_SANITIZE)  # what the vendors' compilers keep for the process's life is no leak of Weir's
+      set(tool "${CMAKE_COMMAND}" -E env ASAN_OPTIONS=detect_leaks=0 "$<TARGET_FILE:weir_kernel_tool>")
+    endif()
+  else()
+    set(tool weir::kernel_tool)
+    set(tool_files "$<TARGET_FILE:weir::kernel_tool>")
+  endif()
+
+  # What every run is told.
+  set(options "")
+  foreach(kind IN ITEMS INCLUDES SYSTEM_INCLUDES)
+    if(kind STREQUAL "INCLUDES")
+      set(option --include)
+    else()
+      set(option --system-include)
+    endif()
+    foreach(folder IN LISTS arg_${kind})
+      if(NOT IS_ABSOLUTE "${folder}" AND NOT folder MATCHES "^\\$<")
+        set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
+      endif()
+      list(APPEND options "${option}=${folder}")
+    endforeach()
+  endforeach()
+  foreach(definition IN LISTS arg_DEFINITIONS)
+    string(REGEX REPLACE "^-D" "" definition "${definition}")
+    list(APPEND options "--define=${definition}")
+  endforeach()
+  if(arg_CXX_STANDARD)
+    list(APPEND options "--standard=${arg_CXX_STANDARD}")
+  endif()
+  if(arg_FAST_MATH)
+    list(APPEND options --fast-math)
+  endif()
+  if(arg_DEBUG)
+    list(APPEND options --debug)
+  endif()
+  foreach(option IN LISTS arg_OPTIONS arg_NVIDIA_OPTIONS)
+    list(APPEND options "--option=cuda=${option}")
+  endforeach()
+  foreach(option IN LISTS arg_OPTIONS arg_AMD_OPTIONS)
+    list(APPEND options "--option=hip=${option}")
+  endforeach()
+  foreach(option IN LISTS arg_OPTIONS arg_HOST_OPTIONS)
+    list(APPEND options "--option=host=${option}")
+  endforeach()
+  set(bundle_options "")
+  if(arg_NO_SOURCE)
+    set(bundle_options --no-source)
+  endif()
+  set(image_options "")
+  if(arg_OPTIONAL)
+    set(image_options --optional)
+  endif()
+
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/weir_kernels/${target}")
+  file(MAKE_DIRECTORY "${output}")
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source "${source}" ABSOLUTE)
+    get_filename_component(name "${source}" NAME_WE)
+    string(MAKE_C_IDENTIFIER "${name}" name)
+    get_property(names TARGET ${target} PROPERTY WEIR_KERNEL_NAMES)
+    if(name IN_LIST names)
+      message(FATAL_ERROR "weir_add_kernels: the target '${target}' has two bundles '${name}'; rename ${source}")
+    endif()
+    set_property(TARGET ${target} APPEND PROPERTY WEIR_KERNEL_NAMES ${name})
+
+    set(files "")
+    foreach(image IN LISTS images)
+      string(REGEX REPLACE "[^A-Za-z0-9_.+-]" "-" file "${name}.${image}.image")
+      set(file "${output}/${file}")
+      set(compiler "")
+      if(image MATCHES "^cuda " AND WEIR_KERNEL_NVCC)
+        set(compiler "--compiler=${WEIR_KERNEL_NVCC}")
+      elseif(image MATCHES "^hip " AND WEIR_KERNEL_HIPCC)
+        set(compiler "--compiler=${WEIR_KERNEL_HIPCC}")
+      elseif(image MATCHES "^host ")
+        set(compiler "--compiler=${CMAKE_CXX_COMPILER}")
+      endif()
+      add_custom_command(OUTPUT "${file}"
+        COMMAND ${tool} image "--for=${image}" "--output=${file}" "--depfile=${file}.d" ${compiler} ${image_options} ${options} "${source}"
+        MAIN_DEPENDENCY "${source}" DEPENDS ${tool_files} DEPFILE "${file}.d"
+        COMMENT "Compiling the kernels of ${name} for ${image}" VERBATIM)
+      list(APPEND files "${file}")
+    endforeach()
+    set(bundle "${output}/${name}.bundle")
+    add_custom_command(OUTPUT "${bundle}"
+      COMMAND ${tool} bundle "--output=${bundle}" "--depfile=${bundle}.d" ${bundle_options} ${options} "${source}" ${files}
+      DEPENDS "${source}" ${files} ${tool_files} DEPFILE "${bundle}.d"
+      COMMENT "Bundling the kernels of ${name}" VERBATIM)
+
+    # The assembler takes the bytes in, which is quick and needs no language but C++. Its symbols are unknown to a compiler that
+    # optimizes at link time, so this file is left out of that.
+    file(CONFIGURE OUTPUT "${output}/${name}.cpp" @ONLY CONTENT [[
+// Made by weir_add_kernels: the bundle of @source@.
+__asm__(
+    ".pushsection .weir_kernels,\"a\",%progbits\n"
+    ".balign 64\n"
+    ".globl weir_kernels_@name@\n"
+    ".hidden weir_kernels_@name@\n"
+    "weir_kernels_@name@:\n"
+    ".incbin \"@bundle@\"\n"
+    ".globl weir_kernels_@name@_end\n"
+    ".hidden weir_kernels_@name@_end\n"
+    "weir_kernels_@name@_end:\n"
+    ".popsection\n");
+]])
+    set_source_files_properties("${output}/${name}.cpp" PROPERTIES
+      OBJECT_DEPENDS "${bundle}" COMPILE_OPTIONS -fno-lto SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(${target} PRIVATE "${output}/${name}.cpp")
+  endforeach()
+endfunction()
+cmake_policy(POP)

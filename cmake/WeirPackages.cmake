@@ -1,0 +1,68 @@
+# Debian packages, by `cpack -G DEB` in a build that was configured with -DCMAKE_INSTALL_PREFIX=/usr: the library, what programs
+# are built with, a package for each plugin, and the tools. Each part is a component of `cmake --install`, too.
+#
+# The library's package has the soname's version in its name, and so have the plugins', which lie in a folder of that version:
+# packages of two versions can be installed beside each other.
+set(CPACK_PACKAGE_NAME weir)
+set(CPACK_PACKAGE_VENDOR "The Weir authors")
+set(CPACK_PACKAGE_CONTACT "The Weir authors <weir@localhost>" CACHE STRING "Who maintains the packages: NAME <ADDRESS>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${WEIR_LIBRARY_OUTPUT_DIRECTORY}")
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+
+# weir_package(COMPONENT NAME DESCRIPTION [DEPENDS …] [RECOMMENDS …] [SUGGESTS …])
+set(CPACK_COMPONENTS_ALL "")
+macro(weir_package component name description)
+  cmake_parse_arguments(arg "" "DEPENDS;RECOMMENDS;SUGGESTS" "" ${ARGN})
+  list(APPEND CPACK_COMPONENTS_ALL ${component})
+  set(CPACK_COMPONENT_${component}_GROUP ${component})
+  string(TOUPPER ${component} component_upper)
+  set(CPACK_COMPONENT_${component_upper}_DESCRIPTION "${description}")
+  set(CPACK_DEBIAN_${component_upper}_PACKAGE_NAME ${name})
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${name}" RENAME copyright
+    COMPONENT ${component})
+  foreach(relation DEPENDS RECOMMENDS SUGGESTS)
+    if(arg_${relation})
+      set(CPACK_DEBIAN_${component_upper}_PACKAGE_${relation} "${arg_${relation}}")
+    endif()
+  endforeach()
+endmacro()
+
+set(weir_library_package libweir${WEIR_SOVERSION})
+set(weir_same "${weir_library_package} (= ${PROJECT_VERSION})")
+weir_package(library ${weir_library_package}
+  "The library. A backend comes with each ${weir_library_package}-… package." RECOMMENDS ${weir_library_package}-host)
+weir_package(development libweir-dev
+  "Headers, the CMake package and the pkg-config file." DEPENDS "${weir_same}" RECOMMENDS ${weir_library_package}-host)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+if(TARGET weir_host)
+  weir_package(host ${weir_library_package}-host
+    "The plugin that runs streams on the CPU. It compiles kernels with the system's C++ compiler."
+    DEPENDS "${weir_same}" RECOMMENDS g++)
+endif()
+if(TARGET weir_cuda)
+  weir_package(cuda ${weir_library_package}-cuda
+    "The plugin for NVIDIA GPUs. It opens the driver (libcuda.so.1, of CUDA 12.0 or later) and NVRTC where they are."
+    DEPENDS "${weir_same}" SUGGESTS "libcuda1")
+endif()
+if(TARGET weir_hip)
+  weir_package(hip ${weir_library_package}-hip
+    "The plugin for AMD GPUs. It opens the runtime (libamdhip64, of ROCm 5.2 or later) and HIPRTC where they are."
+    DEPENDS "${weir_same}" SUGGESTS "libamdhip64-5 | hip-runtime-amd")
+endif()
+if(TARGET weir_command OR TARGET weir-conformance)
+  weir_package(tools weir-tools
+    "The command weir, and the conformance suite for authors of backends." DEPENDS "${weir_same}"
+    RECOMMENDS ${weir_library_package}-host)
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+endif()
+include(CPack)

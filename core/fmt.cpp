@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The code of fmt that is not in its templates, compiled once, as fmt's own src/format.cc has it: where a distribution has
+// fmt as a shared library, its headers are used without that, so that nothing that is installed depends on it, and no file
+// compiles all of fmt again.
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+template auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
+template auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
+template locale_ref::locale_ref(const std::locale& locale);
+template auto locale_ref::get<std::locale>() const -> std::locale;
+template auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
+template auto decimal_point_impl(locale_ref) -> char;
+template void buffer<char>::append(const char*, const char*);
+
+}  // namespace detail
+FMT_END_NAMESPACE

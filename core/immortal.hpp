@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <new>
+#include <utility>
+
+namespace weir::detail {
+
+/// A static object that is never destroyed: threads, and the destructors of other static objects, may use it after main. It
+/// lies in static storage, so that making it needs no memory. Used as `static Immortal<T> object;` in a function.
+template <class T>
+class Immortal {
+ public:
+  template <class... Args>
+  explicit Immortal(Args&&... args) {
+    ::new (storage_) T(std::forward<Args>(args)...);
+  }
+  T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(storage_)); }
+
+ private:
+  alignas(T) unsigned char storage_[sizeof(T)];
+};
+
+}  // namespace weir::detail

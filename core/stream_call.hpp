@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/call.hpp"
+#include "core/stream_core.hpp"
+
+namespace weir::detail {
+
+/// A call of a stream's public function. It checks that the stream is open and that the calling thread may use it, which
+/// costs two loads for an ordinary stream.
+class StreamCall : public Call<Stream> {
+ public:
+  /// Throws the errors that all functions of a stream have in common. Also makes deferred frees that are possible now.
+  StreamCall(const Stream& stream, const char* operation) : Call(stream, operation, Unchecked()) {
+    constexpr std::uint32_t looked_at =
+        StreamCore::flag_closed | StreamCore::flag_per_thread | StreamCore::flag_legacy | StreamCore::flag_deferred;
+    if ((StreamCore::flags(stream) & looked_at) != 0 || barred()) [[unlikely]]
+      enter_slowly(*this);
+  }
+  /// The same for functions that only inspect the stream: they neither make deferred frees nor care for captures.
+  struct Looking {};
+  StreamCall(const Stream& stream, const char* operation, Looking) : Call(stream, operation, Unchecked()) { check_usable(); }
+
+  /// The capture that the stream is in. Throws `capture_invalidated`.
+  CaptureState usable_capture() const {
+    const CaptureState capture = StreamCore::known_capture(object_);
+    if (capture.status == CaptureStatus::invalidated) [[unlikely]]
+      refuse_invalidated(*this);
+    return capture;
+  }
+  /// Throws `not_capturing` as well.
+  CaptureState active_capture() const;
+  /// For calls that cannot be captured.
+  void refuse_in_capture() const;
+  /// For calls that wait for the stream on the host, or query it.
+  void check_host_wait() const;
+  /// Throws `unsupported` for an object of another backend.
+  void check_same_backend(const Device& other) const;
+
+ private:
+  static void enter_slowly(StreamCall call);
+  void check_usable() const;
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_invalidated(StreamCall call);
+};
+
+}  // namespace weir::detail

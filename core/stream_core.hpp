@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+#include "core/captures.hpp"
+#include "core/thread_state.hpp"
+#include "weir/capture.hpp"
+#include "weir/graph.hpp"
+#include "weir/memory.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::detail {
+
+/// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
+struct StreamCore {
+  static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
+  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: ask the driver for captures
+  static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
+  static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
+  static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
+
+  static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
+  /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
+  /// and nobody has to be asked for its capture.
+  static bool is_plain(const Stream& stream) noexcept {
+    constexpr std::uint32_t special = flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred;
+    return (flags(stream) & special) == 0 && !barred();
+  }
+  /// Notes that external code may know the handle.
+  static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
+  static std::strong_ordering compare(const Stream& a, const Stream& b) noexcept;
+  static bool destroys_handle(const Stream& stream) noexcept {
+    return stream.kind_ == StreamKind::owned || stream.kind_ == StreamKind::adopted;
+  }
+
+  // --- The capture that a stream is in ----------------------------------------------------------------------------
+
+  static Origin origin(const Stream& stream) noexcept {
+    return {.device = stream.device_, .handle = stream.handle_, .thread_stream = stream.thread_};
+  }
+  /// These are called under the lock of `Captures`.
+  static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
+  static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
+  /// Whether the driver has to be asked for the stream's capture.
+  static bool asks_for_captures(const Stream& stream) noexcept;
+  /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
+  /// capture.
+  static CaptureState known_capture(const Stream& stream) {
+    const std::uint32_t noted = flags(stream);
+    return (noted & (flag_external | flag_per_thread)) == 0 ? noted_capture(stream, noted) : asked_capture(stream);
+  }
+  /// The capture that Weir knows the stream to be in. `flags`: the stream's.
+  static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
+    if ((flags & flag_capturing) == 0) [[likely]] return {};
+    const std::uint64_t id = stream.capture_.load(std::memory_order_acquire);
+    if (id == 0) return {};  // it has just left
+    return {id, CaptureStatus::active, (flags & flag_body) != 0};
+  }
+  /// Asks the driver, if that is needed.
+  static CaptureState asked_capture(const Stream& stream);
+  /// Whether the stream kept `module` last, for this capture.
+  static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
+    return stream.kept_for_.load(std::memory_order_acquire) == capture.id &&
+           stream.kept_module_.load(std::memory_order_relaxed) == &module;
+  }
+  /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
+  static bool is_in(const Stream& stream, std::uint64_t capture);
+  static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
+                    const std::function<std::uint64_t()>& native_begin);
+  /// Undoes one `begin_capture({.external = true})`. False if the stream has not joined its capture.
+  static bool leave_joined(Stream& stream);
+  /// Ends an open capture that the stream began, and drops its graph.
+  static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
+  static CaptureInfo capture_info(const Stream& stream, bool with_graph);
+
+  // --- Closing ----------------------------------------------------------------------------------------------------
+
+  static void begin_closing(Stream& stream) noexcept;
+  static void finish_closing(Stream& stream, bool destroy);
+
+  // --- Frees of stream-ordered memory (allocation.cpp) -------------------------------------------------------------
+
+  static CaptureState capture_before_free(const Stream& stream);
+  static bool deallocate_async(Stream& stream, const Allocation& allocation) noexcept;
+  static bool try_to_free(Stream& stream, void* memory) noexcept;
+  static bool defer(Stream& stream, Allocation& allocation) noexcept;
+  static void free_deferred(Stream& stream, bool last_chance) noexcept;
+  static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I choose a device by its name, its UUID or its number?
+//
+// By number with `weir::device("cuda:1")`, or with `WEIR_BACKEND=cuda WEIR_DEVICE=1` from outside. By anything else by
+// looking at the devices' properties. A UUID or a PCI address names the same card whatever `CUDA_VISIBLE_DEVICES` does to
+// the numbers.
+#include <cstdio>
+#include <string_view>
+#include <weir/weir.hpp>
+
+// The first device whose name contains `text`, or whose UUID or PCI address it is; null if there is none.
+weir::Device* find_device(std::string_view text) {
+  for (const weir::BackendInfo& info : weir::Registry::instance().probe_all()) {
+    if (info.backend == nullptr) continue;
+    for (int i = 0; i < info.backend->device_count(); ++i) {
+      weir::Device& device = info.backend->device(i);
+      const weir::DeviceProperties& is = device.properties();
+      if (is.uuid == text || is.pci_bus_id == text || is.name.find(text) != std::string_view::npos) return &device;
+    }
+  }
+  return nullptr;
+}
+
+int main() {
+  weir::Device& wanted = weir::default_device();
+  const weir::Device* found = find_device(wanted.properties().name);
+  if (found == nullptr) return 1;
+  std::printf("%s is %s\n", found->properties().name.c_str(), found->describe().c_str());
+  return found->backend().name() == wanted.backend().name() && find_device("no such device") == nullptr ? 0 : 1;
+}

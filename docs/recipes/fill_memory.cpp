@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I set memory to a value?
+//
+// `fill` takes elements of 1, 2 and 4 bytes, and the value in the element's own type: unlike cudaMemset it is not a byte.
+// `zero` clears elements of any size. `fill_2d` fills rows that start a pitch apart.
+#include <cstdint>
+#include <vector>
+#include <weir/weir.hpp>
+
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto stream = device.create_stream();
+  const auto x = device.allocate<float>(100);
+  const auto y = device.allocate<double>(100);
+  const auto bytes = device.allocate<std::uint8_t>(4 * 16);
+
+  stream->fill(x, 1.5F);
+  stream->zero(y);
+  stream->zero(bytes);
+  stream->fill_2d(bytes.data(), 16, 7, 1, 3, 4);  // 3 elements of 1 byte in each of 4 rows, 16 bytes apart
+  const auto filled = stream->read(bytes);
+  return stream->read(x) == std::vector<float>(100, 1.5F) && stream->read(y) == std::vector<double>(100) &&
+                 filled[50] == 7 && filled[51] == 0
+             ? 0
+             : 1;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I pass arguments to a kernel?
+//
+// By value, in the kernel's order: numbers, structures that are trivially copyable, and a `Buffer` or `Span` for each
+// pointer. Nothing is converted, since a kernel's types are known to its compiler only: what is a `float` there must be a
+// `float` here. A wrong number or a wrong size is `invalid_argument`, where the driver can tell.
+#include <vector>
+#include <weir/weir.hpp>
+
+struct Line {
+  float slope, offset;
+};
+
+constexpr const char* source = R"(
+struct Line { float slope, offset; };
+extern "C" __global__ void apply(unsigned int n, Line line, const float* x, float* y) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = line.slope * x[i] + line.offset;
+})";
+
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto apply = device.compile(source)->kernel("apply");
+  const auto stream = device.create_stream();
+  const unsigned int n = 1000;
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  stream->fill(x, 2.0F);
+  stream->launch(apply, weir::grid_for(n), n, Line{3.0F, 1.0F}, x, y);
+  if (stream->read(y) != std::vector<float>(n, 7.0F)) return 1;
+
+  if (!apply->parameter_sizes()) return 0;  // this driver cannot tell
+  try {
+    stream->launch(apply, weir::grid_for(n), n, Line{}, x);  // y is missing
+  } catch (const weir::Error& error) {
+    return error.errc() == weir::Errc::invalid_argument ? 0 : 1;
+  }
+  return 1;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I launch a kernel whose arguments I only know at run time?
+//
+// `launch_raw` takes the arguments' addresses and sizes, as cuLaunchKernel does. They are copied before the call returns.
+// `parameter_sizes` tells what the kernel expects, where the driver knows.
+#include <cstddef>
+#include <vector>
+#include <weir/weir.hpp>
+
+constexpr const char* source = R"(
+extern "C" __global__ void scale(float factor, float* x) { x[threadIdx.x] *= factor; })";
+
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto kernel = device.compile(source)->kernel("scale");
+  const auto stream = device.create_stream();
+  const auto x = device.allocate<float>(32);
+  stream->fill(x, 3.0F);
+
+  float factor = 2.0F;
+  void* pointer = x.data();
+  const std::vector<void*> arguments = {&factor, &pointer};
+  const std::vector<std::size_t> sizes = {sizeof(factor), sizeof(pointer)};
+  stream->launch_raw(*kernel, {1, 32}, arguments, sizes);
+  return stream->read(x) == std::vector<float>(32, 6.0F) ? 0 : 1;
+}

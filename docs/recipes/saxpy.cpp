@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do streams, kernels and graphs go together?
+//
+// One stream copies while another one works; they wait for each other, and the host waits once, at the end. The repeated
+// step is captured as a graph where the device has graphs.
+#include <cstdio>
+#include <vector>
+#include <weir/weir.hpp>
+
+constexpr const char* source = R"(
+extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float* y) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+})";
+
+int main() {
+  weir::Device& device = weir::default_device();  // an NVIDIA GPU, an AMD GPU or the CPU
+  const auto saxpy = device.compile(source)->kernel("saxpy");
+  const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
+  const unsigned int n = 1 << 20;
+  const std::vector<float> input(n, 1.0F);
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+
+  copy->copy(x, input);    // cudaMemcpyAsync on one stream …
+  compute->fill(y, 0.0F);  // … while another one is busy, too
+  compute->wait(*copy);    // cudaEventRecord and cudaStreamWaitEvent
+
+  const auto step = [&](weir::Stream& stream) { stream.launch(saxpy, weir::grid_for(n), n, 0.5F, x, y); };
+  if (device.supports(weir::Feature::graph_capture)) {
+    const auto graph = compute->capture(step)->instantiate();
+    for (int i = 0; i < 100; ++i) graph->launch(*compute);
+  } else {
+    for (int i = 0; i < 100; ++i) step(*compute);
+  }
+
+  const std::vector<float> result = compute->read(y);  // copies back and waits
+  std::printf("%g on %s\n", result.front(), device.properties().name.c_str());
+  return result == std::vector<float>(n, 50.0F) ? 0 : 1;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I keep something for each stream?
+//
+// In a map with `StreamPtr` as key: all wrappers of one native stream are one key. Handles are no keys, since drivers use
+// them again at once; nor is a stream that is closed.
+#include <string>
+#include <unordered_map>
+#include <weir/weir.hpp>
+
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto a = device.create_stream(), b = device.create_stream();
+  std::unordered_map<weir::StreamPtr, std::string> names = {{a, "a"}, {b, "b"}};
+  const auto again = device.wrap_stream(a->native_handle(), weir::Ownership::borrow, {});
+  return names.size() == 2 && names.at(again) == "a" && a->id() != b->id() ? 0 : 1;
+}

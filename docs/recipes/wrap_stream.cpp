@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How do I use a stream that other code made?
+//
+// `wrap_stream` takes the vendor's handle (cudaStream_t, hipStream_t): PyTorch's, RAPIDS', your own. A borrowed one is never
+// destroyed by Weir; `keep_alive` is held as long as the wrapper is. The typed forms are `weir::cuda::wrap` and
+// `weir::hip::wrap`. Here another `Stream` stands for the other code's.
+#include <memory>
+#include <weir/weir.hpp>
+
+int main() {
+  weir::Device& device = weir::default_device();
+  const auto theirs = std::make_shared<weir::StreamPtr>(device.create_stream());
+  void* const handle = (*theirs)->native_handle();
+
+  const auto ours = device.wrap_stream(handle, weir::Ownership::borrow, theirs);  // keeps `theirs` alive
+  const auto x = device.allocate<int>(1000);
+  (*theirs)->fill(x, 1);
+  ours->fill(x, 2);  // behind it: they are one stream
+  return *ours == **theirs && ours->read(x).front() == 2 ? 0 : 1;
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes find.html, a search through all pages by words: search.py HTML_FOLDER. Doxygen's own search knows names only.
+
+search.py --check asks the questions of a newcomer in search-questions.txt; each must be answered among the first three finds.
+An entry is a heading with the text below it. What is found has a word that begins like each word that is asked for; words in
+the heading count most.
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+from pages import headings, label, pages, root
+
+
+# Words that say nothing.
+STOP = ["a", "an", "and", "at", "by", "can", "do", "for", "how", "i", "in", "is", "it", "my", "of", "on", "or", "the", "to", "what",
+        "why", "with"]
+
+
+def words(text):
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def entries():
+    for page in pages():
+        text = page.read_text()
+        lines = text.splitlines()
+        found = list(headings(text))
+        first = "index" if page == root / "README.md" else label(page, found[0][3])
+        for (number, _, title, anchor), after in zip(found, [*found[1:], (len(lines) + 1,)]):
+            below = " ".join(lines[number:after[0] - 1])
+            url = f"{first}.html" if number == found[0][0] else f"{first}.html#{label(page, anchor)}"
+            yield {"title": title.replace("`", ""), "page": found[0][2].replace("`", ""), "url": url,
+                   "head": sorted(set(words(title))), "text": sorted(set(words(below)))}
+
+
+def find(index, query):
+    """The same as in the page's script."""
+    asked = [word[:-1] if len(word) > 3 and word.endswith("s") else word
+             for word in words(query) if word not in STOP]
+    hits = []
+    for place, entry in enumerate(index):
+        score = 0
+        for word in asked:
+            if any(w.startswith(word) for w in entry["head"]):
+                score += 8
+            elif any(w.startswith(word) for w in entry["text"]):
+                score += 1
+            else:
+                score = -1
+                break
+        if score > 0:
+            hits.append((-score, len(entry["head"]), place))
+    return [index[place] for _, _, place in sorted(hits)]
+
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Weir: find an answer</title>
+<style>body { font: 16px sans-serif; max-width: 46em; margin: 2em auto } input { width: 100%; font: inherit; padding: .4em }
+li { margin: .5em 0 } small { color: #567 }</style></head>
+<body><p><a href="index.html">Weir</a></p>
+<input id="asked" type="search" autofocus placeholder="What do you want to do? pin memory, time a kernel, capture a graph …">
+<ol id="found"></ol>
+<script>
+const index = INDEX, stop = STOP;
+const asked = document.getElementById("asked"), found = document.getElementById("found");
+function find(query) {  // the same as in docs/tools/search.py
+  const words = (query.toLowerCase().match(/[a-z0-9]+/g) || []).filter(w => !stop.includes(w))
+    .map(w => w.length > 3 && w.endsWith("s") ? w.slice(0, -1) : w);
+  const hits = [];
+  index.forEach((entry, place) => {
+    let score = 0;
+    for (const word of words) {
+      if (entry.head.some(w => w.startsWith(word))) score += 8;
+      else if (entry.text.some(w => w.startsWith(word))) score += 1;
+      else return;
+    }
+    if (score > 0) hits.push([-score, entry.head.length, place]);
+  });
+  return hits.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]).map(hit => index[hit[2]]);
+}
+asked.oninput = () => {
+  found.replaceChildren(...find(asked.value).slice(0, 30).map(entry => {
+    const item = document.createElement("li"), link = document.createElement("a"), page = document.createElement("small");
+    link.href = entry.url;
+    link.textContent = entry.title;
+    page.textContent = " " + entry.page;
+    item.append(link, page);
+    return item;
+  }));
+};
+</script></body></html>
+"""
+
+index = list(entries())
+if sys.argv[1] == "--check":
+    failed, asked = 0, 0
+    for line in (root / "docs/tools/search-questions.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        query, wanted = (part.strip() for part in line.split("->"))
+        asked += 1
+        first = [entry["title"] for entry in find(index, query)[:3]]
+        if wanted not in first:
+            failed += 1
+            print(f"'{query}' finds {first}, and not '{wanted}'")
+    print(f"{asked} questions, {failed} without an answer")
+    sys.exit(1 if failed or not asked else 0)
+folder = Path(sys.argv[1])
+made = {path.name: path.read_text(errors="replace") for path in folder.glob("*.html")}
+for entry in index:
+    file, _, anchor = entry["url"].partition("#")
+    if file not in made or f'"{anchor}"' not in made[file] and anchor:
+        sys.exit(f"find.html: there is no {entry['url']}")
+(folder / "find.html").write_text(PAGE.replace("STOP", json.dumps(STOP)).replace("INDEX", json.dumps(index, separators=(",", ":"))))

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole backend in one file, to begin one of your own with: streams, events, copies, fills and host functions on the CPU,
+// a thread for each stream. What it leaves out is in the feature table as absent, with a reason. docs/plugins.md goes
+// through it.
+//
+// Where a device of yours would be asked, there is a comment that begins with "Yours:".
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+#include <weir/backend_support.hpp>
+#include <weir/plugin.hpp>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// --- A point in a stream's order: what events, waits and synchronize are about -----------------------------------------
+// Yours: your driver's event, or a value that the device counts up.
+
+class Point {
+ public:
+  void reach() {
+    const std::lock_guard lock(mutex_);
+    time_ = Clock::now();
+    reached_ = true;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return reached_; });
+  }
+  bool is_reached() {
+    const std::lock_guard lock(mutex_);
+    return reached_;
+  }
+  Clock::time_point time() {
+    const std::lock_guard lock(mutex_);
+    return time_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Clock::time_point time_;
+  bool reached_ = false;
+};
+
+using PointPtr = std::shared_ptr<Point>;
+
+// --- What a native handle points to ------------------------------------------------------------------------------------
+// Yours: your driver's stream. Several weir::Stream objects can stand for one of these, so what they share is here.
+
+class Queue {
+ public:
+  using Work = weir::UniqueFunction<void(), 128>;
+
+  explicit Queue(bool is_blocking) : blocking(is_blocking) {
+    const weir::support::SignalsBlocked blocked;  // signals are the application's
+    std::thread([this] { run(); }).detach();
+  }
+
+  /// Work behind all that was enqueued before; the point behind it.
+  PointPtr enqueue(Work work) {
+    const std::lock_guard lock(mutex_);
+    auto point = std::make_shared<Point>();
+    works_.emplace_back(std::move(work), point);
+    last_ = point;
+    changed_.notify_one();
+    return point;
+  }
+  PointPtr last() {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+  /// Ends the queue once its work is done. Nobody waits for that.
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_one();
+  }
+  void keep_error(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!host_error_) host_error_ = std::move(error);
+  }
+  std::exception_ptr take_error() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(host_error_, nullptr);
+  }
+
+  const bool blocking;
+
+ private:
+  ~Queue() = default;
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ending_ || !works_.empty(); });
+      if (works_.empty()) break;
+      auto [work, point] = std::move(works_.front());
+      works_.pop_front();
+      lock.unlock();
+      work();
+      point->reach();
+      lock.lock();
+    }
+    lock.unlock();
+    delete this;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<Work, PointPtr>> works_;
+  PointPtr last_;
+  std::exception_ptr host_error_;
+  bool ending_ = false;
+};
+
+// --- Events ------------------------------------------------------------------------------------------------------------
+
+class TemplateEvent final : public weir::Event {
+ public:
+  TemplateEvent(weir::Device& device, const weir::EventOptions& options) : Event(device, options, &mutex_) {}
+  void set(PointPtr point) {
+    const std::lock_guard lock(mutex_);
+    point_ = std::move(point);
+  }
+  /// Null if the event was never recorded, which counts as complete.
+  PointPtr point() const {
+    const std::lock_guard lock(mutex_);
+    return point_;
+  }
+
+ protected:
+  bool do_is_complete() const override {
+    const PointPtr p = point();
+    return !p || p->is_reached();
+  }
+  void do_synchronize() const override {
+    if (const PointPtr p = point()) p->wait();
+  }
+  double do_elapsed_ms_since(const weir::Event& start) const override {
+    const PointPtr from = static_cast<const TemplateEvent&>(start).point(), to = point();
+    if (!from->is_reached() || !to->is_reached()) {
+      throw weir::Error(weir::Errc::not_ready, "Event::elapsed_since", describe(), "synchronize with the later event first");
+    }
+    return std::chrono::duration<double, std::milli>(to->time() - from->time()).count();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  PointPtr point_;
+};
+
+// --- The device's queues: the legacy default stream and the blocking ones wait for each other ---------------------------
+
+class Queues {
+ public:
+  Queue& legacy() { return *legacy_; }
+  Queue* make(bool blocking) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(new Queue(blocking));
+    return all_.back();
+  }
+  void end(Queue* queue) {
+    const std::lock_guard lock(mutex_);
+    std::erase(all_, queue);
+    if (const PointPtr last = queue->last()) ended_.push_back(last);
+    std::erase_if(ended_, [](const PointPtr& point) { return point->is_reached(); });
+    queue->end();
+  }
+  PointPtr enqueue(Queue& queue, Queue::Work work) {
+    const std::lock_guard lock(mutex_);
+    std::vector<PointPtr> before;
+    if (&queue == legacy_) {
+      for (Queue* const other : all_) {
+        if (other->blocking) before.push_back(other->last());
+      }
+    } else if (queue.blocking) {
+      before.push_back(legacy_->last());
+    }
+    std::erase_if(before, [](const PointPtr& point) { return !point || point->is_reached(); });
+    if (!before.empty()) {
+      queue.enqueue([before = std::move(before)] {
+        for (const PointPtr& point : before) point->wait();
+      });
+    }
+    return queue.enqueue(std::move(work));
+  }
+  /// Waits for all work of the device, that of streams which have ended included.
+  void synchronize() {
+    std::vector<PointPtr> points;
+    {
+      const std::lock_guard lock(mutex_);
+      points = ended_;
+      points.push_back(legacy_->last());
+      for (Queue* const queue : all_) points.push_back(queue->last());
+    }
+    for (const PointPtr& point : points) {
+      if (point) point->wait();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  Queue* const legacy_ = new Queue(true);  // for the life of the process
+  std::vector<Queue*> all_;
+  std::vector<PointPtr> ended_;  // the last points of streams that have ended
+};
+
+// --- Streams -----------------------------------------------------------------------------------------------------------
+
+class TemplateStream final : public weir::Stream {
+ public:
+  TemplateStream(weir::Device& device, Queues& queues, Queue* queue, weir::StreamKind kind,
+                 std::shared_ptr<const void> keep_alive = {})
+      : Stream(device, queue, kind, std::move(keep_alive)), queues_(queues), queue_(*queue), id_(++last_id_) {}
+
+ protected:
+  void do_close(bool destroy) override {
+    if (destroy) queues_.end(&queue_);
+  }
+  std::uint64_t do_id() const override { return id_; }
+  bool do_is_non_blocking() const override { return !queue_.blocking; }
+  int do_priority() const override { return 0; }
+
+  void do_synchronize() override {
+    // The legacy default stream waits for the blocking ones, too.
+    if (kind() == weir::StreamKind::legacy_default) {
+      queues_.enqueue(queue_, [] {})->wait();
+    } else if (const PointPtr last = queue_.last()) {
+      last->wait();
+    }
+  }
+  bool do_is_complete() const override {
+    const PointPtr last = queue_.last();
+    return !last || last->is_reached();
+  }
+  std::exception_ptr do_take_host_error() noexcept override { return queue_.take_error(); }
+  // The CaptureState says whether the stream captures. Without the feature graph_capture it never does.
+  void do_record(weir::Event& event, const weir::CaptureState&) override {
+    static_cast<TemplateEvent&>(event).set(queues_.enqueue(queue_, [] {}));
+  }
+  void do_wait(const weir::Event& event, const weir::CaptureState&) override {
+    wait_for(static_cast<const TemplateEvent&>(event).point());  // as it is now: a later record does not move this wait
+  }
+  void do_wait_stream(weir::Stream& other, const weir::CaptureState&) override {
+    TemplateStream& stream = static_cast<TemplateStream&>(other);
+    wait_for(stream.queues_.enqueue(stream.queue_, [] {}));
+  }
+
+  void do_launch_host_function(weir::HostFunction&& function, const weir::CaptureState&) override {
+    queues_.enqueue(queue_, [&queue = queue_, function = std::move(function)]() mutable {
+      const weir::support::HostFunctionScope scope;  // refuses calls of Weir from within
+      try {
+        function();
+      } catch (...) {
+        weir::support::log(weir::support::LogLevel::error, "a host function threw");
+        queue.keep_error(std::current_exception());
+      }
+      function.reset();
+    });
+  }
+
+  // Yours: hand the addresses to your driver. They are used when the work runs.
+  void do_copy(void* destination, const void* source, std::size_t bytes) override {
+    queues_.enqueue(queue_, [=] { std::memmove(destination, source, bytes); });
+  }
+  void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                  std::size_t width_bytes, std::size_t height) override {
+    queues_.enqueue(queue_, [=] {
+      for (std::size_t row = 0; row < height; ++row) {
+        std::memmove(static_cast<std::byte*>(destination) + row * destination_pitch,
+                     static_cast<const std::byte*>(source) + row * source_pitch, width_bytes);
+      }
+    });
+  }
+  void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) override {
+    do_fill_2d(destination, 0, value, element_size, count, 1);
+  }
+  void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
+                  std::size_t height) override {
+    queues_.enqueue(queue_, [=] {
+      for (std::size_t row = 0; row < height; ++row) {
+        for (std::size_t i = 0; i < width; ++i) {
+          std::memcpy(static_cast<std::byte*>(destination) + row * pitch + i * element_size, &value, element_size);
+        }
+      }
+    });
+  }
+
+ private:
+  void wait_for(PointPtr point) {
+    if (point && !point->is_reached()) queues_.enqueue(queue_, [point = std::move(point)] { point->wait(); });
+  }
+
+  inline static std::atomic<std::uint64_t> last_id_{0};
+
+  Queues& queues_;
+  Queue& queue_;
+  const std::uint64_t id_;
+};
+
+// --- The device --------------------------------------------------------------------------------------------------------
+
+class TemplateDevice final : public weir::Device {
+ public:
+  TemplateDevice(weir::Backend& backend, int ordinal) : Device(backend, ordinal, ordinal) {
+    mutable_properties().name = "Template device";  // Yours: what your driver says
+    weir::FeatureTable& features = mutable_features();
+    features.native(weir::Feature::host_functions);
+    features.native(weir::Feature::event_timing);
+    features.native(weir::Feature::blocking_sync_events);
+    // What is not mentioned is absent. A reason says what is missing and what would have it.
+    features.absent(weir::Feature::graph_capture, "the template records no work; do_begin_capture is where to begin");
+    features.absent(weir::Feature::modules, "the template runs no kernels; do_load_module is where to begin");
+    features.absent(weir::Feature::async_allocation, "the template has no stream-ordered memory; use Device::allocate");
+  }
+
+ protected:
+  weir::StreamPtr do_create_stream(bool blocking, int) override {
+    return weir::make<TemplateStream>(*this, queues_, queues_.make(blocking), weir::StreamKind::owned);
+  }
+  weir::StreamPtr do_create_default_stream() override {
+    return weir::make<TemplateStream>(*this, queues_, &queues_.legacy(), weir::StreamKind::legacy_default);
+  }
+  weir::StreamPtr do_wrap_stream(void* handle, weir::Ownership ownership, std::shared_ptr<const void> keep_alive) override {
+    if (handle == nullptr || handle == &queues_.legacy()) return default_stream();
+    const auto kind = ownership == weir::Ownership::adopt ? weir::StreamKind::adopted : weir::StreamKind::borrowed;
+    return weir::make<TemplateStream>(*this, queues_, static_cast<Queue*>(handle), kind, std::move(keep_alive));
+  }
+  weir::PriorityRange do_priority_range() const override { return {0, 0}; }  // one level
+  weir::EventPtr do_create_event(const weir::EventOptions& options) override {
+    return weir::make<TemplateEvent>(*this, options);
+  }
+
+  // Yours: your driver's memory.
+  void* do_allocate(std::size_t bytes, weir::MemoryKind) override {
+    constexpr std::size_t most = std::size_t{1} << 36U;
+    void* const memory = bytes <= most ? ::operator new(bytes, std::align_val_t(256), std::nothrow) : nullptr;
+    if (memory == nullptr) {
+      throw weir::Error(weir::Errc::out_of_memory, "Device::allocate", describe(),
+                        std::to_string(bytes) + " bytes were not to be had; allocate less");
+    }
+    return memory;
+  }
+  void do_deallocate(void* memory, weir::MemoryKind) override {
+    queues_.synchronize();  // a free waits for the work of the memory's device
+    ::operator delete(memory, std::align_val_t(256));
+  }
+  weir::MemoryInfo do_memory_info() const override { return {}; }  // it cannot tell
+  void do_copy(void* destination, const void* source, std::size_t bytes) override {
+    std::memmove(destination, source, bytes);
+  }
+  bool do_can_access_peer(const weir::Device&) const override { return false; }
+  void do_synchronize() override { queues_.synchronize(); }
+
+ private:
+  Queues queues_;
+};
+
+class TemplateBackend final : public weir::Backend {
+ public:
+  TemplateBackend() : Backend("template") {
+    mutable_versions().driver = "1.0";
+    for (int ordinal = 0; ordinal < 2; ++ordinal) add_device(*new TemplateDevice(*this, ordinal));
+  }
+};
+
+// Yours: open your driver here, and tell the context what you tried. Throw driver_not_found, driver_too_old, no_device or
+// driver_failed where that fails; the text is what the user reads.
+weir::Backend* create(weir::PluginContext& context) {
+  context.tried("the C++ library", "opened");
+  return new TemplateBackend;
+}
+
+}  // namespace
+
+WEIR_PLUGIN("template", "1.0", create)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "weir/memory.hpp"
+#include "weir/ptr.hpp"
+#include "weir/span.hpp"
+
+/// What a launch can hand to a kernel, and how it becomes what the kernel takes.
+namespace weir {
+
+namespace detail {
+
+/// What a kernel receives for an argument: a value itself; for buffers and spans the address of the first element.
+template <class T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
+constexpr T kernel_argument(const T& value) noexcept {
+  return value;
+}
+template <class T>
+T* kernel_argument(const Buffer<T>& buffer) noexcept {
+  return buffer.data();
+}
+template <class T>
+T* kernel_argument(const Span<T>& span) noexcept {
+  return span.data();
+}
+template <class T, std::size_t N>
+T* kernel_argument(const std::span<T, N>& span) noexcept {
+  return span.data();
+}
+inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
+// The characters are in host memory.
+template <class C, class Traits>
+void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
+
+}  // namespace detail
+
+/// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
+/// `AllocationPtr`. Arrays, strings and containers cannot, since they are in host memory: copy them to a `Buffer`.
+template <class T>
+concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
+
+namespace detail {
+
+template <class A>
+using passed_t = decltype(kernel_argument(std::declval<const A&>()));
+
+/// Whether each value of the arithmetic type `From` is one of `To`, too.
+template <class From, class To>
+consteval bool holds_every_value() {
+  using F = std::numeric_limits<From>;
+  using T = std::numeric_limits<To>;
+  if (F::is_integer) return T::digits >= F::digits && (T::is_signed || !F::is_signed);
+  return !T::is_integer && T::digits >= F::digits && T::max_exponent >= F::max_exponent;
+}
+
+/// Whether a `P` can be made of any `V`, and is never less than it.
+template <class V, class P>
+consteval bool converts_always() {
+  if constexpr (std::is_same_v<V, P>) {
+    return true;
+  } else if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
+    return holds_every_value<V, P>();
+  } else if constexpr (std::is_enum_v<V> && std::is_arithmetic_v<P>) {
+    return std::is_convertible_v<V, int> && std::is_integral_v<P> && sizeof(P) >= sizeof(V);
+  } else if constexpr (std::is_arithmetic_v<P>) {
+    return std::is_class_v<V> && std::is_convertible_v<V, P>;
+  } else {
+    return std::is_convertible_v<V, P>;
+  }
+}
+
+/// Whether some numbers of `V` are a `P` as well: a constant may be one of them.
+template <class V, class P>
+consteval bool converts_sometimes() {
+  if constexpr (std::is_arithmetic_v<V> && std::is_arithmetic_v<P>) {
+    return !converts_always<V, P>() && (std::is_integral_v<V> || std::is_floating_point_v<P>);
+  } else {
+    return false;
+  }
+}
+
+/// Whether a number is a value of `P`, as between braces.
+template <class P, class V>
+constexpr bool is_value_of(V value) {
+  if constexpr (std::is_same_v<P, bool>) {
+    return value == V(0) || value == V(1);
+  } else if constexpr (std::is_integral_v<P>) {
+    return value < 0 ? std::is_signed_v<P> && static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
+                     : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
+  } else if constexpr (std::is_integral_v<V>) {
+    // No rounding: the number lies in the range in which all integers are there, or is one of those beyond.
+    constexpr unsigned long long exact = 1ULL << std::numeric_limits<P>::digits;
+    auto magnitude = value < 0 ? 0ULL - static_cast<unsigned long long>(value) : static_cast<unsigned long long>(value);
+    while (magnitude > exact && magnitude % 2 == 0) magnitude /= 2;
+    return magnitude <= exact;
+  } else {
+    // One of more digits is rounded, one out of range is none.
+    constexpr V most = static_cast<V>(std::numeric_limits<P>::max());
+    const bool finite = value >= -std::numeric_limits<V>::max() && value <= std::numeric_limits<V>::max();
+    return !finite || (value >= -most && value <= most);
+  }
+}
+
+/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones.
+struct NumberKinds {
+  std::uint64_t known = 0;
+  std::uint64_t floating = 0;
+
+  /// Those of which one is a floating-point number and the other is not, as far as both are known.
+  constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
+    return (floating ^ other.floating) & known & other.known;
+  }
+};
+
+template <class... V>
+consteval NumberKinds number_kinds() {
+  NumberKinds kinds;
+  std::size_t i = 0;
+  [[maybe_unused]] const auto add = [&](bool number, bool floating) {
+    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+    kinds.known |= number ? bit : 0;
+    kinds.floating |= floating ? bit : 0;
+    ++i;
+  };
+  (add(std::is_scalar_v<V>, std::is_floating_point_v<V>), ...);
+  return kinds;
+}
+
+template <class... Values>
+inline constexpr std::size_t sizes_of[sizeof...(Values) + 1] = {sizeof(Values)...};
+
+}  // namespace detail
+
+/// What is known of a launch's arguments but their values.
+struct ArgumentTypes {
+  std::span<const std::size_t> sizes;  ///< in bytes
+  detail::NumberKinds kinds;
+};
+
+namespace detail {
+
+/// Made once for each kind of call, so that a launch hands on its address alone.
+template <class... Values>
+inline constexpr ArgumentTypes argument_types{{sizes_of<Values...>, sizeof...(Values)}, number_kinds<Values...>()};
+
+}  // namespace detail
+
+/// The parameter of type `P` of a typed kernel, made of the argument that a launch is given:
+/// - a number of which each value is one of `P`, too (`int` for `double`, not for `float`); or a constant that is one, as
+///   between braces: `2.0` for `float`, `4` for `unsigned`;
+/// - a `Buffer`, a `Span`, a `std::span` or a pointer for a pointer to the same elements, or to constant ones, or to `void`;
+/// - all else that converts to `P` by itself.
+/// Everything else does not compile: write `static_cast<int>(count)` where a number is known to fit.
+template <class P>
+class KernelParameter {
+ public:
+  template <KernelArgument A>
+    requires(detail::converts_always<detail::passed_t<A>, P>())
+  constexpr KernelParameter(const A& argument) noexcept : value_(detail::kernel_argument(argument)) {}
+  /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
+  template <KernelArgument A>
+    requires(detail::converts_sometimes<A, P>())
+  consteval KernelParameter(A constant) : value_(static_cast<P>(constant)) {
+    if (!detail::is_value_of<P>(constant)) throw "the constant is no value of the parameter's type";
+  }
+
+  /// Where the value lies, as a launch needs it.
+  void* address() noexcept { return &value_; }
+
+ private:
+  P value_;
+};
+
+}  // namespace weir

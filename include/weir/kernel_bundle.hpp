@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/export.hpp"
+#include "weir/module.hpp"
+
+/// Kernels that were compiled ahead of time: one source, for several architectures, as the CMake function `weir_add_kernels`
+/// makes them. docs/ahead-of-time.md tells how, docs/bundle-format.md what the bytes mean.
+namespace weir {
+
+/// A view of a bundle's bytes: images for architectures, and the source if the bundle carries it. `Device::load` takes what
+/// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they
+/// are a part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
+class WEIR_API KernelBundle {
+ public:
+  /// Code for one architecture of one backend.
+  struct Image {
+    std::string_view backend;         ///< "cuda", "hip", "host", or a third party's
+    std::string_view architecture;    ///< "sm_90", "compute_90" (PTX), "gfx90a", "x86-64-v3"
+    std::span<const std::byte> code;  ///< what `Device::load_module` takes
+  };
+
+  /// Checks all sizes in `bytes`, so that nothing outside of them is ever read. Throws `invalid_image`, saying what is
+  /// wrong.
+  explicit KernelBundle(std::span<const std::byte> bytes);
+
+  /// What the source's file was called: "blur.cu".
+  std::string_view name() const noexcept { return name_; }
+  /// What the bundle holds, in its order.
+  std::vector<Image> images() const { return images_; }
+  /// The source, or nothing if the bundle does not carry it.
+  std::optional<std::string_view> source() const noexcept { return source_; }
+  /// The headers that go with the source: the names by which they are included, and their texts.
+  std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
+  /// How the source is compiled for a device of that backend, its headers included.
+  CompileOptions options(std::string_view backend) const;
+  /// The whole bundle.
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  using Words = std::vector<std::pair<std::string_view, std::string_view>>;
+
+  std::span<const std::byte> bytes_;
+  std::string_view name_;
+  std::vector<Image> images_;
+  std::optional<std::string_view> source_;
+  Words headers_;
+  Words defines_;
+  Words extra_;  // the backend, and an option of its compiler's
+  int cxx_standard_ = 17;
+  bool fast_math_ = false;
+  bool debug_ = false;
+};
+
+}  // namespace weir
+
+/// The bundle of the source file `name`.cu that `weir_add_kernels` put into this binary, as a `weir::KernelBundle`:
+/// `device.load(weir_kernels(blur))`. A name that there is not is an error of the linker's: undefined reference to
+/// `weir_kernels_NAME`.
+#define weir_kernels(name)                                                                                    \
+  ([]() -> ::weir::KernelBundle {                                                                             \
+    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_first[] __asm__("weir_kernels_" #name); \
+    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_last[] __asm__("weir_kernels_" #name "_end"); \
+    return ::weir::KernelBundle({weir_bundle_first, weir_bundle_last});                                        \
+  }())

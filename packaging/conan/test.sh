@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the Conan package, shared and static, and builds and runs a program with each: test.sh [OPTION of conan create]…
+# In a home of its own in build/ci-conan.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export CONAN_HOME=$PWD/build/ci-conan
+mkdir -p "$CONAN_HOME"
+conan profile detect --force >/dev/null
+for shared in True False; do
+  conan create packaging/conan -o "weir/*:shared=$shared" -s compiler.cppstd=20 --build=missing "$@"
+done
+echo passed

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge.hpp"
+
+/// Launches of graphs that are under way, which AMD's library keeps neither executables nor kernels for.
+namespace bridge {
+
+/// The module of a function, or null.
+hipModule_t module_of(CUfunction function);
+/// Ends the process where a graph with kernels of the module is running: from 6.1 on its launch does not hold their code.
+void check_not_launched(const char* function, hipModule_t module);
+
+}  // namespace bridge

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge.hpp"
+
+/// Hardware queues, and the thread of host functions.
+namespace bridge {
+
+/// A hardware queue for a new stream: the one of its device and priority with the fewest streams.
+HardwareQueue* take_queue(int device, int priority);
+void give_back(HardwareQueue* queue) noexcept;
+/// The same for a stream that ends.
+void leave_queue(const ihipStream_t& stream) noexcept;
+HardwareQueue* queue_of_null_stream(int device);
+HardwareQueue* queue_of_this_thread(int device);
+
+/// Records a CUDA event on a stream, unless it has been destroyed, and so is idle, or captures. Whether it did.
+bool record_if_alive(ihipStream_t* stream, CUevent event) noexcept;
+
+/// Takes a stream that ends out of its capture, and ends the capture if it began there.
+void leave_capture(ihipStream_t& stream) noexcept;
+
+/// The parameters of a graph's host node: what runs, on the thread of host functions, and what the program sees.
+CUDA_HOST_NODE_PARAMS on_host_thread(hipHostFn_t function, void* data);
+hipHostNodeParams as_given(const CUDA_HOST_NODE_PARAMS& parameters) noexcept;
+
+}  // namespace bridge

@@ -1,0 +1,2 @@
+#pragma once
+#define AHEAD_FACTOR 3

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/kernel_bundle_format.hpp"
+#include "support.hpp"
+
+/// Kernels that were compiled ahead of time, for NVIDIA, AMD and the CPU, and are a part of this program.
+namespace conformance {
+namespace {
+
+using weir::Error;
+using weir::KernelBundle;
+using weir::ModulePtr;
+using weir::detail::BundleWriter;
+namespace record = weir::detail::record;
+
+TEST_SUITE_BEGIN("bundles");
+
+// Whether the module's kernel does what ahead.cu says.
+void check_turn(const ModulePtr& module) {
+  constexpr unsigned n = 640, block = 64;
+  std::vector<unsigned> in(n), out(n), expected(n);
+  for (unsigned i = 0; i < n; ++i) in[i] = i * i;
+  for (unsigned i = 0; i < n; ++i) expected[i] = 3 * in[i / block * block + block - 1 - i % block] + 5 + 7;
+  const StreamPtr s = device().create_stream();
+  const auto from = device().allocate<unsigned>(n), to = device().allocate<unsigned>(n);
+  s->copy(from, in);
+  s->launch(module->kernel("turn"), {n / block, block}, from, to);
+  s->copy(out, to);
+  s->synchronize();
+  CHECK(out == expected);
+  CHECK(module->global("bonus").size() == sizeof(unsigned));
+}
+
+KernelBundle ahead() { return weir_kernels(ahead); }
+
+// Without the images, or without the source; with one more image of those bytes for this very device.
+std::vector<std::byte> changed(bool images, bool source, std::string_view nonsense = {}) {
+  const KernelBundle bundle = ahead();
+  BundleWriter writer;
+  if (!nonsense.empty()) {
+    writer.add(record::image, device().backend().name() + " " + device().properties().architecture, nonsense);
+  }
+  for (const auto& image : bundle.images()) {
+    if (images) writer.add(record::image, std::string(image.backend) + " " + std::string(image.architecture), image.code);
+  }
+  writer.add(record::source, bundle.name(), source ? *bundle.source() : std::string_view());
+  for (const auto& [name, text] : bundle.headers()) writer.add(record::header, name, text);
+  writer.add(record::define, "AHEAD_OFFSET", "5");
+  return writer.bundle();
+}
+
+// Whether one of the program's images was made for this device: told by the driver, which takes it or not.
+bool has_fitting_image() {
+  for (const auto& image : ahead().images()) {
+    if (image.backend != device().backend().name()) continue;
+    try {
+      (void)device().load_module(image.code);
+      return true;
+    } catch (const Error& error) {
+      CHECK(error.errc() == Errc::invalid_image);
+    }
+  }
+  return false;
+}
+
+TEST_CASE("S1 bundle: kernels of this program, from an image or from their source") {
+  if (!needs_kernels()) return;
+  CHECK(ahead().name() == "ahead.cu");
+  CHECK(ahead().source());
+  CHECK(ahead().headers().size() == 1);
+  check_turn(device().load(ahead()));
+}
+
+TEST_CASE("S1 bundle: without its source, an image that fits is loaded, and without one the error says what there is") {
+  const std::vector<std::byte> images = changed(true, false);
+  if (!needs(device(), {Feature::modules}, [&] { (void)device().load(KernelBundle(images)); })) return;
+  if (has_fitting_image()) {
+    check_turn(device().load(KernelBundle(images)));
+    return;
+  }
+  CHECK_REFUSED(Errc::invalid_image, device().load(KernelBundle(images)));
+  std::string text;
+  try {
+    (void)device().load(KernelBundle(images));
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  for (const auto& image : ahead().images()) CHECK(text.find(image.architecture) != text.npos);
+  CHECK(text.find(device().properties().architecture) != text.npos);
+}
+
+TEST_CASE("S1 bundle: without images its source is compiled, with the headers and macros that it carries") {
+  if (!needs_kernels()) return;
+  const std::vector<std::byte> source = changed(false, true);
+  check_turn(device().load(KernelBundle(source)));
+}
+
+TEST_CASE("S1 bundle: an image that the driver refuses is passed over") {
+  if (!needs_kernels() || !device().supports(Feature::modules)) return;
+  const std::vector<std::byte> source = changed(false, true, "no code of any device's");
+  check_turn(device().load(KernelBundle(source)));
+  const std::vector<std::byte> nothing = changed(false, false, "no code of any device's");
+  CHECK_REFUSED(Errc::invalid_image, device().load(KernelBundle(nothing)));
+  CHECK_WORKS(*device().create_stream());
+}
+
+TEST_CASE("S1 bundle: loaded from several threads, each module has its own variables") {
+  if (!needs_kernels()) return;
+  const ModulePtr first = device().load(ahead());
+  ModulePtr second;
+  on_another_thread([&] { second = device().load(ahead()); });
+  CHECK(first->global("bonus").data() != second->global("bonus").data());
+  check_turn(first);
+  check_turn(second);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

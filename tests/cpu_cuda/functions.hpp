@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "driver.hpp"
+#include "tests/bridge/driver.hpp"
+
+/// The functions that the bridge looks up, declared by its list: each has the type that it is looked up by.
+namespace cpu_cuda {
+
+inline constexpr std::size_t total_memory = std::size_t{16} << 30;
+
+#define CPU_CUDA_DECLARE(name, version) std::remove_pointer_t<PFN_cu##name##_v##version> name;
+BRIDGE_CUDA_SYMBOLS(CPU_CUDA_DECLARE)
+#undef CPU_CUDA_DECLARE
+
+/// Nodes of work that graphs hold, and streams carry out.
+std::unique_ptr<Node> kernel_node(const CUDA_KERNEL_NODE_PARAMS& parameters);
+std::unique_ptr<Node> fill_node(const CUDA_MEMSET_NODE_PARAMS& parameters);
+std::unique_ptr<Node> copy_node(const CUDA_MEMCPY3D& copy);
+
+/// Calls a program's function as the driver does.
+void call_host_function(CUhostFn function, void* data);
+
+}  // namespace cpu_cuda

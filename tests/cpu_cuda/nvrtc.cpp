@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nvrtc.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+/// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The
+/// compiler is CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was
+/// compiled.
+struct _nvrtcProgram {
+  std::string source, name, log, image;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What describes the kernels of a source, to stand behind it.
+std::string descriptions(const std::string& source) {
+  static const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\s*\(\s*(\d+)[^)]*\)\s*)?(\w+)\s*\()");
+  const bool has_barriers = source.find("__syncthreads") != std::string::npos;
+  std::string text;
+  for (std::sregex_iterator found(source.begin(), source.end(), kernel), end; found != end; ++found) {
+    const std::string threads = (*found)[1].matched ? (*found)[1].str() : "1024", name = (*found)[2].str();
+    const std::string symbol = "const ::cpu_cuda::KernelDescription cpu_cuda_kernel_" + name;
+    text += "extern \"C\" { extern " + symbol + "; " + symbol + " = ::cpu_cuda::Kernel<&" + name + ", " +
+            (has_barriers ? "true" : "false") + ">::describe(" + threads + "); }\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* nvrtcGetErrorString(nvrtcResult result) { return result == NVRTC_SUCCESS ? "NVRTC_SUCCESS" : "NVRTC_ERROR"; }
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int count,
+                               const char* const* headers, const char* const* names) {
+  *program = new _nvrtcProgram{source, name != nullptr ? name : "", {}, {}, {}};
+  for (int i = 0; i < count; ++i) (*program)->headers.emplace_back(names[i], headers[i]);
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
+  delete *program;
+  *program = nullptr;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* const* options) {
+  char folder_name[] = "/tmp/cpu-cuda-XXXXXX";
+  if (::mkdtemp(folder_name) == nullptr) return NVRTC_ERROR_INTERNAL_ERROR;
+  const fs::path folder = folder_name;
+  struct Remove {
+    const fs::path& folder;
+    ~Remove() {
+      std::error_code ignored;
+      fs::remove_all(folder, ignored);
+    }
+  } const remove{folder};
+  static const std::regex dynamic(R"(extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\])");
+  const std::string name = program->name.empty() ? "kernel.cu" : program->name;
+  std::string text;
+  {
+    std::ostringstream out;
+    out << "#include \"" CPU_CUDA_SOURCES "/kernel_prelude.hpp\"\n#line 1 \"" << name << "\"\n"
+        << std::regex_replace(program->source, dynamic,
+                              "$1* const $2 = reinterpret_cast<$1*>(::cpu_cuda::dynamic_shared.data())")
+        << "\n#line 1 \"descriptions\"\n"
+        << descriptions(program->source);
+    text = out.str();
+    std::ofstream(folder / "kernel.cpp") << text;
+  }
+  // Headers that are given stand in a folder; those that the prelude has included already are the compiler's own.
+  for (const auto& [header, content] : program->headers) {
+    if (header.starts_with("c") && header.find('.') == std::string::npos) continue;
+    if (header == "stdint.h" || header == "stddef.h" || header == "limits.h" || header == "float.h") continue;
+    fs::create_directories((folder / header).parent_path());
+    std::ofstream(folder / header) << content;
+    text += content;
+  }
+  std::vector<std::string> command{std::getenv("CPU_CUDA_CXX") != nullptr ? std::getenv("CPU_CUDA_CXX") : CPU_CUDA_CXX,
+                                   "-x",
+                                   "c++",
+                                   "-std=c++20",
+                                   "-shared",
+                                   "-fPIC",
+                                   "-O1",
+                                   "-w",
+                                   "-fno-gnu-unique",
+                                   "-I" + folder.string(),
+                                   "-o",
+                                   folder / "kernel.so",
+                                   folder / "kernel.cpp"};
+  for (int i = 0; i < count; ++i) {
+    const std::string option = options[i];
+    if (!option.starts_with("-D") && !option.starts_with("-I")) continue;
+    command.push_back(option);
+    text += option;
+  }
+  // Included files may change: what has their folders is compiled each time.
+  fs::path cached;
+  if (const char* const cache = std::getenv("CPU_CUDA_CACHE"); cache != nullptr && text.find("-I") == std::string::npos) {
+    cached = fs::path(cache) / (std::to_string(std::hash<std::string>()(text)) + ".so");
+    if (fs::exists(cached)) {
+      program->image = read(cached);
+      return NVRTC_SUCCESS;
+    }
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<char*> arguments;
+    for (std::string& word : command) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    if (std::freopen((folder / "log").c_str(), "w", stderr) == nullptr) std::_Exit(127);
+    ::execvp(arguments[0], arguments.data());
+    std::_Exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  program->log = read(folder / "log");
+  if (status != 0 && std::getenv("CPU_CUDA_VERBOSE") != nullptr) std::fputs(program->log.c_str(), stderr);
+  if (status != 0) return NVRTC_ERROR_COMPILATION;
+  program->image = read(folder / "kernel.so");
+  if (!cached.empty()) {
+    std::error_code ignored;
+    const fs::path made = cached.string() + "." + std::to_string(::getpid());
+    fs::copy_file(folder / "kernel.so", made, ignored);
+    fs::rename(made, cached, ignored);
+  }
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t* size) {
+  *size = program->log.size() + 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* log) {
+  program->log.copy(log, program->log.size());
+  log[program->log.size()] = '\0';
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t* size) {
+  *size = program->image.size();
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* image) {
+  program->image.copy(image, program->image.size());
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcAddNameExpression(nvrtcProgram, const char*) { return NVRTC_ERROR_INTERNAL_ERROR; }
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram, const char*, const char**) { return NVRTC_ERROR_INTERNAL_ERROR; }
+}

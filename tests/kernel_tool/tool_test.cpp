@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <iterator>
+
+#include "files.hpp"
+
+// The program weir-kernels, run as a build system runs it.
+
+using weir::test::Environment;
+using weir::test::Files;
+using weir::test::Outcome;
+
+namespace {
+
+Outcome tool(const std::vector<std::string>& arguments, Environment environment = {}) {
+  environment.try_emplace("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS);
+  return weir::test::run(WEIR_TEST_TOOL, arguments, environment);
+}
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+constexpr const char* kernel = "#include \"n.cuh\"\nextern \"C\" __global__ void k(int* x) { x[threadIdx.x] = N + M; }\n";
+
+/// A source with a header, and its image for one architecture.
+struct Project {
+  Files files;
+  std::filesystem::path source = files.write("k.cu", kernel);
+  std::filesystem::path header = files.write("n.cuh", "#define N 7\n");
+  std::string image = (files.folder() / "image").string();
+
+  Outcome make_image(const std::string& target, std::vector<std::string> more = {}, const Environment& environment = {}) const {
+    std::vector<std::string> arguments = {"image", "--for", target, "--output=" + image, "--depfile=" + image + ".d", "--define=M=1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.push_back(source.string());
+    return tool(arguments, environment);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tool: a command line that is wrong is told so, with status 2") {
+  const Files files;
+  const std::string source = files.write("k.cu", "").string();
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"imag", source},
+                                                    {"image", "--for", "cuda sm_90", source},
+                                                    {"image", "--output", "x", source},
+                                                    {"image", "--for", "cuda", "--output", "x", source},
+                                                    {"image", "--for", "cuda sm_90", "--output", "x"},
+                                                    {"image", "--for", "cuda sm_90", "--output", "x", source, source},
+                                                    {"bundle", "--output", "x", "--standard", "98", source},
+                                                    {"bundle", "--output", "x", "--option", "loose", source},
+                                                    {"bundle", "--output", "x", "--nosuch", source},
+                                                    {"bundle", "--output"}}) {
+    const Outcome outcome = tool(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.complains("weir-kernels --help"));
+  }
+  CHECK(tool({"--help"}).says("Exit status:"));
+  CHECK(tool({"--version"}).says("weir-kernels "));
+  CHECK(tool({"bundle", "--output", "/nonexistent/x", source}).complains("/nonexistent/x cannot be written"));
+  CHECK(tool({"bundle", "--output", "x", "/nonexistent/k.cu"}).status == 1);
+}
+
+#ifdef WEIR_TEST_HAS_HOST
+TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bundle of it") {
+  const Project project;
+  const Outcome made = project.make_image("host native");
+  CAPTURE(made.errors);
+  REQUIRE(made.status == 0);
+  CHECK(made.errors.empty());
+  CHECK(content(project.image + ".d") ==
+        project.image + ": " + project.source.string() + " \\\n  " + project.header.string() + "\n");
+  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+
+  const std::string bundle = (project.files.folder() / "bundle").string();
+  REQUIRE(tool({"bundle", "--output", bundle, "--define=M=1", "--standard=20", project.source.string(), project.image}).status == 0);
+  CHECK(content(bundle).find(kernel) != std::string::npos);
+  const std::string bare = (project.files.folder() / "bare").string();
+  REQUIRE(tool({"bundle", "--output", bare, "--no-source", project.source.string(), project.image}).status == 0);
+  CHECK(content(bare).find("__global__") == std::string::npos);
+#ifdef WEIR_TEST_COMMAND
+  const auto inspect = [](const std::string& file) { return weir::test::run(WEIR_TEST_COMMAND, {"kernels", "inspect", file}); };
+  const Outcome listing = inspect(bundle);
+  CHECK(listing.status == 0);
+  for (const char* const line : {"k.cu, ", "\n  image   host native ", "\n  source  89 B, C++20\n", "\n  define  M=1\n", "\n  header  n.cuh"}) {
+    CAPTURE(line);
+    CHECK(listing.says(line));
+  }
+  CHECK(inspect(bare).says("\n  source  not carried\n"));
+  // Within another file, twice; damaged; none at all.
+  const std::string text = content(bundle);
+  const Outcome twice = inspect(project.files.write("twice", "some program" + text + text + "more of it").string());
+  CHECK(twice.count("k.cu, ") == 2);
+  const Outcome cut = inspect(project.files.write("cut", text.substr(0, text.size() - 16)).string());
+  CHECK(cut.status == 1);
+  CHECK(cut.complains("the bundle at byte 0: it is damaged"));
+  std::string broken = text;
+  broken[32 + 4] = '\x7f';  // the size of the first name
+  broken[32 + 7] = '\x7f';
+  const Outcome damaged = inspect(project.files.write("damaged", "some program" + broken).string());
+  CHECK(damaged.status == 1);
+  CHECK(damaged.complains("the bundle at byte 12: it is damaged"));
+  CHECK(inspect(WEIR_TEST_NO_LIBRARY).complains("has no kernels that weir_add_kernels made"));
+  CHECK(inspect("/nonexistent/file").complains("/nonexistent/file cannot be read"));
+#endif
+}
+
+TEST_CASE("tool: an error has file, line and column, in the source and in a header") {
+  const Project project;
+  project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
+  const Outcome header = project.make_image("host native");
+  CHECK(header.status == 1);
+  CHECK(header.complains("\n" + project.header.string() + ":2:14: error: "));
+  CHECK(header.complains(project.source.string() + ": error: "));
+  CHECK_FALSE(std::filesystem::exists(project.image));
+  project.files.write("n.cuh", "#define N nothing\n");
+  CHECK(project.make_image("host native").complains(project.source.string() + ":2:"));
+  project.files.write("n.cuh", "#define N 7\n");
+  CHECK(project.make_image("host no such processor").complains("is no architecture of the host's"));
+}
+#endif
+
+TEST_CASE("tool: without a compiler an image is an error, or with --optional a warning") {
+  const Project project;
+  for (const auto& [target, variable] : {std::pair{"cuda sm_90", "WEIR_NVRTC"}, {"hip gfx90a", "WEIR_HIP_RUNTIME"}, {"host native", "WEIR_HOST_CXX"}}) {
+    CAPTURE(target);
+    const Environment without = {{variable, "/nonexistent/compiler"}, {"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}};
+    const Outcome refused = project.make_image(target, {}, without);
+    CAPTURE(refused.errors);
+    CHECK(refused.status == 1);
+    const Outcome warned = project.make_image(target, {"--optional"}, without);
+    CHECK(warned.status == 0);
+    CHECK(warned.complains(project.source.string() + ": warning: left out the image for " + target));
+    CHECK(std::filesystem::file_size(project.image) == 32);  // a bundle of nothing
+    std::filesystem::remove(project.image);
+  }
+  CHECK(project.make_image("nosuch x").status == 1);
+}
+
+#ifdef WEIR_TEST_HAS_CUDA
+TEST_CASE("tool: machine code and PTX for NVIDIA, without a GPU") {
+  const Project project;
+  const Outcome code = project.make_image("cuda sm_90", {"--optional"});
+  if (code.complains("left out")) {
+    MESSAGE("there is no NVRTC: skipped");
+    return;
+  }
+  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+  CHECK(project.make_image("cuda compute_80").status == 0);
+  CHECK(content(project.image).find(".target sm_80") != std::string::npos);
+  CHECK(project.make_image("cuda sm_12").complains("does not compile for sm_12, but for "));
+  CHECK(project.make_image("cuda 90").complains("'90' is no architecture of NVIDIA's"));
+  project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
+  CHECK(project.make_image("cuda sm_90").complains(project.header.string() + ":2:14: error: "));
+}
+#endif
+
+#ifdef WEIR_TEST_HAS_HIP
+TEST_CASE("tool: a code object for AMD, without a GPU") {
+  const Project project;
+  const Outcome code = project.make_image("hip gfx90a", {"--optional"});
+  if (code.complains("left out")) {
+    MESSAGE("there is no HIPRTC: skipped");
+    return;
+  }
+  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+  CHECK(project.make_image("hip gfx9999").complains("does not compile for gfx9999"));
+  CHECK(project.make_image("hip sm_90").complains("'sm_90' is no architecture of AMD's"));
+  project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
+  CHECK(project.make_image("hip gfx90a").complains(project.header.string() + ":2:14: error: "));
+}
+#endif

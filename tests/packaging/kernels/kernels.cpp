@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/weir.hpp"
+
+namespace kernels {
+weir::KernelBundle scale() { return weir_kernels(scale_it); }
+}  // namespace kernels

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints what the kernel makes of 7 on the CPU.
+#include <cstdio>
+#include <vector>
+
+#include "weir/weir.hpp"
+
+namespace kernels {
+weir::KernelBundle scale();
+}
+
+int main() try {
+  weir::Device& device = weir::device("host");
+  const auto scale = device.load(kernels::scale())->kernel("scale");
+  const auto stream = device.create_stream();
+  std::vector<int> numbers(1000, 7);
+  const auto x = device.allocate<int>(numbers.size());
+  stream->copy(x, numbers);
+  stream->launch(scale, weir::grid_for(numbers.size()), 1000, x);
+  stream->copy(numbers, x);
+  stream->synchronize();
+  std::printf("%d\n", numbers.back());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "backends/host/child_process.hpp"
+#include "weir/error.hpp"
+#include "weir/registry.hpp"
+
+namespace weir::kernel_tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that is gone at the end of the scope.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    const int descriptor = ::mkstemp(path_.data());
+    if (descriptor < 0) throw std::system_error(errno, std::generic_category(), path_);
+    ::close(descriptor);
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_ = (fs::temp_directory_path() / "weir-kernels-XXXXXX").string();
+};
+
+// The command of nvcc, or of hipcc or Clang, that writes the image to `output`.
+std::vector<std::string> command(const Request& request, const std::string& output) {
+  const CompileOptions& options = request.options;
+  std::vector<std::string> words = {request.compiler};
+  const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+  if (request.backend == "cuda") {
+    const bool is_ptx = request.architecture.starts_with("compute_");
+    add({"-x", "cu", is_ptx ? "-ptx" : "-cubin", "-arch=" + request.architecture});
+    if (options.fast_math) words.emplace_back("--use_fast_math");
+    if (options.debug) words.emplace_back("-G");
+  } else {
+    add({"-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=" + request.architecture});
+    if (options.fast_math) words.emplace_back("-ffast-math");
+    if (options.debug) {
+      add({"-g", "-O0"});
+    } else {
+      words.emplace_back("-O3");
+    }
+  }
+  words.push_back(fmt::format("-std=c++{}", options.cxx_standard));
+  for (const auto& [name, value] : options.defines) words.push_back(fmt::format("-D{}={}", name, value));
+  for (const fs::path& folder : request.include_folders) words.push_back("-I" + folder.string());
+  for (const std::string& folder : options.include_directories) words.push_back("-I" + folder);
+  words.insert(words.end(), options.extra.begin(), options.extra.end());
+  add({"-o", output, fs::absolute(request.source).string()});
+  return words;
+}
+
+std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
+  const TemporaryFile output;
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  host::ChildOutcome outcome;
+  try {
+    outcome = host::run_child(command(request, output.path()), fs::current_path().string(), environment);
+  } catch (const std::system_error& error) {
+    throw Error(Errc::compiler_not_found, "weir-kernels", request.architecture,
+                fmt::format("{} cannot be run: {}", request.compiler, error.what()));
+  }
+  if (outcome.status != 0) {
+    throw Error(Errc::compilation_failed, "weir-kernels", request.architecture,
+                fmt::format("it does not compile for {} with {}\n{}", request.architecture, request.compiler, outcome.output));
+  }
+  log = outcome.output;
+  const std::string bytes = read_file(output.path());
+  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+}  // namespace
+
+std::vector<std::byte> compile(const Request& request, std::span<const Header> headers, std::string& log) {
+  Request own = request;
+  for (const auto& [backend, option] : request.extra) {
+    if (backend == request.backend) own.options.extra.push_back(option);
+  }
+  const bool is_gpu = request.backend == "cuda" || request.backend == "hip";
+  if (!request.compiler.empty() && is_gpu) return run_compiler(own, log);
+  if (!request.compiler.empty()) ::setenv("WEIR_HOST_CXX", request.compiler.c_str(), 1);
+  own.options.name = request.source.string();
+  // Handed over as the bundle carries them, so that what compiles here compiles there.
+  for (const Header& header : headers) own.options.headers.emplace_back(header.name, header.text);
+  return Registry::instance().compile_image(request.backend, request.architecture, read_file(request.source), own.options, &log);
+}
+
+}  // namespace weir::kernel_tool

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <stdexcept>
+
+#include "core/kernel_bundle_format.hpp"
+#include "layout.hpp"
+#include "weir/error.hpp"
+#include "weir/kernel_bundle.hpp"
+
+namespace weir::tool {
+namespace {
+
+using detail::bundle_magic;
+
+// Names come from a file of unknown origin.
+std::string printable(std::string_view text) {
+  std::string all(text.substr(0, 200));
+  std::replace_if(all.begin(), all.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return all;
+}
+
+std::string describe(const KernelBundle& bundle) {
+  std::string text = fmt::format("{}, {}\n", bundle.name().empty() ? "an image that is in no bundle yet" : printable(bundle.name()),
+                                 format_bytes(bundle.bytes().size()));
+  for (const auto& [backend, architecture, code] : bundle.images()) {
+    text += fmt::format("  image   {:<24}  {}\n", printable(fmt::format("{} {}", backend, architecture)), format_bytes(code.size()));
+  }
+  if (!bundle.source()) return bundle.name().empty() ? text : text + "  source  not carried\n";
+  const CompileOptions options = bundle.options("");
+  text += fmt::format("  source  {}, C++{}{}{}\n", format_bytes(bundle.source()->size()), options.cxx_standard,
+                      options.fast_math ? ", fast math" : "", options.debug ? ", for debugging" : "");
+  for (const auto& [name, value] : options.defines) text += printable(fmt::format("  define  {}={}", name, value)) + "\n";
+  for (const auto& [name, header] : bundle.headers()) {
+    text += fmt::format("  header  {:<24}  {}\n", printable(name), format_bytes(header.size()));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string inspect_kernels(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read", file));
+  std::string text;
+  const std::boyer_moore_horspool_searcher searcher(bundle_magic.begin(), bundle_magic.end());
+  for (auto at = bytes.begin(); (at = std::search(at, bytes.end(), searcher)) != bytes.end();) {
+    const auto left = static_cast<std::size_t>(bytes.end() - at);
+    detail::BundleHeader head{};
+    std::memcpy(&head, &*at, std::min(left, sizeof(head)));
+    // Weir itself has these bytes, too, and nothing behind them that makes sense; not so a file that begins with them.
+    const bool alone = at == bytes.begin();
+    const std::size_t size = alone || head.size > left ? left : head.size;
+    if (alone || (head.version == detail::bundle_version && head.size >= sizeof(head) && head.size <= left)) {
+      try {
+        text += describe(KernelBundle(std::as_bytes(std::span(&*at, size))));
+      } catch (const Error& error) {
+        throw std::runtime_error(fmt::format("{}: the bundle at byte {}: {}", file, at - bytes.begin(), error.detail()));
+      }
+      at += static_cast<std::ptrdiff_t>(size);
+    } else {
+      at += static_cast<std::ptrdiff_t>(bundle_magic.size());
+    }
+  }
+  if (text.empty()) throw std::runtime_error(fmt::format("{} has no kernels that weir_add_kernels made", file));
+  return text;
+}
+
+}  // namespace weir::tool
