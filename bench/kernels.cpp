@@ -22,8 +22,8 @@
 #include <CL/cl.h>
 #endif
 
-/// weir-bench-kernels [ROUNDS]: kernels on the CPU beside OpenMP loops and an OpenCL runtime (PoCL), the same algorithms, in turns in
-/// one run. What is shown is the median of the rounds; columns in parentheses are Weir's speed over the other's.
+/// weir-bench-kernels [ROUNDS]: kernels on the CPU beside OpenMP loops and an OpenCL runtime (PoCL), the same algorithms, in
+/// turns in one run. What is shown is the median of the rounds; columns in parentheses are Weir's speed over the other's.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -236,7 +236,8 @@ void stencil(const float* __restrict in, float* __restrict out, int width) {
   for (int y = 0; y < width; ++y) {
     const float* p = in + (y + 1) * (width + 2) + 1;
 #pragma omp simd
-    for (int x = 0; x < width; ++x) out[y * width + x] = 0.2F * (p[x] + p[x - width - 2] + p[x + width + 2] + p[x - 1] + p[x + 1]);
+    for (int x = 0; x < width; ++x)
+      out[y * width + x] = 0.2F * (p[x] + p[x - width - 2] + p[x + width + 2] + p[x - 1] + p[x + 1]);
   }
 }
 void softmax(const float* __restrict in, float* __restrict out, int rows, int columns) {
@@ -279,18 +280,22 @@ class OpenCl {
     const std::string text = std::string(opencl_words) + source;
     const char* pointer = text.c_str();
     program_ = clCreateProgramWithSource(context_, 1, &pointer, nullptr, nullptr);
-    if (clBuildProgram(program_, 1, &device_, "-cl-mad-enable", nullptr, nullptr) != CL_SUCCESS) throw std::runtime_error("OpenCL: the kernels do not build");
+    if (clBuildProgram(program_, 1, &device_, "-cl-mad-enable", nullptr, nullptr) != CL_SUCCESS)
+      throw std::runtime_error("OpenCL: the kernels do not build");
   }
   cl_kernel kernel(const char* name) { return clCreateKernel(program_, name, nullptr); }
   cl_mem buffer(const std::vector<float>& values) {
-    return clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, values.size() * 4, const_cast<float*>(values.data()), nullptr);
+    return clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, values.size() * 4,
+                          const_cast<float*>(values.data()), nullptr);
   }
   template <class... Args>
-  void run(cl_kernel kernel, int dimensions, std::size_t gx, std::size_t gy, std::size_t lx, std::size_t ly, const Args&... args) {
+  void run(cl_kernel kernel, int dimensions, std::size_t gx, std::size_t gy, std::size_t lx, std::size_t ly,
+           const Args&... args) {
     cl_uint i = 0;
     (clSetKernelArg(kernel, i++, sizeof(args), &args), ...);
     const std::size_t global[] = {gx, gy}, local[] = {lx, ly};
-    if (clEnqueueNDRangeKernel(queue_, kernel, static_cast<cl_uint>(dimensions), nullptr, global, local, 0, nullptr, nullptr) != CL_SUCCESS) {
+    if (clEnqueueNDRangeKernel(queue_, kernel, static_cast<cl_uint>(dimensions), nullptr, global, local, 0, nullptr,
+                               nullptr) != CL_SUCCESS) {
       throw std::runtime_error("OpenCL: a kernel cannot be run");
     }
     clFinish(queue_);
@@ -374,9 +379,11 @@ int main(int argc, char** argv) {
 #endif
 
   std::vector<Case> cases;
-  for (const std::size_t bytes : {std::size_t{16} << 10U, std::size_t{256} << 10U, std::size_t{4} << 20U, std::size_t{128} << 20U}) {
+  for (const std::size_t bytes :
+       {std::size_t{16} << 10U, std::size_t{256} << 10U, std::size_t{4} << 20U, std::size_t{128} << 20U}) {
     const std::size_t count = bytes / 4;
-    const int n = static_cast<int>(count), repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{4} << 20U) / bytes));
+    const int n = static_cast<int>(count),
+              repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{4} << 20U) / bytes));
     const auto x = random(count), y = random(count);
     auto dx = std::make_shared<weir::Buffer<float>>(upload(x)), dy = std::make_shared<weir::Buffer<float>>(upload(y));
     auto ox = std::make_shared<weir::Buffer<float>>(upload(x)), oy = std::make_shared<weir::Buffer<float>>(upload(y));
@@ -416,7 +423,8 @@ int main(int argc, char** argv) {
   {
     constexpr int n = 512;
     const auto a = random(n * n), b = random(n * n), d = random(n * n);
-    auto da = std::make_shared<weir::Buffer<float>>(upload(a)), db = std::make_shared<weir::Buffer<float>>(upload(b)), dc = std::make_shared<weir::Buffer<float>>(upload(d));
+    auto da = std::make_shared<weir::Buffer<float>>(upload(a)), db = std::make_shared<weir::Buffer<float>>(upload(b)),
+         dc = std::make_shared<weir::Buffer<float>>(upload(d));
     Case c{"product 512, tiles of 16", 2.0 * n * n * n * 1e-9, "GFLOP/s", {}, {}, {}};
     c.weir = [=, k = module->kernel("product")] { launch(k, {{n / 16, n / 16}, {16, 16}}, *da, *db, *dc, n); };
     c.openmp = [=] { openmp::product(da->data(), db->data(), dc->data(), n); };
@@ -447,7 +455,9 @@ int main(int argc, char** argv) {
       const cl_mem bi = cl.buffer(in), bo = cl.buffer(out);
       c.opencl = [=, &cl, k = cl.kernel("reduction")] { cl.run(k, 1, n, 1, 256, 1, bi, bo, n); };
       s.opencl = [=, &cl, k = cl.kernel("scan")] { cl.run(k, 1, n, 1, 256, 1, bi, bo); };
-      m.opencl = [=, &cl, k = cl.kernel("softmax")] { cl.run(k, 1, static_cast<std::size_t>(rows) * 256, 1, 256, 1, bi, bo, columns); };
+      m.opencl = [=, &cl, k = cl.kernel("softmax")] {
+        cl.run(k, 1, static_cast<std::size_t>(rows) * 256, 1, 256, 1, bi, bo, columns);
+      };
     }
 #endif
     cases.insert(cases.end(), {c, s, m});
@@ -455,8 +465,8 @@ int main(int argc, char** argv) {
   {
     constexpr int n = 4096;
     const auto x = random(n), y = random(n), z = random(n);
-    auto dx = std::make_shared<weir::Buffer<float>>(upload(x)), dy = std::make_shared<weir::Buffer<float>>(upload(y)), dz = std::make_shared<weir::Buffer<float>>(upload(z)),
-         df = std::make_shared<weir::Buffer<float>>(upload(x));
+    auto dx = std::make_shared<weir::Buffer<float>>(upload(x)), dy = std::make_shared<weir::Buffer<float>>(upload(y)),
+         dz = std::make_shared<weir::Buffer<float>>(upload(z)), df = std::make_shared<weir::Buffer<float>>(upload(x));
     Case c{"n-body 4096", 1e-9 * n * n, "10^9 pairs/s", {}, {}, {}};
     c.weir = [=, k = module->kernel("bodies")] { launch(k, {n / 128, 128}, *dx, *dy, *dz, *df, n); };
     c.openmp = [=] { openmp::bodies(dx->data(), dy->data(), dz->data(), df->data(), n); };

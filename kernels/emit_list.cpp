@@ -418,7 +418,7 @@ void Emitter::loop_masked(const Statement& s) {
       out_.text(")) break;");
       return;
     }
-    out_.text("weir_b.narrow(weir_m,");
+    out_.text(s.ascending ? "weir_b.narrow<true>(weir_m," : "weir_b.narrow<false>(weir_m,");
     condition(s.words);
     out_.text("); if (!weir_m.any()) break;");
   };

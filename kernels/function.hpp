@@ -81,7 +81,7 @@ Function read_function(const Unit& unit, const FunctionPlace& place);
 
 /// Lets threads take the turns of a loop over what each owns together. True if there is such a loop.
 bool put_strides_in_step(Function& function);
-/// Whether what is declared in the body itself is of built-in types, which can live anywhere.
+/// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
 bool keeps_plain_values(const Function& function);
 
 /// Makes each meeting, and each call of a function in which threads meet, a statement of its own. Marks what cooperates.

@@ -251,8 +251,13 @@ struct block {
     then.recount();
     otherwise.recount();
   }
-  template <class F>
+  // Those for whom `f` is true stay. `ascending`: along a row it is true up to one of the threads.
+  template <bool ascending, class F>
   WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
+    if (ascending && m.full() && dim.y * dim.z == 1) {
+      const unsigned int first = index.x * dim.x, last = dim.x - 1;
+      if (f(uint3{0, 0, 0}, first, 0) && f(uint3{last, 0, 0}, first + last, last)) return;
+    }
     if (m.full()) {  // most turns of most loops are everybody's
       int leaving = 0;
       run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });

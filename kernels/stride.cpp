@@ -7,8 +7,8 @@
 #include "kernels/function.hpp"
 #include "kernels/vocabulary.hpp"
 
-/// Loops over what a thread owns: `for (int i = thread; i < n; i += threads)`. Thread by thread, each would run through memory in steps. In
-/// step, neighbours take neighbouring elements, and the compiler vectorizes.
+/// Loops over what a thread owns: `for (int i = thread; i < n; i += threads)`. Thread by thread, each would run through
+/// memory in steps. In step, neighbours take neighbouring elements, and the compiler vectorizes.
 namespace weir::kernels {
 namespace {
 
@@ -31,6 +31,7 @@ class Strides {
       if (s.is(Kind::declaration)) {
         for (const Declarator& d : s.declarators) {
           if (follows_thread(d.initializer)) thread_names_.push_back(d.name.text);
+          if (counts_along_x(d.initializer) && !assigned_anywhere(d.name.text)) row_names_.push_back(d.name.text);
         }
       }
       if (s.is(Kind::loop)) loop(s);
@@ -47,8 +48,10 @@ class Strides {
   static bool assigns(const Words& words, const std::string& name) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (!words[i].is(name) || !can_name_variable(words, i)) continue;
-      const bool behind = i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
-      const bool before = i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
+      const bool behind =
+          i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
+      const bool before =
+          i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
       if (behind || before) return true;
     }
     return false;
@@ -56,7 +59,9 @@ class Strides {
   bool assigned_anywhere(const std::string& name) const {
     bool found = false;
     for (const Statement& s : function_.body) {
-      for_all(s, [&](const Statement& inner) { for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name); }); });
+      for_all(s, [&](const Statement& inner) {
+        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name); });
+      });
     }
     return found;
   }
@@ -66,31 +71,55 @@ class Strides {
       const Word& word = words[i];
       if (word.kind == Token::Kind::string) return false;
       if (word.kind == Token::Kind::punctuation) {
-        if (word.is("[") || word.is("{") || word.is("->") || word.is("?") || is_assignment(word.text) || word.is("++") || word.is("--")) return false;
+        if (word.is("[") || word.is("{") || word.is("->") || word.is("?") || is_assignment(word.text) || word.is("++") ||
+            word.is("--"))
+          return false;
         if ((word.is("*") || word.is("&")) && is_prefix(words, i)) return false;
         if (word.is("(") && i > 0 && words[i - 1].is_identifier() && !is_type_word(words[i - 1].text)) return false;
       }
-      if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && assigned_anywhere(word.text)) return false;
+      if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && assigned_anywhere(word.text))
+        return false;
     }
     return !words.empty();
   }
 
+  bool counts_along_x(const Words& words) const {
+    if (words.size() == 1 && words[0].is("weir_global_x")) return true;
+    if (words.size() == 3 && words[0].is("threadIdx") && words[2].is("x")) return true;
+    return words.size() == 1 && std::find(row_names_.begin(), row_names_.end(), words[0].text) != row_names_.end();
+  }
+  // `i < n`, where i is one more for the next thread, and n the same for all.
+  bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
+    if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
+    const Words bound = slice(condition, 2, condition.size());
+    return counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) && !contains(bound, name) &&
+           !contains(bound, "&&") && !contains(bound, "||");
+  }
+
   void loop(Statement& s) {
-    if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) || s.first[0].declarators.size() != 1) return;
+    if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) ||
+        s.first[0].declarators.size() != 1)
+      return;
     const Declarator& d = s.first[0].declarators[0];
     const std::string& name = d.name.text;
     const Words& specifiers = s.first[0].specifiers;
     const bool scalar = std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) {
-      return (is_type_word(word.text) && !word.is("auto") && !word.is("const") && !word.is("volatile") && !word.is("register")) || word.text.ends_with("_t");
+      return (is_type_word(word.text) && !word.is("auto") && !word.is("const") && !word.is("volatile") &&
+              !word.is("register")) ||
+             word.text.ends_with("_t");
     });
     const bool plain = scalar && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
     if (!plain || s.words.empty() || s.step.size() < 3 || !s.step[0].is(name) || !s.step[1].is("+=")) return;
     const Words step = slice(s.step, 2, s.step.size());
-    if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) || assigns(s.words, name)) return;
+    if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) ||
+        assigns(s.words, name))
+      return;
     Statement body;
     body.body = s.body;
     bool changes = has_jumps(body) || has_return(body);
-    for_all(std::as_const(body), [&](const Statement& inner) { for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name); }); });
+    for_all(std::as_const(body), [&](const Statement& inner) {
+      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name); });
+    });
     if (changes) return;
 
     // for (T offset = 0;; offset += step) { const T i = (T)(thread) + offset; if (!(i < n)) leave; … }
@@ -114,12 +143,13 @@ class Strides {
     first.initializer = made_up("0");
     s.step = {offset, {Token::Kind::punctuation, "+=", no_token, no_variable}};
     append(s.step, step);
+    s.ascending = ascends(s.words, name, d.initializer);
     s.before.push_back(std::move(index));
     s.cooperates = found_ = true;
   }
 
   Function& function_;
-  std::vector<std::string> thread_names_;
+  std::vector<std::string> thread_names_, row_names_;
   bool found_ = false;
 };
 
@@ -131,8 +161,10 @@ bool keeps_plain_values(const Function& function) {
   return std::all_of(function.body.begin(), function.body.end(), [](const Statement& s) {
     if (!s.is(Kind::declaration)) return true;
     return std::all_of(s.declarators.begin(), s.declarators.end(), [&](const Declarator& d) {
+      if (!d.dimensions.empty()) return false;
       return contains(d.pointer, "*") || std::all_of(s.specifiers.begin(), s.specifiers.end(), [](const Word& word) {
-               return is_type_word(word.text) || word.text.ends_with("_t") || word.is("float2") || word.is("float4") || word.is("int2") || word.is("int4");
+               return is_type_word(word.text) || word.text.ends_with("_t") || word.is("float2") || word.is("float4") ||
+                      word.is("int2") || word.is("int4");
              });
     });
   });

@@ -18,9 +18,11 @@ inline std::vector<std::string> toolkit_header_folders(const std::string& librar
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(library, error).parent_path();
   std::vector<fs::path> candidates;
-  for (const char* const way : {"../include", "../../include", "../../cuda_runtime/include"}) candidates.push_back(folder / way);
+  for (const char* const way : {"../include", "../../include", "../../cuda_runtime/include"})
+    candidates.push_back(folder / way);
   for (const char* const root : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const auto path = support::environment(root); path && path->starts_with('/')) candidates.push_back(fs::path(*path) / "include");
+    if (const auto path = support::environment(root); path && path->starts_with('/'))
+      candidates.push_back(fs::path(*path) / "include");
   }
   candidates.emplace_back("/usr/local/cuda/include");
   for (const fs::path& candidate : candidates) {

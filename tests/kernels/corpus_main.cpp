@@ -13,9 +13,9 @@
 #include "tests/kernels/dialect_table.hpp"
 
 /// weir_kernel_corpus [--device=cuda:0] [doctest's options]: runs the corpus on a device.
-/// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there is no such
-/// compiler here.
-/// weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's table.
+/// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
+/// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
+/// table.
 namespace weir::test {
 namespace {
 
@@ -45,7 +45,8 @@ const ModulePtr& corpus(std::string_view name) {
 
 int main(int argc, char** argv) {
   using namespace weir::test;
-  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"}) ::unsetenv(variable);
+  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
+    ::unsetenv(variable);
   const weir::host::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   for (int i = 1; i < argc; ++i) {

@@ -12,8 +12,8 @@ struct NoDeviceCompiler : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Compiles for `sm_80` and its like with NVRTC, for `gfx90a` and its like with HIPRTC. Throws NoDeviceCompiler where there is none, or
-/// it does not know the architecture, and std::runtime_error with its messages for what does not compile.
+/// Compiles for `sm_80` and its like with NVRTC, for `gfx90a` and its like with HIPRTC. Throws NoDeviceCompiler where there
+/// is none, or it does not know the architecture, and std::runtime_error with its messages for what does not compile.
 void compile_for(const std::string& architecture, std::string_view source, const std::string& name);
 
 }  // namespace weir::test

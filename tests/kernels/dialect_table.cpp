@@ -40,11 +40,13 @@ std::vector<Row> read_table(const std::string& file, std::size_t column) {
       break;
     } else if (inside && !line.starts_with("|--")) {
       const auto c = cells(line);
-      if (c.size() != 5 || !c[1].starts_with('`') || !c[1].ends_with('`')) throw std::runtime_error("this row is not understood: " + line);
+      if (c.size() != 5 || !c[1].starts_with('`') || !c[1].ends_with('`'))
+        throw std::runtime_error("this row is not understood: " + line);
       rows.push_back({c[0], c[1].substr(1, c[1].size() - 2), c[column]});
     }
   }
-  if (rows.size() < 40) throw std::runtime_error(fmt::format("the table in {} has {} rows; was it moved?", file, rows.size()));
+  if (rows.size() < 40)
+    throw std::runtime_error(fmt::format("the table in {} has {} rows; was it moved?", file, rows.size()));
   return rows;
 }
 
@@ -63,8 +65,10 @@ __device__ float offset;
 
 std::string kernel(std::size_t number, const Row& row) {
   return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__(256) row_{}(float* x, int* y, unsigned long long* z, double* q, int i, unsigned u) {{\n"
-      "  unsigned long long w = i; float f = x[0]; double d = q[0];\n  {}\n  y[0] = i + (int)u + (int)w; x[0] = f; q[0] = d;\n}}\n",
+      "extern \"C\" __global__ void __launch_bounds__(256) row_{}(float* x, int* y, unsigned long long* z, double* q, int "
+      "i, unsigned u) {{\n"
+      "  unsigned long long w = i; float f = x[0]; double d = q[0];\n  {}\n  y[0] = i + (int)u + (int)w; x[0] = f; q[0] = "
+      "d;\n}}\n",
       number, row.example);
 }
 

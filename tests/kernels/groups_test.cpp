@@ -14,7 +14,8 @@ TEST_SUITE_BEGIN("any warp width");
 TEST_CASE("sums of a block and of tiles, by a function of any group") {
   const auto in = random_ints(4 * 64, 1, -100, 100);
   const auto blocks = upload(std::vector<int>(4)), tiles = upload(std::vector<int>(16));
-  launch(module()->kernel("sums_of_groups"), {.grid = {4}, .block = {64}, .shared_memory_bytes = 256}, upload(in), blocks, tiles);
+  launch(module()->kernel("sums_of_groups"), {.grid = {4}, .block = {64}, .shared_memory_bytes = 256}, upload(in), blocks,
+         tiles);
   for (long b = 0; b < 4; ++b) CHECK(blocks.data()[b] == std::accumulate(in.begin() + b * 64, in.begin() + (b + 1) * 64, 0));
   for (long t = 0; t < 16; ++t) CHECK(tiles.data()[t] == std::accumulate(in.begin() + t * 16, in.begin() + (t + 1) * 16, 0));
 }
@@ -49,8 +50,17 @@ TEST_CASE("every word of a tile") {
       most = std::max(most, at(k));
       least = std::min(least, at(k));
     }
-    const int expected[] = {at(3), at(r >= 2 ? r - 2 : r), at(r + 5 < 16 ? r + 5 : r), at(r ^ 6), most > 90, least > 5, ballot,
-                            i / 16 + 1000 * (n / 16), sum, most, i % 32 + i / 32 * 100};
+    const int expected[] = {at(3),
+                            at(r >= 2 ? r - 2 : r),
+                            at(r + 5 < 16 ? r + 5 : r),
+                            at(r ^ 6),
+                            most > 90,
+                            least > 5,
+                            ballot,
+                            i / 16 + 1000 * (n / 16),
+                            sum,
+                            most,
+                            i % 32 + i / 32 * 100};
     for (int k = 0; k < 11; ++k) {
       CAPTURE(k);
       CHECK((k == 4 || k == 5 ? out.data()[k * n + i] != 0 : out.data()[k * n + i]) == expected[k]);
@@ -84,7 +94,8 @@ TEST_CASE("blocks of a cooperative launch wait for each other") {
   launch(module()->kernel("smoothed"), {.grid = {5}, .block = {64}, .cooperative = true}, a, b, n, steps);
   std::vector<double> now(in.begin(), in.end()), next(n);
   for (int s = 0; s < steps; ++s) {
-    for (std::size_t i = 0; i < n; ++i) next[i] = 0.25 * now[i > 0 ? i - 1 : 0] + 0.5 * now[i] + 0.25 * now[i < n - 1 ? i + 1 : n - 1];
+    for (std::size_t i = 0; i < n; ++i)
+      next[i] = 0.25 * now[i > 0 ? i - 1 : 0] + 0.5 * now[i] + 0.25 * now[i < n - 1 ? i + 1 : n - 1];
     now.swap(next);
   }
   CHECK(difference(download(steps % 2 == 1 ? b : a), now) < 1e-5);

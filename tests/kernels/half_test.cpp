@@ -73,7 +73,8 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
   constexpr std::size_t side = 48;
   const auto a = halves(random_floats(side * side, 3)), b = halves(random_floats(side * side, 4));
   const auto c = upload(std::vector<std::uint16_t>(side * side));
-  launch(module()->kernel("half_product"), {.grid = {3, 3}, .block = {16, 16}}, upload(a), upload(b), c, static_cast<int>(side));
+  launch(module()->kernel("half_product"), {.grid = {3, 3}, .block = {16, 16}}, upload(a), upload(b), c,
+         static_cast<int>(side));
   for (std::size_t i = 0; i < side * side; ++i) {
     double sum = 0;
     for (std::size_t k = 0; k < side; ++k) sum += of_bits(a[i / side * side + k]) * of_bits(b[k * side + i % side]);
@@ -83,7 +84,9 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
 
 TEST_CASE("half: every operation, rounded once") {
   std::vector<float> in = random_floats(500, 5, -8, 8);
-  for (const float special : {0.0F, -0.0F, 65504.0F, 65519.0F, 65520.0F, 1e-7F, 6.1e-5F, 3e-8F, 1.00048828F, 1.00146484F, 0.3F}) in.push_back(special);
+  for (const float special :
+       {0.0F, -0.0F, 65504.0F, 65519.0F, 65520.0F, 1e-7F, 6.1e-5F, 3e-8F, 1.00048828F, 1.00146484F, 0.3F})
+    in.push_back(special);
   const auto n = in.size();
   const auto out = upload(std::vector<float>(12 * n));
   launch(module()->kernel("half_operations"), {.grid = {5}, .block = {128}}, upload(in), out, static_cast<int>(n));
@@ -99,7 +102,8 @@ TEST_CASE("half: every operation, rounded once") {
     CHECK(given(2) == half(a - b));
     CHECK(given(3) == half(a * b));
     const auto near = [](double v, double expected) {
-      return std::isinf(half(expected)) ? v == half(expected) || std::fabs(v) == 65504 : std::fabs(v - expected) <= std::fabs(expected) * 2e-3 + 1e-7;
+      return std::isinf(half(expected)) ? v == half(expected) || std::fabs(v) == 65504
+                                        : std::fabs(v - expected) <= std::fabs(expected) * 2e-3 + 1e-7;
     };
     if (b != 0) CHECK(near(given(4), a / b));
     CHECK(near(given(5), std::exp(a)));
@@ -133,7 +137,8 @@ TEST_CASE("bfloat16: every operation, and a softmax") {
   std::vector<std::uint16_t> bits;
   for (const float f : rows) bits.push_back(brain_bits(f));
   const auto soft = upload(std::vector<std::uint16_t>(2 * columns));
-  launch(module()->kernel("bfloat_softmax"), {.grid = {2}, .block = {128}, .shared_memory_bytes = columns * 4}, upload(bits), soft, columns);
+  launch(module()->kernel("bfloat_softmax"), {.grid = {2}, .block = {128}, .shared_memory_bytes = columns * 4}, upload(bits),
+         soft, columns);
   for (std::size_t r = 0; r < 2; ++r) {
     double sum = 0;
     for (std::size_t c = 0; c < columns; ++c) sum += std::exp(of_brain_bits(bits[r * columns + c]));

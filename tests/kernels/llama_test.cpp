@@ -54,7 +54,8 @@ TEST_CASE("llama: rotated positions, gelu and silu") {
   const auto x = random_floats(rows * columns, 2);
   std::vector<std::int32_t> position{0, 3, 17, 100};
   const auto out = upload(std::vector<float>(x.size()));
-  launch(llama()->kernel("rope_neox"), {.grid = {rows, 1}, .block = {1, 64}}, upload(x), out, static_cast<int>(columns), upload(position), 1.0F, 0.75F);
+  launch(llama()->kernel("rope_neox"), {.grid = {rows, 1}, .block = {1, 64}}, upload(x), out, static_cast<int>(columns),
+         upload(position), 1.0F, 0.75F);
   std::vector<double> expected(x.size());
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t k = 0; k < columns / 2; ++k) {
@@ -92,7 +93,8 @@ TEST_CASE("llama: quantized weights times a quantized vector") {
   };
   static_assert(sizeof(Quantized) == 34 && sizeof(Weights) == 18);
   const auto y = upload(std::vector<Quantized>(blocks));
-  launch(llama()->kernel("quantize_q8_0"), {.grid = {columns / 128}, .block = {128}}, upload(x), y, static_cast<int>(columns));
+  launch(llama()->kernel("quantize_q8_0"), {.grid = {columns / 128}, .block = {128}}, upload(x), y,
+         static_cast<int>(columns));
   std::vector<double> restored(columns);
   for (std::size_t b = 0; b < blocks; ++b) {
     double most = 0;
@@ -115,11 +117,13 @@ TEST_CASE("llama: quantized weights times a quantized vector") {
       const int low = numbers[i * 32 + k], high = numbers[i * 32 + k + 16];
       w[i].q[k] = static_cast<std::uint8_t>(low | high << 4);
       const std::size_t b = i % blocks;
-      expected[i / blocks] += static_cast<double>(d) * ((low - 8) * restored[b * 32 + k] + (high - 8) * restored[b * 32 + k + 16]);
+      expected[i / blocks] +=
+          static_cast<double>(d) * ((low - 8) * restored[b * 32 + k] + (high - 8) * restored[b * 32 + k + 16]);
     }
   }
   const auto out = upload(std::vector<float>(rows));
-  launch(llama()->kernel("mul_mat_vec_q4_0"), {.grid = {3}, .block = {32, 4}}, upload(w), y, out, static_cast<int>(columns), static_cast<int>(rows));
+  launch(llama()->kernel("mul_mat_vec_q4_0"), {.grid = {3}, .block = {32, 4}}, upload(w), y, out, static_cast<int>(columns),
+         static_cast<int>(rows));
   CHECK(difference(download(out), expected) < 1e-4);
 }
 
@@ -131,7 +135,8 @@ TEST_CASE("llama: softmax with a mask, in shared memory and without") {
   for (std::size_t c = 0; c < columns; ++c) mask[c] = half_bits(static_cast<float>(c % 5) / -4);
   for (std::size_t r = 0; r < rows; ++r) {
     std::vector<double> e;
-    for (std::size_t c = 0; c < columns; ++c) e.push_back(std::exp(0.5 * at(x, r * columns + c) + 2.0 * static_cast<double>(c % 5) / -4));
+    for (std::size_t c = 0; c < columns; ++c)
+      e.push_back(std::exp(0.5 * at(x, r * columns + c) + 2.0 * static_cast<double>(c % 5) / -4));
     const double sum = std::accumulate(e.begin(), e.end(), 0.0);
     for (const double v : e) expected.push_back(v / sum);
   }
@@ -139,7 +144,8 @@ TEST_CASE("llama: softmax with a mask, in shared memory and without") {
   const auto m = upload(mask);
   for (const char* name : {"soft_max_f32_smem", "soft_max_f32"}) {
     CAPTURE(name);
-    launch(llama()->kernel(name), {.grid = {rows}, .block = {128}, .shared_memory_bytes = (columns + 32) * 4}, in, m, out, static_cast<int>(columns), 0.5F, 2.0F);
+    launch(llama()->kernel(name), {.grid = {rows}, .block = {128}, .shared_memory_bytes = (columns + 32) * 4}, in, m, out,
+           static_cast<int>(columns), 0.5F, 2.0F);
     CHECK(difference(download(out), expected) < 1e-5);
   }
 }
@@ -148,11 +154,14 @@ TEST_CASE("llama: order of a row, and attention") {
   constexpr std::size_t columns = 100;
   const auto x = random_floats(2 * columns, 7);
   const auto order = upload(std::vector<int>(2 * columns));
-  launch(llama()->kernel("argsort_asc"), {.grid = {1, 2}, .block = {128}, .shared_memory_bytes = 512}, upload(x), order, static_cast<int>(columns), 128);
+  launch(llama()->kernel("argsort_asc"), {.grid = {1, 2}, .block = {128}, .shared_memory_bytes = 512}, upload(x), order,
+         static_cast<int>(columns), 128);
   for (std::size_t r = 0; r < 2; ++r) {
     std::vector<int> expected(columns);
     std::iota(expected.begin(), expected.end(), 0);
-    std::sort(expected.begin(), expected.end(), [&](int a, int b) { return x[r * columns + static_cast<std::size_t>(a)] < x[r * columns + static_cast<std::size_t>(b)]; });
+    std::sort(expected.begin(), expected.end(), [&](int a, int b) {
+      return x[r * columns + static_cast<std::size_t>(a)] < x[r * columns + static_cast<std::size_t>(b)];
+    });
     CHECK(std::equal(expected.begin(), expected.end(), order.data() + r * columns));
   }
   constexpr std::size_t size = 128, keys = 200, queries = 3;
@@ -164,7 +173,8 @@ TEST_CASE("llama: order of a row, and attention") {
   for (const float f : k) kh.push_back(half_bits(f));
   for (const float f : v) vh.push_back(half_bits(f));
   const auto out = upload(std::vector<float>(queries * size));
-  launch(llama()->kernel("flash_attn_vec_128"), {.grid = {queries}, .block = {32, 4}}, upload(q), upload(kh), upload(vh), out, 0.25F, static_cast<int>(keys));
+  launch(llama()->kernel("flash_attn_vec_128"), {.grid = {queries}, .block = {32, 4}}, upload(q), upload(kh), upload(vh),
+         out, 0.25F, static_cast<int>(keys));
   std::vector<double> expected(queries * size);
   for (std::size_t i = 0; i < queries; ++i) {
     std::vector<double> weight(keys);
@@ -182,18 +192,21 @@ TEST_CASE("llama: order of a row, and attention") {
 
 TEST_CASE("torch: layer norm by Welford's numbers") {
   constexpr std::size_t rows = 5, columns = 640;
-  const auto x = random_floats(rows * columns, 11, 90, 110), gamma = random_floats(columns, 12), beta = random_floats(columns, 13);
+  const auto x = random_floats(rows * columns, 11, 90, 110), gamma = random_floats(columns, 12),
+             beta = random_floats(columns, 13);
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
     double mean = 0, variance = 0;
     for (std::size_t c = 0; c < columns; ++c) mean += at(x, r * columns + c) / columns;
     for (std::size_t c = 0; c < columns; ++c) variance += std::pow(at(x, r * columns + c) - mean, 2) / columns;
-    for (std::size_t c = 0; c < columns; ++c) expected.push_back(at(gamma, c) * (at(x, r * columns + c) - mean) / std::sqrt(variance + 1e-5) + at(beta, c));
+    for (std::size_t c = 0; c < columns; ++c)
+      expected.push_back(at(gamma, c) * (at(x, r * columns + c) - mean) / std::sqrt(variance + 1e-5) + at(beta, c));
   }
   for (const unsigned warps : {1U, 4U}) {
-    const auto out = upload(std::vector<float>(x.size())), mean = upload(std::vector<float>(rows)), scale = upload(std::vector<float>(rows));
-    launch(torch()->kernel("vectorized_layer_norm"), {.grid = {rows}, .block = {32, warps}, .shared_memory_bytes = 256}, static_cast<int>(columns), 1e-5F,
-           upload(x), upload(gamma), upload(beta), mean, scale, out);
+    const auto out = upload(std::vector<float>(x.size())), mean = upload(std::vector<float>(rows)),
+               scale = upload(std::vector<float>(rows));
+    launch(torch()->kernel("vectorized_layer_norm"), {.grid = {rows}, .block = {32, warps}, .shared_memory_bytes = 256},
+           static_cast<int>(columns), 1e-5F, upload(x), upload(gamma), upload(beta), mean, scale, out);
     CHECK(difference(download(out), expected) < 1e-4);
   }
 }
@@ -203,7 +216,8 @@ TEST_CASE("torch: cross entropy, and the greatest k") {
   const auto logits = random_floats(rows * classes, 14, -10, 10);
   const std::vector<std::int64_t> target{0, 999, 500, 77};
   const auto loss = upload(std::vector<float>(rows));
-  launch(torch()->kernel("cross_entropy"), {.grid = {rows}, .block = {128}}, upload(logits), upload(target), loss, static_cast<int>(classes));
+  launch(torch()->kernel("cross_entropy"), {.grid = {rows}, .block = {128}}, upload(logits), upload(target), loss,
+         static_cast<int>(classes));
   std::vector<double> expected;
   for (std::size_t r = 0; r < rows; ++r) {
     double sum = 0;
@@ -215,10 +229,13 @@ TEST_CASE("torch: cross entropy, and the greatest k") {
   constexpr std::size_t k = 20;
   const auto best = upload(std::vector<float>(rows * k));
   const auto where = upload(std::vector<int>(rows * k));
-  launch(torch()->kernel("gather_topk"), {.grid = {rows}, .block = {96}}, upload(logits), static_cast<int>(classes), static_cast<int>(k), best, where);
+  launch(torch()->kernel("gather_topk"), {.grid = {rows}, .block = {96}}, upload(logits), static_cast<int>(classes),
+         static_cast<int>(k), best, where);
   for (std::size_t r = 0; r < rows; ++r) {
-    std::vector<float> row(logits.begin() + static_cast<long>(r * classes), logits.begin() + static_cast<long>((r + 1) * classes));
-    for (std::size_t i = 0; i < k; ++i) CHECK(row[static_cast<std::size_t>(where.data()[r * k + i])] == best.data()[r * k + i]);
+    std::vector<float> row(logits.begin() + static_cast<long>(r * classes),
+                           logits.begin() + static_cast<long>((r + 1) * classes));
+    for (std::size_t i = 0; i < k; ++i)
+      CHECK(row[static_cast<std::size_t>(where.data()[r * k + i])] == best.data()[r * k + i]);
     std::sort(row.begin(), row.end(), std::greater<>());
     std::vector<float> given(best.data() + r * k, best.data() + (r + 1) * k);
     std::sort(given.begin(), given.end(), std::greater<>());
@@ -230,7 +247,8 @@ TEST_CASE("torch: cross entropy, and the greatest k") {
 std::array<std::uint32_t, 4> philox(std::uint32_t key0, std::uint32_t key1, std::array<std::uint32_t, 4> c) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * c[0], b = std::uint64_t{0xCD9E8D57} * c[2];
-    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(a)};
+    c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(a)};
     key0 += 0x9E3779B9;
     key1 += 0xBB67AE85;
   }
@@ -242,7 +260,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   const auto a = random_floats(n, 15);
   const auto out = upload(std::vector<float>(n));
   const auto kept = upload(std::vector<std::uint8_t>(n));
-  launch(torch()->kernel("fused_dropout"), {.grid = {4}, .block = {64}}, upload(a), out, kept, static_cast<int>(n), 0.75F, 0x123456789abcULL);
+  launch(torch()->kernel("fused_dropout"), {.grid = {4}, .block = {64}}, upload(a), out, kept, static_cast<int>(n), 0.75F,
+         0x123456789abcULL);
   for (std::size_t i = 0; i < n; ++i) {
     const auto r = philox(0x56789abc, 0x1234, {0, 0, static_cast<std::uint32_t>(i / 4), 0});
     const bool keeps = static_cast<float>(r[i % 4]) * 2.3283064e-10F < 0.75F;
@@ -250,7 +269,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
     REQUIRE(std::fabs(static_cast<double>(out.data()[i]) - (keeps ? at(a, i) / 0.75 : 0)) < 1e-6);
   }
   const auto b = random_floats(n, 16), c = random_floats(n, 17);
-  launch(torch()->kernel("addcmul"), {.grid = {4}, .block = {64}}, static_cast<int>(n), upload(a), upload(b), upload(c), out, 2.5F);
+  launch(torch()->kernel("addcmul"), {.grid = {4}, .block = {64}}, static_cast<int>(n), upload(a), upload(b), upload(c), out,
+         2.5F);
   std::vector<double> expected;
   for (std::size_t i = 0; i < n; ++i) expected.push_back(at(a, i) + 2.5 * at(b, i) * at(c, i));
   CHECK(difference(download(out), expected) < 1e-6);
@@ -260,7 +280,8 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   for (const int i : random_ints(60, 19, 0, 49)) indices.push_back(i);
   const std::vector<std::int64_t> offsets{0, 7, 7, 30, 60};
   const auto bags = upload(std::vector<float>(4 * 20));
-  launch(torch()->kernel("embedding_bag_sum"), {.grid = {2}, .block = {16, 2}}, upload(weight), upload(indices), upload(offsets), bags, 20, 4);
+  launch(torch()->kernel("embedding_bag_sum"), {.grid = {2}, .block = {16, 2}}, upload(weight), upload(indices),
+         upload(offsets), bags, 20, 4);
   std::vector<double> sums(80);
   for (std::size_t bag = 0; bag < 4; ++bag) {
     for (auto e = static_cast<std::size_t>(offsets[bag]); e < static_cast<std::size_t>(offsets[bag + 1]); ++e) {
@@ -273,13 +294,15 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
   const auto image = random_floats(2 * side * side, 20);
   const auto top = upload(std::vector<float>(2 * pooled * pooled));
   const auto mask = upload(std::vector<int>(2 * pooled * pooled));
-  launch(torch()->kernel("max_pool_2d"), {.grid = {2}, .block = {64}}, 2 * pooled * pooled, upload(image), side, side, pooled, pooled, 3, 2, 1, top, mask);
+  launch(torch()->kernel("max_pool_2d"), {.grid = {2}, .block = {64}}, 2 * pooled * pooled, upload(image), side, side,
+         pooled, pooled, 3, 2, 1, top, mask);
   for (int i = 0; i < 2 * pooled * pooled; ++i) {
     const int x = i % pooled * 2 - 1, y = i / pooled % pooled * 2 - 1, plane = i / pooled / pooled;
     float most = -2;
     for (int dy = 0; dy < 3; ++dy) {
       for (int dx = 0; dx < 3; ++dx) {
-        if (x + dx >= 0 && x + dx < side && y + dy >= 0 && y + dy < side) most = std::max(most, image[static_cast<std::size_t>((plane * side + y + dy) * side + x + dx)]);
+        if (x + dx >= 0 && x + dx < side && y + dy >= 0 && y + dy < side)
+          most = std::max(most, image[static_cast<std::size_t>((plane * side + y + dy) * side + x + dx)]);
       }
     }
     REQUIRE(top.data()[i] == most);

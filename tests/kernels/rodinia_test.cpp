@@ -19,7 +19,8 @@ TEST_CASE("rodinia: the cheapest path through a grid, in steps of several rows")
   const auto w = upload(wall);
   auto now = upload(std::vector<int>(wall.begin(), wall.begin() + columns)), next = upload(std::vector<int>(columns));
   for (int t = 1; t < rows; t += steps) {
-    launch(module()->kernel("dynproc_kernel"), {.grid = {(columns + 64 - 2 * steps - 1) / (64 - 2 * steps)}, .block = {64}}, steps, w, now, next, columns, rows, t, steps);
+    launch(module()->kernel("dynproc_kernel"), {.grid = {(columns + 64 - 2 * steps - 1) / (64 - 2 * steps)}, .block = {64}},
+           steps, w, now, next, columns, rows, t, steps);
     std::swap(now, next);
   }
   std::vector<int> expected(wall.begin(), wall.begin() + columns);
@@ -27,7 +28,8 @@ TEST_CASE("rodinia: the cheapest path through a grid, in steps of several rows")
     const auto before = expected;
     for (int c = 0; c < columns; ++c) {
       const auto i = static_cast<std::size_t>(c);
-      expected[i] = std::min({before[i], before[c > 0 ? i - 1 : i], before[c < columns - 1 ? i + 1 : i]}) + wall[static_cast<std::size_t>(r * columns + c)];
+      expected[i] = std::min({before[i], before[c > 0 ? i - 1 : i], before[c < columns - 1 ? i + 1 : i]}) +
+                    wall[static_cast<std::size_t>(r * columns + c)];
     }
   }
   CHECK(download(now) == expected);
@@ -37,12 +39,16 @@ TEST_CASE("rodinia: heat of a chip") {
   constexpr int side = 60;
   const auto power = random_floats(side * side, 2, 0, 1), heat = random_floats(side * side, 3, 320, 330);
   const auto out = upload(std::vector<float>(side * side));
-  launch(module()->kernel("calculate_temp"), {.grid = {5, 5}, .block = {16, 16}}, upload(power), upload(heat), out, side, side, 4.0F, 5.0F, 60.0F, 0.1F);
+  launch(module()->kernel("calculate_temp"), {.grid = {5, 5}, .block = {16, 16}}, upload(power), upload(heat), out, side,
+         side, 4.0F, 5.0F, 60.0F, 0.1F);
   std::vector<double> expected;
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
-      const auto t = [&](int yy, int xx) { return at(heat, static_cast<std::size_t>(std::clamp(yy, 0, side - 1) * side + std::clamp(xx, 0, side - 1))); };
-      expected.push_back(t(y, x) + 0.1 * (at(power, static_cast<std::size_t>(y * side + x)) + (t(y + 1, x) + t(y - 1, x) - 2 * t(y, x)) / 5 +
+      const auto t = [&](int yy, int xx) {
+        return at(heat, static_cast<std::size_t>(std::clamp(yy, 0, side - 1) * side + std::clamp(xx, 0, side - 1)));
+      };
+      expected.push_back(t(y, x) + 0.1 * (at(power, static_cast<std::size_t>(y * side + x)) +
+                                          (t(y + 1, x) + t(y - 1, x) - 2 * t(y, x)) / 5 +
                                           (t(y, x + 1) + t(y, x - 1) - 2 * t(y, x)) / 4 + (80 - t(y, x)) / 60));
     }
   }
@@ -53,17 +59,20 @@ TEST_CASE("rodinia: Needleman and Wunsch") {
   constexpr int n = 64, columns = n + 1, penalty = 10, blocks = n / 16;
   const auto reference = random_ints(columns * columns, 4, -4, 11);
   std::vector<int> expected(columns * columns);
-  for (int i = 1; i <= n; ++i) expected[static_cast<std::size_t>(i)] = expected[static_cast<std::size_t>(i * columns)] = -i * penalty;
+  for (int i = 1; i <= n; ++i)
+    expected[static_cast<std::size_t>(i)] = expected[static_cast<std::size_t>(i * columns)] = -i * penalty;
   const auto matrix = upload(expected), r = upload(reference);
   for (int y = 1; y <= n; ++y) {
     for (int x = 1; x <= n; ++x) {
       const auto i = static_cast<std::size_t>(y * columns + x);
-      expected[i] = std::max({expected[i - columns - 1] + reference[i], expected[i - 1] - penalty, expected[i - columns] - penalty});
+      expected[i] =
+          std::max({expected[i - columns - 1] + reference[i], expected[i - 1] - penalty, expected[i - columns] - penalty});
     }
   }
   for (int diagonal = 0; diagonal < 2 * blocks - 1; ++diagonal) {
     const int first = std::max(0, diagonal - blocks + 1), last = std::min(diagonal, blocks - 1);
-    launch(module()->kernel("needle_cuda_shared"), {.grid = {static_cast<unsigned>(last - first + 1)}, .block = {16}}, r, matrix, columns, penalty, diagonal, first);
+    launch(module()->kernel("needle_cuda_shared"), {.grid = {static_cast<unsigned>(last - first + 1)}, .block = {16}}, r,
+           matrix, columns, penalty, diagonal, first);
   }
   CHECK(download(matrix) == expected);
 }
@@ -121,7 +130,8 @@ TEST_CASE("rodinia: breadth first") {
   first[0] = 1;
   const auto g = upload(nodes);
   const auto e = upload(edges), c = upload(cost);
-  const auto mask = upload(first), updating = upload(std::vector<std::uint8_t>(n)), visited = upload(first), more = upload(std::vector<std::uint8_t>(1));
+  const auto mask = upload(first), updating = upload(std::vector<std::uint8_t>(n)), visited = upload(first),
+             more = upload(std::vector<std::uint8_t>(1));
   do {
     more.data()[0] = 0;
     launch(module()->kernel("bfs_kernel"), {.grid = {4}, .block = {128}}, g, e, mask, updating, visited, c, n);
@@ -145,11 +155,13 @@ TEST_CASE("rodinia: a layer of a network, and the nearest centre") {
   constexpr int hidden = 16, blocks = 4;
   const auto input = random_floats(blocks * 16 + 1, 8), weight = random_floats((blocks * 16 + 1) * (hidden + 1), 9);
   const auto sums = upload(std::vector<float>(blocks * hidden)), w = upload(weight);
-  launch(module()->kernel("bpnn_layerforward_CUDA"), {.grid = {1, blocks}, .block = {16, 16}}, upload(input), w, sums, hidden);
+  launch(module()->kernel("bpnn_layerforward_CUDA"), {.grid = {1, blocks}, .block = {16, 16}}, upload(input), w, sums,
+         hidden);
   std::vector<double> expected(blocks * hidden);
   for (std::size_t b = 0; b < blocks; ++b) {
     for (std::size_t j = 0; j < hidden; ++j) {
-      for (std::size_t i = 0; i < 16; ++i) expected[b * hidden + j] += at(input, b * 16 + i + 1) * at(weight, (b * 16 + i + 1) * (hidden + 1) + j + 1);
+      for (std::size_t i = 0; i < 16; ++i)
+        expected[b * hidden + j] += at(input, b * 16 + i + 1) * at(weight, (b * 16 + i + 1) * (hidden + 1) + j + 1);
     }
   }
   CHECK(difference(download(sums), expected) < 1e-5);
@@ -161,13 +173,16 @@ TEST_CASE("rodinia: a layer of a network, and the nearest centre") {
   stream->copy(Span<float>(reinterpret_cast<float*>(global.data()), centres.size()), centres);
   stream->synchronize();
   const auto member = upload(std::vector<int>(points));
-  launch(module()->kernel("kmeansPoint"), {.grid = {2, 2}, .block = {256}}, upload(data), static_cast<int>(features), static_cast<int>(points), static_cast<int>(clusters), member);
+  launch(module()->kernel("kmeansPoint"), {.grid = {2, 2}, .block = {256}}, upload(data), static_cast<int>(features),
+         static_cast<int>(points), static_cast<int>(clusters), member);
   for (std::size_t p = 0; p < points; ++p) {
     std::vector<double> distance(clusters);
     for (std::size_t c = 0; c < clusters; ++c) {
-      for (std::size_t f = 0; f < features; ++f) distance[c] += std::pow(at(data, p + f * points) - at(centres, c * features + f), 2);
+      for (std::size_t f = 0; f < features; ++f)
+        distance[c] += std::pow(at(data, p + f * points) - at(centres, c * features + f), 2);
     }
-    REQUIRE(distance[static_cast<std::size_t>(member.data()[p])] - *std::min_element(distance.begin(), distance.end()) < 1e-6);
+    REQUIRE(distance[static_cast<std::size_t>(member.data()[p])] - *std::min_element(distance.begin(), distance.end()) <
+            1e-6);
   }
 }
 
@@ -184,12 +199,14 @@ TEST_CASE("rodinia: diffusion of an image, and particles of neighbouring boxes")
     east.push_back(std::min(j + 1, columns - 1));
   }
   const auto dn = upload(std::vector<float>(rows * columns)), c = upload(std::vector<float>(rows * columns));
-  launch(module()->kernel("srad"), {.grid = {10}, .block = {128}}, 1.0F, rows, columns, upload(north), upload(south), upload(east), upload(west), dn, 0.05F, c, upload(image));
+  launch(module()->kernel("srad"), {.grid = {10}, .block = {128}}, 1.0F, rows, columns, upload(north), upload(south),
+         upload(east), upload(west), dn, 0.05F, c, upload(image));
   std::vector<double> expected(rows * columns);
   for (int j = 0; j < columns; ++j) {
     for (int i = 0; i < rows; ++i) {
       const auto v = [&](int r, int k) { return at(image, static_cast<std::size_t>(r + rows * k)); };
-      const double mine = v(i, j), n = v(north[static_cast<std::size_t>(i)], j) - mine, s = v(south[static_cast<std::size_t>(i)], j) - mine;
+      const double mine = v(i, j), n = v(north[static_cast<std::size_t>(i)], j) - mine,
+                   s = v(south[static_cast<std::size_t>(i)], j) - mine;
       const double w = v(i, west[static_cast<std::size_t>(j)]) - mine, e = v(i, east[static_cast<std::size_t>(j)]) - mine;
       const double g2 = (n * n + s * s + w * w + e * e) / (mine * mine), l = (n + s + w + e) / mine;
       const double q = (0.5 * g2 - l * l / 16) / std::pow(1 + 0.25 * l, 2);
@@ -204,15 +221,18 @@ TEST_CASE("rodinia: diffusion of an image, and particles of neighbouring boxes")
   constexpr std::size_t boxes = 3, particles = 40;
   const auto numbers = random_floats(boxes * particles * 4, 13, 0.1F, 1.0F), charge = random_floats(boxes * particles, 14);
   std::vector<Four> rv;
-  for (std::size_t i = 0; i < boxes * particles; ++i) rv.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], numbers[4 * i + 3]});
+  for (std::size_t i = 0; i < boxes * particles; ++i)
+    rv.push_back({numbers[4 * i], numbers[4 * i + 1], numbers[4 * i + 2], numbers[4 * i + 3]});
   const auto force = upload(std::vector<Four>(rv.size()));
-  launch(module()->kernel("lava_md"), {.grid = {4}, .block = {32}}, static_cast<int>(boxes), 0.5F, upload(rv), upload(charge), force);
+  launch(module()->kernel("lava_md"), {.grid = {4}, .block = {32}}, static_cast<int>(boxes), 0.5F, upload(rv),
+         upload(charge), force);
   for (std::size_t i = 0; i < rv.size(); ++i) {
     double v = 0, x = 0;
     for (std::size_t j = 0; j < rv.size(); ++j) {
       if (std::max(i / particles, j / particles) - std::min(i / particles, j / particles) > 1) continue;
       const auto d = [](float f) { return static_cast<double>(f); };
-      const double r2 = d(rv[i].v) + d(rv[j].v) - (d(rv[i].x) * d(rv[j].x) + d(rv[i].y) * d(rv[j].y) + d(rv[i].z) * d(rv[j].z));
+      const double r2 =
+          d(rv[i].v) + d(rv[j].v) - (d(rv[i].x) * d(rv[j].x) + d(rv[i].y) * d(rv[j].y) + d(rv[i].z) * d(rv[j].z));
       const double e = std::exp(-0.5 * r2);
       v += at(charge, j) * e;
       x += at(charge, j) * 2 * e * (d(rv[i].x) - d(rv[j].x));

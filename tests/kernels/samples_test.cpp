@@ -21,13 +21,15 @@ TEST_CASE("samples: a convolution of rows by a constant kernel") {
   stream->copy(Span<float>(reinterpret_cast<float*>(module()->global("c_Kernel").data()), kernel.size()), kernel);
   stream->synchronize();
   const auto out = upload(std::vector<float>(image.size()));
-  launch(module()->kernel("convolutionRowsKernel"), {.grid = {width / 64, height / 4}, .block = {16, 4}}, out, upload(image), width, height, width);
+  launch(module()->kernel("convolutionRowsKernel"), {.grid = {width / 64, height / 4}, .block = {16, 4}}, out, upload(image),
+         width, height, width);
   std::vector<double> expected;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       double sum = 0;
       for (int j = -8; j <= 8; ++j) {
-        if (x + j >= 0 && x + j < width) sum += at(kernel, static_cast<std::size_t>(8 - j)) * at(image, static_cast<std::size_t>(y * width + x + j));
+        if (x + j >= 0 && x + j < width)
+          sum += at(kernel, static_cast<std::size_t>(8 - j)) * at(image, static_cast<std::size_t>(y * width + x + j));
       }
       expected.push_back(sum);
     }
@@ -39,9 +41,11 @@ TEST_CASE("samples: a histogram of 64 bins with counters of bytes") {
   constexpr std::size_t words = 1000;
   std::vector<std::uint32_t> data(4 * words);
   const auto low = random_ints(data.size(), 3, 0, 65535), high = random_ints(data.size(), 4, 0, 65535);
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint32_t>(low[i]) | static_cast<std::uint32_t>(high[i]) << 16U;
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<std::uint32_t>(low[i]) | static_cast<std::uint32_t>(high[i]) << 16U;
   const auto partial = upload(std::vector<std::uint32_t>(4 * 64));
-  launch(module()->kernel("histogram64Kernel"), {.grid = {4}, .block = {64}}, partial, upload(data), static_cast<std::uint32_t>(words));
+  launch(module()->kernel("histogram64Kernel"), {.grid = {4}, .block = {64}}, partial, upload(data),
+         static_cast<std::uint32_t>(words));
   std::vector<std::uint32_t> expected(64), given(64);
   for (const std::uint32_t v : data) {
     for (unsigned shift = 2; shift < 32; shift += 8) ++expected[v >> shift & 63U];
@@ -55,7 +59,9 @@ TEST_CASE("samples: Walsh and Hadamard") {
     const std::size_t n = std::size_t{1} << log;
     const auto in = random_floats(2 * n, 5);
     const auto out = upload(std::vector<float>(2 * n));
-    launch(module()->kernel("fwtBatch1Kernel"), {.grid = {2}, .block = {static_cast<unsigned>(n / 4)}, .shared_memory_bytes = static_cast<std::uint32_t>(n * 4)}, out, upload(in), log);
+    launch(module()->kernel("fwtBatch1Kernel"),
+           {.grid = {2}, .block = {static_cast<unsigned>(n / 4)}, .shared_memory_bytes = static_cast<std::uint32_t>(n * 4)},
+           out, upload(in), log);
     std::vector<double> expected(in.begin(), in.end());
     for (std::size_t h = 1; h < n; h *= 2) {
       for (std::size_t i = 0; i < 2 * n; ++i) {
@@ -72,19 +78,24 @@ TEST_CASE("samples: Walsh and Hadamard") {
 TEST_CASE("samples: the reduction by a template with its last warp") {
   const auto whole = random_ints(10000, 6, -100, 100);
   const auto sums = upload(std::vector<int>(8));
-  launch(module()->kernel("reduce6_int_256"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048}, upload(whole), sums, 10000U);
+  launch(module()->kernel("reduce6_int_256"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048}, upload(whole),
+         sums, 10000U);
   CHECK(std::accumulate(sums.data(), sums.data() + 8, 0) == std::accumulate(whole.begin(), whole.end(), 0));
   const auto floats = random_floats(5000, 7);
   const auto parts = upload(std::vector<float>(4));
-  launch(module()->kernel("reduce6_float_128"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024}, upload(floats), parts, 5000U);
-  CHECK(std::fabs(std::accumulate(parts.data(), parts.data() + 4, 0.0) - std::accumulate(floats.begin(), floats.end(), 0.0)) < 1e-3);
+  launch(module()->kernel("reduce6_float_128"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024}, upload(floats),
+         parts, 5000U);
+  CHECK(std::fabs(std::accumulate(parts.data(), parts.data() + 4, 0.0) -
+                  std::accumulate(floats.begin(), floats.end(), 0.0)) < 1e-3);
 }
 
 TEST_CASE("samples: options by Black and Scholes, and by paths") {
   constexpr std::size_t n = 1000;
-  const auto price = random_floats(n, 8, 5, 30), strike = random_floats(n, 9, 1, 100), years = random_floats(n, 10, 0.25F, 10);
+  const auto price = random_floats(n, 8, 5, 30), strike = random_floats(n, 9, 1, 100),
+             years = random_floats(n, 10, 0.25F, 10);
   const auto call = upload(std::vector<float>(n)), put = upload(std::vector<float>(n));
-  launch(module()->kernel("BlackScholesGPU"), {.grid = {4}, .block = {128}}, call, put, upload(price), upload(strike), upload(years), 0.02F, 0.3F, static_cast<int>(n));
+  launch(module()->kernel("BlackScholesGPU"), {.grid = {4}, .block = {128}}, call, put, upload(price), upload(strike),
+         upload(years), 0.02F, 0.3F, static_cast<int>(n));
   std::vector<double> calls, puts;
   for (std::size_t i = 0; i < n; ++i) {
     const double s = at(price, i), x = at(strike, i), t = at(years, i), root = std::sqrt(t);
@@ -109,7 +120,8 @@ TEST_CASE("samples: options by Black and Scholes, and by paths") {
       };
       for (int i = static_cast<int>(t); i < paths; i += 128) {
         const double u1 = next(), u2 = next();
-        const double pay = std::max(100 * std::exp(0.01 + 0.2 * std::sqrt(-2 * std::log(u1)) * std::cos(2 * M_PI * u2)) - 95, 0.0);
+        const double pay =
+            std::max(100 * std::exp(0.01 + 0.2 * std::sqrt(-2 * std::log(u1)) * std::cos(2 * M_PI * u2)) - 95, 0.0);
         sum += pay;
         squares += pay * pay;
       }
@@ -128,7 +140,8 @@ TEST_CASE("samples: a Fourier transform of 512 points") {
     for (std::size_t k = 0; k < 512; ++k) {
       std::complex<double> sum;
       for (std::size_t j = 0; j < 512; ++j) {
-        sum += std::complex<double>(at(in, b * 1024 + 2 * j), at(in, b * 1024 + 2 * j + 1)) * std::polar(1.0, -2 * M_PI * static_cast<double>(j * k % 512) / 512);
+        sum += std::complex<double>(at(in, b * 1024 + 2 * j), at(in, b * 1024 + 2 * j + 1)) *
+               std::polar(1.0, -2 * M_PI * static_cast<double>(j * k % 512) / 512);
       }
       expected.push_back(sum.real());
       expected.push_back(sum.imag());
@@ -150,12 +163,14 @@ TEST_CASE("samples: forces by lists of neighbours") {
     for (std::size_t i = 0; i < atoms; ++i) list.push_back(static_cast<int>((i + 1 + 7 * j) % atoms));
   }
   const auto force = upload(std::vector<Four>(atoms));
-  launch(module()->kernel("compute_lj_force"), {.grid = {2}, .block = {128}}, force, upload(position), static_cast<int>(neighbours), upload(list), 16.0F, 1.5F, 2.0F, static_cast<int>(atoms));
+  launch(module()->kernel("compute_lj_force"), {.grid = {2}, .block = {128}}, force, upload(position),
+         static_cast<int>(neighbours), upload(list), 16.0F, 1.5F, 2.0F, static_cast<int>(atoms));
   for (std::size_t i = 0; i < atoms; ++i) {
     double fx = 0, size = 1e-9;
     for (std::size_t j = 0; j < neighbours; ++j) {
       const auto k = static_cast<std::size_t>(list[j * atoms + i]);
-      const double dx = at(numbers, 3 * i) - at(numbers, 3 * k), dy = at(numbers, 3 * i + 1) - at(numbers, 3 * k + 1), dz = at(numbers, 3 * i + 2) - at(numbers, 3 * k + 2);
+      const double dx = at(numbers, 3 * i) - at(numbers, 3 * k), dy = at(numbers, 3 * i + 1) - at(numbers, 3 * k + 1),
+                   dz = at(numbers, 3 * i + 2) - at(numbers, 3 * k + 2);
       const double r2 = dx * dx + dy * dy + dz * dz;
       if (r2 >= 16) continue;
       const double inverse = 1 / r2, r6 = inverse * inverse * inverse;

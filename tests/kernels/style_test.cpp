@@ -17,12 +17,14 @@ TEST_CASE("style: functors in a reduction, carved shared memory, a struct that i
   const auto in = random_floats(1000, 1);
   const auto out = upload(std::vector<float>(4));
   launch(module()->kernel("k_functor"), {.grid = {2}, .block = {64}}, upload(in), out, 1000);
-  CHECK(std::fabs(static_cast<double>(out.data()[0]) + static_cast<double>(out.data()[2]) - std::accumulate(in.begin(), in.end(), 0.0)) < 1e-4);
+  CHECK(std::fabs(static_cast<double>(out.data()[0]) + static_cast<double>(out.data()[2]) -
+                  std::accumulate(in.begin(), in.end(), 0.0)) < 1e-4);
   CHECK(std::max(out.data()[1], out.data()[3]) == *std::max_element(in.begin(), in.end()));
 
   const auto carved = upload(std::vector<float>(64));
   const auto order = upload(std::vector<int>(64));
-  launch(module()->kernel("k_carve"), {.grid = {1}, .block = {64}, .shared_memory_bytes = 64 * 24}, upload(in), order, carved, 50);
+  launch(module()->kernel("k_carve"), {.grid = {1}, .block = {64}, .shared_memory_bytes = 64 * 24}, upload(in), order,
+         carved, 50);
   for (int t = 0; t < 64; ++t) {
     const int o = 63 - t;
     const float v = o < 50 ? in[static_cast<std::size_t>(o)] : 0;
@@ -72,10 +74,12 @@ TEST_CASE("style: words of bits, and operators of vectors") {
     const auto given = [&](std::size_t k) { return out.data()[k * n + i]; };
     std::uint32_t turned = 0;
     for (unsigned bit = 0; bit < 32; ++bit) turned |= (v >> bit & 1U) << (31 - bit);
-    CHECK(given(0) == static_cast<std::uint32_t>(std::popcount(v) + 100 * std::countl_zero(v) + 10000 * (v == 0 ? 0 : std::countr_zero(v) + 1)));
+    CHECK(given(0) == static_cast<std::uint32_t>(std::popcount(v) + 100 * std::countl_zero(v) +
+                                                 10000 * (v == 0 ? 0 : std::countr_zero(v) + 1)));
     CHECK(given(1) == turned);
     CHECK(given(2) == static_cast<std::uint32_t>(std::uint64_t{v} * 0x9E3779B9U >> 32U));
-    CHECK(given(3) == static_cast<std::uint32_t>(std::popcount(std::uint64_t{v} << 20U) + 100 * std::countl_zero(std::uint64_t{v})));
+    CHECK(given(3) ==
+          static_cast<std::uint32_t>(std::popcount(std::uint64_t{v} << 20U) + 100 * std::countl_zero(std::uint64_t{v})));
     CHECK(given(4) == (v & 0x3fffffffU));
     CHECK(given(5) == v % 1000 / 2);
     CHECK(given(6) == std::clamp(v % 100, 10U, 50U));
