@@ -100,7 +100,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
                                    "-O1",
                                    "-w",
                                    "-fno-gnu-unique",
-                                   "-I" + folder.string(),
+                                   "-idirafter" + folder.string(),  // the system's own headers come first
                                    "-o",
                                    folder / "kernel.so",
                                    folder / "kernel.cpp"};
