@@ -308,24 +308,49 @@ template <class Api>
 struct CallbackCall {
   StreamCallback function;
   Ptr<GpuStream<Api>> stream;
+  CallbackCall* next_spent = nullptr;
+
+  // Spent calls, so that a callback allocates nothing.
+  static FreeList<CallbackCall>& list() {
+    static detail::Immortal<FreeList<CallbackCall>> calls;
+    return *calls;
+  }
+
+  static CallbackCall* take(StreamCallback&& callback, GpuStream<Api>& stream) {
+    CallbackCall* call = list().take();
+    if (call == nullptr) call = new CallbackCall;
+    call->function = std::move(callback);
+    call->stream = Ptr<GpuStream<Api>>(&stream);
+    return call;
+  }
+
+  void give_back() noexcept {
+    function.reset();
+    stream.reset();
+    list().give_back(this);
+  }
 
   static void run(typename Api::StreamHandle, typename Api::Result result, void* call) noexcept {
+    auto* const self = static_cast<CallbackCall*>(call);
     const support::HostFunctionScope scope;
-    const std::unique_ptr<CallbackCall> self(static_cast<CallbackCall*>(call));
     try {
       self->function(*self->stream, result == Api::success ? std::error_code() : make_error_code(Api::meaning(result).errc));
     } catch (...) {
       self->stream->errors()->add_current();
     }
+    self->give_back();
   }
 };
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
   const Submission submission(*this);
-  std::unique_ptr<CallbackCall<Api>> call(new CallbackCall<Api>{std::move(callback), Ptr<GpuStream>(this)});
-  check(api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call.get(), 0), "Stream::add_callback");
-  call.release();  // `run` owns it
+  auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
+  const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);
+  if (result != Api::success) [[unlikely]] {
+    call->give_back();
+    check(result, "Stream::add_callback");
+  }
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------

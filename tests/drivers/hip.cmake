@@ -40,6 +40,8 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
 add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
   weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
+# Some cases compare what happens within milliseconds.
+set_tests_properties(drivers-hip PROPERTIES RUN_SERIAL ON)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")
 weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp
