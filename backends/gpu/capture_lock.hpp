@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <thread>
 
-/// A lock around driver calls that begin, end or query captures, for drivers that need it.
+/// A lock around driver calls that begin, end or describe captures, for drivers that need it.
 namespace weir::gpu {
 
-/// For drivers that crash if one thread queries a stream, or a fork of it, while another begins or ends its capture. Begins
-/// and ends are rare and hold the lock exclusively; queries share it. Each thread counts its queries on one of several cache
-/// lines, so that threads do not contend. Not recursive: only the driver is called under it.
+/// For drivers that crash if one thread asks for the description of a capture (cuStreamGetCaptureInfo) while another begins
+/// or ends it. Begins and ends are rare and hold the lock exclusively; questions share it. Each thread counts its questions
+/// on one of several cache lines, so that threads do not contend. Not recursive: only the driver is called under it. Whether
+/// a stream captures (cuStreamIsCapturing) may be asked without the lock: see docs/cuda-backend.md.
 class CaptureLock {
  public:
   void lock() noexcept {

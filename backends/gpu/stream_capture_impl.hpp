@@ -47,13 +47,9 @@ template <class Api>
 CaptureState GpuStream<Api>::do_capture_state() const {
   // The legacy default stream cannot capture, and cannot be asked while a blocking stream captures.
   if (kind() == StreamKind::legacy_default || !device_.streams_capture()) return {};
-  // The cheaper question first: most streams do not capture.
+  // The cheaper question first: most streams do not capture. It needs no capture lock.
   bool captures = false;
-  const auto ask_whether = [&] {
-    [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
-    return api_.is_capturing(native(), captures);
-  };
-  const Result result = submitted(ask_whether, Submission::Order::none);
+  const Result result = submitted([&] { return api_.is_capturing(native(), captures); }, Submission::Order::none);
   if (result != Api::success) [[unlikely]] fail(api_, result, "Stream::capture_info", describe_handle());
   if (!captures) [[likely]] return {};
   const Capture capture = this->capture();
