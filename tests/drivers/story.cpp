@@ -134,6 +134,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"drop-event", [](World& w) { w.event.reset(); }},
     {"allocate", [](World& w) { w.memory = weir::default_device().allocate<unsigned>(64); }},
     {"drop-memory", [](World& w) { w.memory.reset(); }},
+    {"pinned", [](World&) { (void)weir::default_device().allocate<unsigned>(64, weir::MemoryKind::pinned); }},
     {"record", [](World& w) { w.stream->record(*w.event); }},
     {"register",
      [](World&) {
@@ -220,6 +221,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
+    {"long-batch",  // more than the driver takes in one call
+     [](World& w) { w.stream->batch(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
     {"write-batch",
      [](World& w) {
        unsigned* const word = w.memory.data();
