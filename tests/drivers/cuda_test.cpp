@@ -280,6 +280,11 @@ TEST_CASE("cuda calls: failures in destructors are logged, except a driver that 
   CHECK_FALSE(at_exit.complains("weir error"));
 }
 
+TEST_CASE("cuda calls: a host function belongs to the graph that external code captures on the thread's default stream") {
+  const Outcome o = tell("", {"per-thread", "begin-natively", "host-function", "end-natively-and-launch-twice", "ran"});
+  CHECK_SAYS(o, "ran: 2\n");
+}
+
 // --- Ends -------------------------------------------------------------------------------------------------------------
 
 TEST_CASE("cuda ends: objects that outlive the driver are destroyed silently") {
