@@ -129,19 +129,11 @@ void Allocation::dispose() noexcept {
   if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
-/// The capture that a free would become a node of. External code can capture a thread's default stream without a handle of
-/// Weir's, so that the driver is always asked for that. Another thread's cannot be asked for; its memory is freed on the
-/// legacy stream, which is in no capture.
-CaptureState StreamCore::capture_before_free(const Stream& stream) {
-  if ((flags(stream) & flag_per_thread) == 0) [[likely]] return known_capture(stream);
-  return stream.is_of_another_thread() ? CaptureState{} : stream.do_capture_state();
-}
-
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
 bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
   CaptureState capture;
   try {
-    capture = capture_before_free(stream);
+    capture = known_capture(stream);
     if (allocation.capture_id_ != 0) {
       // After its capture the memory is the graph's, and goes with it.
       if (capture.id != allocation.capture_id_) return true;
@@ -204,7 +196,7 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   if ((flags(stream) & flag_deferred) == 0) return;
   bool captures = true;
   try {
-    captures = capture_before_free(stream).status != CaptureStatus::none;
+    captures = known_capture(stream).status != CaptureStatus::none;
   } catch (const std::exception&) {
     // The stream cannot be asked: it is as good as in a capture.
   }

@@ -137,12 +137,6 @@ bool Captures::is_open(const Backend& backend, std::uint64_t id) const noexcept 
   return find(backend, id) != nullptr;
 }
 
-bool Captures::is_conditional_body(const Backend& backend, std::uint64_t id) const noexcept {
-  const std::lock_guard lock(mutex_);
-  const Record* const record = find(backend, id);
-  return record != nullptr && record->capture.outer != 0;
-}
-
 bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& module) {
   const std::lock_guard lock(mutex_);
   Record* record = find(backend, id);

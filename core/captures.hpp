@@ -55,7 +55,6 @@ class Captures {
   void close(const Backend& backend, std::uint64_t id) noexcept;
 
   bool is_open(const Backend& backend, std::uint64_t id) const noexcept;
-  bool is_conditional_body(const Backend& backend, std::uint64_t id) const noexcept;
   /// Keeps `module` for the graph of the capture. False if Weir did not begin the capture.
   bool keep(const Backend& backend, std::uint64_t id, const ModulePtr& module);
   /// Called by a stream that goes while it is in a capture.

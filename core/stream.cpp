@@ -29,7 +29,7 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
   std::uint32_t flags = 0;
   if (kind == StreamKind::per_thread_default) {
     thread_ = detail::this_thread();
-    flags |= StreamCore::flag_per_thread;
+    flags |= StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can name it without a handle of Weir's
   }
   if (kind == StreamKind::legacy_default) flags |= StreamCore::flag_legacy;
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
@@ -258,9 +258,10 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 void StreamCore::begin_closing(Stream& stream) noexcept {
   stream.flags_.fetch_or(flag_closed, std::memory_order_release);
   if (open_captures.load(std::memory_order_acquire) != 0) {
-    // The owner of a handle ends any capture on it; a borrower only one that it began itself.
+    // The owner of a handle ends any capture on it; a borrower only one that it began itself. That of a conditional node's
+    // body ends where the body's function returns.
     const auto capture = Captures::instance().find(origin(stream));
-    if (capture && (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
+    if (capture && capture->outer == 0 && (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);
     }
   }

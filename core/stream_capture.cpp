@@ -29,22 +29,19 @@ void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
   stream.capture_.store(0, std::memory_order_release);
 }
 
-// External code may have begun or ended a capture. Several objects may stand for a thread's default stream, so the driver is
-// asked for that while any capture is open.
-bool StreamCore::asks_for_captures(const Stream& stream) noexcept {
-  return (flags(stream) & flag_external) != 0 ||
-         ((flags(stream) & flag_per_thread) != 0 && open_captures.load(std::memory_order_acquire) != 0);
-}
-
-CaptureState StreamCore::asked_capture(const Stream& stream) {
-  if (!asks_for_captures(stream)) return noted_capture(stream, flags(stream));
+CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags) {
+  // This thread cannot name another thread's default stream: the driver would answer for this thread's own.
+  if ((flags & flag_per_thread) != 0 && stream.is_of_another_thread()) [[unlikely]] return {};
   CaptureState capture = stream.do_capture_state();
-  if (capture) capture.conditional_body = Captures::instance().is_conditional_body(stream.device_->backend(), capture.id);
+  if (capture) [[unlikely]] {
+    const CaptureState noted = noted_capture(stream, flags);
+    capture.conditional_body = noted.id == capture.id && noted.conditional_body;
+  }
   return capture;
 }
 
 bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
-  if (!asks_for_captures(stream)) return true;
+  if ((flags(stream) & flag_external) == 0) return true;
   const CaptureState state = stream.do_capture_state();
   return state.status == CaptureStatus::invalidated || state.id == capture;
 }
@@ -195,7 +192,6 @@ GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& 
 void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   stream.joined_depth_.store(0, std::memory_order_relaxed);
   const Backend& backend = stream.device_->backend();
-  if (Captures::instance().is_conditional_body(backend, id)) return;  // do_capture_conditional ends it
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return;
   try {

@@ -17,7 +17,8 @@ namespace weir::detail {
 /// The core's access to a stream: the capture that the stream is in, its closing, and deferred frees.
 struct StreamCore {
   static constexpr std::uint32_t flag_closed = 1, flag_per_thread = 2, flag_legacy = 4;
-  static constexpr std::uint32_t flag_external = 8;    // external code may know the handle: ask the driver for captures
+  // External code may know the handle and capture the stream, so the driver is asked for its capture.
+  static constexpr std::uint32_t flag_external = 8;
   static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
@@ -44,13 +45,11 @@ struct StreamCore {
   /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
-  /// Whether the driver has to be asked for the stream's capture.
-  static bool asks_for_captures(const Stream& stream) noexcept;
   /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
   /// capture.
   static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t noted = flags(stream);
-    return (noted & (flag_external | flag_per_thread)) == 0 ? noted_capture(stream, noted) : asked_capture(stream);
+    return (noted & flag_external) == 0 ? noted_capture(stream, noted) : asked_capture(stream, noted);
   }
   /// The capture that Weir knows the stream to be in. `flags`: the stream's.
   static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
@@ -59,8 +58,8 @@ struct StreamCore {
     if (id == 0) return {};  // it has just left
     return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
-  /// Asks the driver, if that is needed.
-  static CaptureState asked_capture(const Stream& stream);
+  /// Asks the driver. `flags`: the stream's.
+  static CaptureState asked_capture(const Stream& stream, std::uint32_t flags);
   /// Whether the stream kept `module` last, for this capture.
   static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
     return stream.kept_for_.load(std::memory_order_acquire) == capture.id &&
@@ -83,7 +82,6 @@ struct StreamCore {
 
   // --- Frees of stream-ordered memory (allocation.cpp) -------------------------------------------------------------
 
-  static CaptureState capture_before_free(const Stream& stream);
   static bool deallocate_async(Stream& stream, const Allocation& allocation) noexcept;
   static bool try_to_free(Stream& stream, void* memory) noexcept;
   static bool defer(Stream& stream, Allocation& allocation) noexcept;

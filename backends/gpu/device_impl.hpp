@@ -270,6 +270,7 @@ void GpuDevice<Api>::do_copy(void* destination, const void* source, std::size_t 
 template <class Api>
 void* GpuDevice<Api>::do_register_host(void* data, std::size_t bytes) {
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
   void* device_pointer = nullptr;
   check(api_, api_.register_host(data, bytes, device_pointer), "Device::register_host", *this);
   return device_pointer;
@@ -285,6 +286,7 @@ template <class Api>
 MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& options) {
   const char* const operation = "Device::create_memory_pool";
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
   typename Api::PoolHandle handle = nullptr;
   const auto result = api_.create_pool(context(), options.max_size, handle);
   if (result != Api::success) [[unlikely]]

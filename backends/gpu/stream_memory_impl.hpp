@@ -151,6 +151,7 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
+  const CaptureModeScope<Api> relaxed(api_);  // outlives the executable, whose end would break captures
   struct Native {
     const Api& api;
     typename Api::GraphHandle graph = nullptr;
@@ -179,7 +180,6 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     add_child(native_graph.graph);
     return;
   }
-  const CaptureModeScope<Api> relaxed(api_);
   check(api_.GraphInstantiateWithFlags(&native_graph.exec, native_graph.graph, 0), name);
   const Submission submission(*this);
   check(api_.GraphLaunch(native_graph.exec, native()), name);

@@ -259,6 +259,16 @@ TEST_CASE("cuda calls: a free of stream-ordered memory that another stream's cap
   }
 }
 
+TEST_CASE("cuda calls: nothing that Weir makes, frees or ends breaks a capture that external code has open") {
+  const std::vector<std::string> steps = {"stream",       "allocate", "pinned",      "register", "module",     "kernel",
+                                          "drop-kernel",  "pool",     "drop-pool",   "graph",    "instantiate", "drop-graph",
+                                          "long-batch",   "async",    "drop-memory", "drop-stream"};
+  const Outcome o = tell("guarded=1", steps);
+  INFO(o.output, o.errors);
+  CHECK(o.count(": ok\n") == static_cast<int>(steps.size()));
+  CHECK_FALSE(o.complains("weir error"));
+}
+
 TEST_CASE("cuda calls: failures in destructors are logged, except a driver that has shut down") {
   const Outcome failed = tell("fail=cuStreamDestroy:1:400 fail=cuMemFree:1:400",
                               {"stream", "drop-stream", "allocate", "drop-memory"});
@@ -268,6 +278,11 @@ TEST_CASE("cuda calls: failures in destructors are logged, except a driver that 
   CHECK(failed.complains("memory is leaked"));
   const Outcome at_exit = tell("fail=cuStreamDestroy:0:4 fail=cuMemFree:0:4", {"stream", "allocate"});
   CHECK_FALSE(at_exit.complains("weir error"));
+}
+
+TEST_CASE("cuda calls: a host function belongs to the graph that external code captures on the thread's default stream") {
+  const Outcome o = tell("", {"per-thread", "begin-natively", "host-function", "end-natively-and-launch-twice", "ran"});
+  CHECK_SAYS(o, "ran: 2\n");
 }
 
 // --- Ends -------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
 //   attributes=N     every attribute of the device but its compute capability and clock is N
+//   guarded=1        external code's capture in global mode is open: what CUDA refuses beside it fails, unless the calling thread's
+//                    own capture mode is relaxed
 //   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
 //   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds. Failures,
 //                    traces and `strict` are not looked at
@@ -42,6 +44,7 @@ using Word = std::uint64_t;  // what every parameter of these functions fits in
 namespace {
 
 thread_local std::vector<CUcontext> stack;  // the last is current
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 CUcontext current() { return stack.empty() ? nullptr : stack.back(); }
 int contexts[2][8];  // what the handles of contexts point to: primary ones, others
 std::uintptr_t last_handle = 0x10000;  // of what nothing is kept
@@ -251,6 +254,7 @@ constexpr Function functions[] = {
        if (c.e != 0 && c.f == 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
        return capture_info(c, c.g);
      }, 12030},
+    {"cuThreadExchangeStreamCaptureMode", [](const Call& c) { std::swap(*out<CUstreamCaptureMode>(c.a), capture_mode); return CUDA_SUCCESS; }},
     {"cuStreamBeginCapture", [](const Call& c) { return begin_capture(c.a, keep(std::make_shared<Graph>())); }},
     {"cuStreamBeginCaptureToGraph", [](const Call& c) { return begin_capture(c.a, out<Graph>(c.b)); }},
     {"cuStreamEndCapture", [](const Call& c) {
@@ -258,6 +262,7 @@ constexpr Function functions[] = {
        captures.erase(c.a);
        return CUDA_SUCCESS;
      }},
+    {"cuGraphCreate", [](const Call& c) { *out<Graph*>(c.a) = keep(std::make_shared<Graph>()); return CUDA_SUCCESS; }},
     {"cuGraphGetNodes", [](const Call& c) {
        const Graph& graph = *out<Graph>(c.a);
        for (std::size_t i = 0; c.b != 0 && i < graph.nodes.size(); ++i) out<Node*>(c.b)[i] = graph.nodes[i].get();
@@ -359,6 +364,14 @@ bool on_trial_thread(const char* call) {
   return is_trial;
 }
 
+/// Whether CUDA refuses the call beside a capture in global mode, as it was measured.
+bool breaks_captures(std::string_view call) {
+  constexpr std::string_view calls[] = {"cuMemAlloc",      "cuMemHostAlloc",   "cuMemAllocManaged", "cuMemFree",
+                                        "cuMemFreeHost",   "cuMemHostUnregister", "cuMemFreeAsync", "cuModuleUnload",
+                                        "cuMemPoolCreate", "cuMemPoolDestroy", "cuGraphExecDestroy"};
+  return std::find(std::begin(calls), std::end(calls), call) != std::end(calls);
+}
+
 template <std::size_t Index>
 CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
   const char* const name = names[Index].name;
@@ -371,6 +384,9 @@ CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, W
   const bool on_stream_or_event = std::strncmp(name, "cuStream", 8) == 0 || std::strncmp(name, "cuEvent", 7) == 0;
   const bool is_strict = is_told("strict");
   if (is_strict && on_stream_or_event && current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (is_told("guarded") && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED && breaks_captures(name)) {
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   const Function* const function = implementation_of(names[Index]);
   return function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;
 }

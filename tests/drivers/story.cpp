@@ -38,6 +38,7 @@ struct World {
   int ran = 0;
 };
 
+void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
 
 /// A stream over it, with an owner that tells when it is let go of.
@@ -71,6 +72,17 @@ void find_kernel(World& world, const std::string& name) {
 void call_natively(const char* function, weir::Stream& stream) {
   void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
   (void)reinterpret_cast<int (*)(void*)>(::dlsym(driver, function))(stream.native_handle());
+}
+
+/// A function of CUDA's stand-in, as external code calls it.
+template <class... Args>
+void call_cuda(const char* function, int version, Args... args) {
+  void* const driver = ::dlopen(std::getenv("WEIR_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
+  const auto find = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t, int*)>(::dlsym(driver, "cuGetProcAddress_v2"));
+  void* found = nullptr;
+  int status = 0;
+  (void)find(function, &found, version, 0, &status);
+  if (reinterpret_cast<int (*)(Args...)>(found)(args...) != 0) throw std::runtime_error(std::string(function) + " fails");
 }
 
 /// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
@@ -134,6 +146,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"drop-event", [](World& w) { w.event.reset(); }},
     {"allocate", [](World& w) { w.memory = weir::default_device().allocate<unsigned>(64); }},
     {"drop-memory", [](World& w) { w.memory.reset(); }},
+    {"pinned", [](World&) { (void)weir::default_device().allocate<unsigned>(64, weir::MemoryKind::pinned); }},
     {"record", [](World& w) { w.stream->record(*w.event); }},
     {"register",
      [](World&) {
@@ -220,6 +233,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
+    {"long-batch",  // more than the driver takes in one call
+     [](World& w) { w.stream->batch(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
     {"write-batch",
      [](World& w) {
        unsigned* const word = w.memory.data();
@@ -367,6 +382,15 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"suggest", [](World& w) {
        std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
+     }},
+    {"per-thread", [](World& w) { w.stream = weir::default_device().per_thread_stream(); }},
+    {"begin-natively", [](World&) { call_cuda("cuStreamBeginCapture", 10010, per_thread_stream, 2); }},
+    {"end-natively-and-launch-twice",
+     [](World&) {
+       void *graph = nullptr, *exec = nullptr;
+       call_cuda("cuStreamEndCapture", 10000, per_thread_stream, &graph);
+       call_cuda("cuGraphInstantiateWithFlags", 11040, &exec, graph, 0ULL);
+       for (int i = 0; i < 2; ++i) call_cuda("cuGraphLaunch", 10000, exec, per_thread_stream);
      }},
     {"destroy-natively", [](World& w) { call_natively("hipStreamDestroy", *w.stream); }},
     {"synchronize-natively", [](World& w) { call_natively("hipStreamSynchronize", *w.stream); }},
