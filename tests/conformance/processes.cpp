@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "processes.hpp"
 
+#include <dirent.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +189,37 @@ int play_fault() {
   ::_exit(0);  // what is left of the device is not worth an orderly end
 }
 
+constexpr int hung = 3;  // exit status
+
+void show_own_calls(int) {
+  std::array<void*, 64> calls{};
+  ::dprintf(STDERR_FILENO, "thread %ld:\n", ::syscall(SYS_gettid));
+  ::backtrace_symbols_fd(calls.data(), ::backtrace(calls.data(), static_cast<int>(calls.size())), STDERR_FILENO);
+}
+
+// Where each thread is, one after another, and the end.
+void show_all_calls(int) {
+  ::dprintf(STDERR_FILENO, "process %d does not end:\n", ::getpid());
+  DIR* const threads = ::opendir("/proc/self/task");
+  while (const dirent* const thread = threads != nullptr ? ::readdir(threads) : nullptr) {
+    const long id = std::strtol(thread->d_name, nullptr, 10);
+    if (id == 0) continue;
+    ::syscall(SYS_tgkill, ::getpid(), id, SIGUSR2);
+    ::usleep(50'000);
+  }
+  ::_exit(hung);
+}
+
+/// Ends this process with the status `hung` if it is there after so many seconds. What it is about then goes to standard
+/// error.
+void end_after(unsigned seconds) {
+  std::array<void*, 1> first{};
+  (void)::backtrace(first.data(), 1);  // the first call loads a library
+  ::signal(SIGUSR2, show_own_calls);
+  ::signal(SIGALRM, show_all_calls);
+  ::alarm(seconds);
+}
+
 /// Has everything alive at its end, work under way among it. `seed` draws the order in which things go, and whether they go in
 /// main or behind it.
 int play_exit(unsigned seed) {
@@ -209,6 +243,7 @@ int play_exit(unsigned seed) {
     }
     ~Everything() { end(); }
   };
+  end_after(30);
   static Everything kept;  // destroyed behind main
   std::shuffle(kept.ends.begin(), kept.ends.end(), std::mt19937(seed));
   kept.streams = {device().create_stream(), device().create_stream({.blocking = true}), device().default_stream()};
@@ -317,6 +352,7 @@ TEST_CASE("S9 exit: with live streams, events, graphs, memory, a capture and pen
       const ChildResult result = children[i]->wait();
       CHECK(result.output == "leaving\n");
       CHECK_MESSAGE(result.exited, "ended by signal " << result.status);
+      CHECK_MESSAGE(result.status != hung, "it did not end within 30 s");
       CHECK(result.status == 0);
     }
   }

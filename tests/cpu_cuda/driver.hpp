@@ -33,6 +33,10 @@ struct Stream;
 std::mutex& machine() noexcept;
 using Lock = std::unique_lock<std::mutex>;
 
+/// Whether the process ends, and the driver's own handler of that has run. Each call returns CUDA_ERROR_DEINITIALIZED then, and
+/// streams begin no more work.
+bool is_shut_down() noexcept;
+
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
 /// How many devices there are: the environment variable CPU_CUDA_DEVICES, or 1.

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 
-/// What a compiled module shows of a kernel, under the name cpu_cuda_kernel_NAME. Compiled into the driver, and into each
-/// module.
+/// What a compiled module shows of its kernels: a KernelDescription under the name cpu_cuda_kernel_NAME for each of C linkage,
+/// and a KernelInstance under the name cpu_cuda_instance_NUMBER for each name expression. Compiled into the driver, and into
+/// each module.
 namespace cpu_cuda {
 
 struct LaunchShape {
@@ -18,6 +19,11 @@ struct KernelDescription {
   unsigned parameter_count;
   const std::size_t* parameter_sizes;
   unsigned max_threads;
+};
+
+struct KernelInstance {
+  const void* function;  // which has a symbol
+  KernelDescription description;
 };
 
 }  // namespace cpu_cuda

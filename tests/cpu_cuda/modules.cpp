@@ -89,9 +89,16 @@ CUresult ModuleUnload(CUmodule handle) {
 }
 CUresult ModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
   auto* const module = reinterpret_cast<Module*>(handle);
-  const void* const found = ::dlsym(module->library, (std::string("cpu_cuda_kernel_") + name).c_str());
-  if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
-  *function = reinterpret_cast<CUfunction>(new Function{static_cast<const KernelDescription*>(found), module});
+  const auto find = [&](const std::string& symbol) -> const void* { return ::dlsym(module->library, symbol.c_str()); };
+  const auto* description = static_cast<const KernelDescription*>(find(std::string("cpu_cuda_kernel_") + name));
+  const void* const kernel = find(name);
+  for (int i = 0; description == nullptr && kernel != nullptr; ++i) {
+    const auto* const instance = static_cast<const KernelInstance*>(find("cpu_cuda_instance_" + std::to_string(i)));
+    if (instance == nullptr) break;
+    if (instance->function == kernel) description = &instance->description;
+  }
+  if (description == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(new Function{description, module});
   return CUDA_SUCCESS;
 }
 CUresult ModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle, const char* name) {
@@ -159,6 +166,18 @@ CUresult FuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_S
 
 // --- What the bridge looks up -------------------------------------------------------------------------------------------
 
+namespace {
+
+/// What each call goes through: none is made once the process ends.
+template <auto function>
+struct Entry;
+template <class... A, CUresult (*function)(A...)>
+struct Entry<function> {
+  static CUresult call(A... arguments) { return cpu_cuda::is_shut_down() ? CUDA_ERROR_DEINITIALIZED : function(arguments...); }
+};
+
+}  // namespace
+
 extern "C" __attribute__((visibility("default"))) CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = cpu_cuda::current_device() < 0 ? nullptr : cpu_cuda::context_of(cpu_cuda::current_device());
   return CUDA_SUCCESS;
@@ -168,8 +187,8 @@ extern "C" __attribute__((visibility("default"))) CUresult weir_get_proc_address
     CUdriverProcAddressQueryResult* status) __asm__("cuGetProcAddress_v2");
 extern "C" CUresult weir_get_proc_address(const char* name, void** address, int, cuuint64_t,
                                           CUdriverProcAddressQueryResult* status) {
-  static const std::map<std::string, void*> functions = {
-#define CPU_CUDA_ENTRY(function, version) {"cu" #function, reinterpret_cast<void*>(&cpu_cuda::function)},
+  static const auto& functions = *new std::map<std::string, void*>{
+#define CPU_CUDA_ENTRY(function, version) {"cu" #function, reinterpret_cast<void*>(&Entry<&cpu_cuda::function>::call)},
       BRIDGE_CUDA_SYMBOLS(CPU_CUDA_ENTRY)
 #undef CPU_CUDA_ENTRY
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <nvrtc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +11,10 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "kernel_abi.hpp"
 
 /// A libnvrtc for the driver on the CPU: kernels are compiled by this machine's C++ compiler, as a shared object. The
 /// compiler is CPU_CUDA_CXX, or the one that this was built with. CPU_CUDA_CACHE names a folder that keeps what was
@@ -18,6 +22,7 @@
 struct _nvrtcProgram {
   std::string source, name, log, image;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<std::pair<std::string, std::string>> expressions;  // and the symbols that they stand for
 };
 
 namespace {
@@ -29,18 +34,59 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// Whether what begins at a place in the source has C linkage: after the words extern "C", or in a block of them.
+bool has_c_linkage(const std::string& source, std::size_t place) {
+  const auto begin_of_declaration = [&](std::size_t end) { return source.find_last_of(";{}", end) + 1; };
+  const auto says_c = [&](std::size_t begin, std::size_t end) {
+    return source.substr(begin, end - begin).find("extern \"C\"") != std::string::npos;
+  };
+  const std::size_t begin = begin_of_declaration(place);
+  if (says_c(begin, place)) return true;
+  int depth = 0;
+  for (std::size_t i = begin; i-- > 0;) {
+    if (source[i] == '}') ++depth;
+    if (source[i] == '{' && depth-- == 0) return i > 0 && says_c(begin_of_declaration(i - 1), i);
+  }
+  return false;
+}
+
 /// What describes the kernels of a source, to stand behind it.
-std::string descriptions(const std::string& source) {
-  static const std::regex kernel(R"(__global__\s+void\s+(?:__launch_bounds__\s*\(\s*(\d+)[^)]*\)\s*)?(\w+)\s*\()");
-  const bool has_barriers = source.find("__syncthreads") != std::string::npos;
+std::string descriptions(const _nvrtcProgram& program) {
+  static const auto& kernel =
+      *new std::regex(R"(__global__\s+void\s+(?:__launch_bounds__\s*\(\s*(\d+)[^)]*\)\s*)?(\w+)\s*\()");
+  const std::string& source = program.source;
+  const std::string barriers = source.find("__syncthreads") != std::string::npos ? "true" : "false";
   std::string text;
   for (std::sregex_iterator found(source.begin(), source.end(), kernel), end; found != end; ++found) {
+    if (!has_c_linkage(source, static_cast<std::size_t>(found->position()))) continue;
     const std::string threads = (*found)[1].matched ? (*found)[1].str() : "1024", name = (*found)[2].str();
     const std::string symbol = "const ::cpu_cuda::KernelDescription cpu_cuda_kernel_" + name;
-    text += "extern \"C\" { extern " + symbol + "; " + symbol + " = ::cpu_cuda::Kernel<&" + name + ", " +
-            (has_barriers ? "true" : "false") + ">::describe(" + threads + "); }\n";
+    text += "extern \"C\" { extern " + symbol + "; " + symbol + " = ::cpu_cuda::Kernel<&" + name + ", " + barriers +
+            ">::describe(" + threads + "); }\n";
+  }
+  for (std::size_t i = 0; i < program.expressions.size(); ++i) {
+    const std::string symbol = "const ::cpu_cuda::KernelInstance cpu_cuda_instance_" + std::to_string(i);
+    text += "extern \"C\" { extern " + symbol + "; " + symbol + " = ::cpu_cuda::Kernel<&" + program.expressions[i].first +
+            ", " + barriers + ">::instance(); }\n";
   }
   return text;
+}
+
+/// Finds the symbols that a program's name expressions stand for, in what was compiled.
+bool find_symbols(_nvrtcProgram& program, const fs::path& file) {
+  if (program.expressions.empty()) return true;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  bool found = true;
+  for (std::size_t i = 0; i < program.expressions.size(); ++i) {
+    const auto* const instance =
+        static_cast<const cpu_cuda::KernelInstance*>(::dlsym(library, ("cpu_cuda_instance_" + std::to_string(i)).c_str()));
+    Dl_info symbol{};
+    found = found && instance != nullptr && ::dladdr(instance->function, &symbol) != 0 && symbol.dli_sname != nullptr;
+    if (found) program.expressions[i].second = symbol.dli_sname;
+  }
+  ::dlclose(library);
+  return found;
 }
 
 }  // namespace
@@ -50,7 +96,7 @@ extern "C" {
 const char* nvrtcGetErrorString(nvrtcResult result) { return result == NVRTC_SUCCESS ? "NVRTC_SUCCESS" : "NVRTC_ERROR"; }
 nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int count,
                                const char* const* headers, const char* const* names) {
-  *program = new _nvrtcProgram{source, name != nullptr ? name : "", {}, {}, {}};
+  *program = new _nvrtcProgram{source, name != nullptr ? name : "", {}, {}, {}, {}};
   for (int i = 0; i < count; ++i) (*program)->headers.emplace_back(names[i], headers[i]);
   return NVRTC_SUCCESS;
 }
@@ -70,7 +116,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
       fs::remove_all(folder, ignored);
     }
   } const remove{folder};
-  static const std::regex dynamic(R"(extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\])");
+  static const auto& dynamic = *new std::regex(R"(extern\s+__shared__\s+([\w ]+?)\s*(\w+)\s*\[\s*\])");
   const std::string name = program->name.empty() ? "kernel.cu" : program->name;
   std::string text;
   {
@@ -79,7 +125,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
         << std::regex_replace(program->source, dynamic,
                               "$1* const $2 = reinterpret_cast<$1*>(::cpu_cuda::dynamic_shared.data())")
         << "\n#line 1 \"descriptions\"\n"
-        << descriptions(program->source);
+        << descriptions(*program);
     text = out.str();
     std::ofstream(folder / "kernel.cpp") << text;
   }
@@ -116,7 +162,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
     cached = fs::path(cache) / (std::to_string(std::hash<std::string>()(text)) + ".so");
     if (fs::exists(cached)) {
       program->image = read(cached);
-      return NVRTC_SUCCESS;
+      return find_symbols(*program, cached) ? NVRTC_SUCCESS : NVRTC_ERROR_INTERNAL_ERROR;
     }
   }
   const pid_t child = ::fork();
@@ -134,6 +180,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* con
   if (status != 0 && std::getenv("CPU_CUDA_VERBOSE") != nullptr) std::fputs(program->log.c_str(), stderr);
   if (status != 0) return NVRTC_ERROR_COMPILATION;
   program->image = read(folder / "kernel.so");
+  if (!find_symbols(*program, folder / "kernel.so")) return NVRTC_ERROR_INTERNAL_ERROR;
   if (!cached.empty()) {
     std::error_code ignored;
     const fs::path made = cached.string() + "." + std::to_string(::getpid());
@@ -159,6 +206,18 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* image) {
   program->image.copy(image, program->image.size());
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcAddNameExpression(nvrtcProgram, const char*) { return NVRTC_ERROR_INTERNAL_ERROR; }
-nvrtcResult nvrtcGetLoweredName(nvrtcProgram, const char*, const char**) { return NVRTC_ERROR_INTERNAL_ERROR; }
+nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char* expression) {
+  if (!program->image.empty()) return NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION;
+  program->expressions.emplace_back(expression, "");
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char* expression, const char** name) {
+  if (program->image.empty()) return NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
+  for (const auto& [known, symbol] : program->expressions) {
+    if (known != expression) continue;
+    *name = symbol.c_str();
+    return NVRTC_SUCCESS;
+  }
+  return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
+}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <iterator>
 
@@ -16,6 +17,8 @@ int contexts[8];  // what the handles of contexts point to
 thread_local CUcontext stack[64];
 thread_local std::size_t depth = 0;
 thread_local bool runs_host_function = false;
+std::atomic<bool> shut_down{false};
+std::atomic<int> executing{0};  // streams' work
 
 struct Streams {
   std::map<Stream*, std::shared_ptr<Stream>> made;
@@ -47,13 +50,16 @@ std::shared_ptr<Stream> make_stream(int device, bool is_blocking, int priority) 
 
 void run(const std::shared_ptr<Stream>& stream) {
   Lock lock(machine());
-  while (!stream->queue.empty()) {
+  while (!stream->queue.empty() && !is_shut_down()) {
     Work work = std::move(stream->queue.front());
     stream->queue.pop_front();
     for (const Point& point : work.after) point.wait(lock);
+    if (is_shut_down()) break;
+    ++executing;
     lock.unlock();
     if (work.run) work.run();
     work = {};  // what it holds goes without the lock, and before the stream is idle
+    --executing;
     lock.lock();
     ++stream->done;
     stream->changed.notify_all();
@@ -98,6 +104,8 @@ std::mutex& machine() noexcept {
   static auto* const mutex = new std::mutex;
   return *mutex;
 }
+
+bool is_shut_down() noexcept { return shut_down; }
 
 int device_count() noexcept {
   static const int count = [] {
@@ -166,7 +174,17 @@ void enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, std::function<vo
 
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
-CUresult Init(unsigned) { return device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
+CUresult Init(unsigned) {
+  static const int registered = std::atexit([] {
+    {
+      const Lock lock(machine());
+      shut_down = true;
+    }
+    const auto patience = Clock::now() + std::chrono::seconds(1);
+    while (executing != 0 && Clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  return registered == 0 && device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
 CUresult DeviceGetCount(int* count) {
   *count = device_count();
   return CUDA_SUCCESS;
