@@ -69,6 +69,7 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
     return !r->capture.ending && r->capture.origin == record->capture.origin;
   });
   if (earlier != open_.end()) replaced = remove(**earlier);
+  forget(stream);
   StreamCore::enter_capture(stream, record->capture.id, record->capture.outer != 0);
   open_.push_back(std::move(record));
   open_captures.store(static_cast<std::uint32_t>(open_.size()), std::memory_order_release);
@@ -105,6 +106,10 @@ std::unique_ptr<Captures::Record> Captures::remove(const Record& record) noexcep
 
 void Captures::leave(const Stream& stream) noexcept {
   const std::lock_guard lock(mutex_);
+  forget(stream);
+}
+
+void Captures::forget(const Stream& stream) noexcept {
   for (const auto& record : open_) {
     for (Member& member : record->members) {
       if (member.stream == &stream) member.stream = nullptr;
@@ -179,6 +184,7 @@ Joining::Joining(Stream& stream, std::uint64_t id, bool blocking) : stream_(stre
   std::unique_lock lock(captures.mutex_);
   captures.device_wide_calls_over_.wait(lock, [&] { return captures.device_wide_calls_ == 0; });
   if (auto* const record = captures.find(stream.device().backend(), id)) {
+    captures.forget(stream);
     record->members.push_back({&stream, &stream.device(), blocking});
   }
 }

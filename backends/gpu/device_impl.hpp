@@ -174,21 +174,20 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
 
 template <class Api>
 std::shared_ptr<const std::uint64_t> GpuDevice<Api>::number_of(StreamHandle stream, StreamKind kind) {
-  // Far from the ids of drivers.
-  static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63U};
-  // The handle of a per-thread default stream stands for another stream in each thread.
-  static thread_local std::map<const GpuDevice*, std::shared_ptr<const std::uint64_t>> of_thread;
-  const auto made = [&] { return std::make_shared<const std::uint64_t>(++last); };
+  constexpr std::uint64_t first = std::uint64_t{1} << 63U, first_of_threads = first | first >> 1U;  // far from drivers' ids
   if (kind == StreamKind::per_thread_default) {
-    auto& number = of_thread[this];
-    if (!number) number = made();
-    return number;
+    // The handle stands for another stream in each thread. Without a destructor, for those of other thread-local objects.
+    static constinit std::atomic<std::uint64_t> threads{0};
+    static constinit thread_local std::uint64_t thread = 0;
+    if (thread == 0) thread = ++threads;
+    return std::make_shared<const std::uint64_t>(first_of_threads + (thread << 16U) + static_cast<std::uint64_t>(ordinal()));
   }
   const std::lock_guard lock(mutex_);
+  static constinit std::atomic<std::uint64_t> last{first};
   auto number = stream_numbers_[stream].lock();
   if (!number) {
     std::erase_if(stream_numbers_, [](const auto& entry) { return entry.second.expired(); });
-    stream_numbers_[stream] = number = made();
+    stream_numbers_[stream] = number = std::make_shared<const std::uint64_t>(++last);
     if (kind == StreamKind::legacy_default) legacy_number_ = number;  // lives as long as the device
   }
   return number;

@@ -609,6 +609,13 @@ TEST_CASE("hip identity: wrappers of one stream have one id, default streams inc
   }
 }
 
+TEST_CASE("hip identity: a thread's default stream keeps its id until the thread has ended") {
+  // Freed memory is overwritten at once, which shows who still reads it.
+  const Outcome o = tell("6.2", "", {"per-thread-at-thread-end"},
+                         {{"MALLOC_PERTURB_", "165"}, {"GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"}});
+  CHECK_SAYS(o, "at the thread's end it is the same");
+}
+
 TEST_CASE("hip features: what a build of the runtime lacks, although its release has it") {
   CHECK_SAYS(tell("lacking", "", {"features"}),
              "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.10 (HIP 10.0.21153); HIP has it since 7.1, "

@@ -47,6 +47,16 @@ weir::StreamPtr wrap(weir::Ownership ownership) {
   return weir::default_device().wrap_stream(&foreign_stream, ownership, owner);
 }
 
+/// Uses the thread's default stream once more when the thread ends, behind all thread-local objects of Weir's.
+struct AtThreadEnd {
+  std::uint64_t id = 0;
+  ~AtThreadEnd() {
+    if (id == 0) return;
+    const weir::StreamPtr stream = weir::default_device().per_thread_stream();
+    std::printf("at the thread's end it is %s\n", stream->id() == id ? "the same" : "another");
+  }
+};
+
 /// Tells when it goes.
 struct Told {
   ~Told() { std::fprintf(stderr, "call told \n"); }
@@ -312,6 +322,13 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"peer-off", [](World&) { weir::default_device().disable_peer_access(weir::default_device().backend().device(1)); }},
     {"let-peer-in", [](World&) { weir::default_device().backend().device(1).enable_peer_access(weir::default_device()); }},
     {"id", [](World& w) { std::printf("id: %llu\n", static_cast<unsigned long long>(w.stream->id())); }},
+    {"per-thread-at-thread-end",
+     [](World&) {
+       std::jthread([] {
+         static thread_local AtThreadEnd end;
+         end.id = weir::default_device().per_thread_stream()->id();
+       }).join();
+     }},
     {"default-id",
      [](World&) {
        // Each by a wrapper of its own.
@@ -384,6 +401,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
      }},
     {"per-thread", [](World& w) { w.stream = weir::default_device().per_thread_stream(); }},
+    {"end-natively",  // as external code does with the stream's handle
+     [](World& w) {
+       void* graph = nullptr;
+       call_cuda("cuStreamEndCapture", 10000, w.stream->native_handle(), &graph);
+     }},
+    {"second-native-handle", [](World& w) { (void)w.second->native_handle(); }},
     {"begin-natively", [](World&) { call_cuda("cuStreamBeginCapture", 10010, per_thread_stream, 2); }},
     {"end-natively-and-launch-twice",
      [](World&) {
