@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
-# model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend.
+# model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend,
+# prototypes against the headers of several releases.
 # Its last line counts the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +22,7 @@ for ((i = 0; i < 5; ++i)); do
   part "$bin/weir-conformance" --require=host --order-by=rand "--rand-seed=$((seed + i))"
 done
 if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutations.sh; fi
+part ci/prototypes.sh
 part "$bin/weir-bench-host" --benchmark_min_time=0.1
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

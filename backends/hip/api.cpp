@@ -284,7 +284,7 @@ Api::Result Api::create_pool(const DeviceContext& device, std::size_t max_size, 
   properties.handleTypes = static_cast<hipMemAllocationHandleType>(0);
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device.ordinal;
-  // `maxSize` is the first reserved word of 5.2's structure since 6.3. Earlier releases want 0 there.
+  // `maxSize` is the first reserved word of 5.2's structure since 6.2. Earlier releases want 0 there.
   constexpr std::size_t place = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
   std::memcpy(reinterpret_cast<std::byte*>(&properties) + place, &max_size, sizeof(max_size));
   return MemPoolCreate(&pool, &properties);

@@ -43,9 +43,9 @@ constexpr FeatureQuirk features[] = {
      "keep what the new graph owns",
      "read: hip_graph.cpp 5.7 to 2026; ROCm/rocm-systems#10713, #10021: false success"},
 
-    {Feature::memory_pool_max_size, {0, 603}, Effect::absent,
-     "hipMemPoolProps has no largest size before HIP 6.3; ROCm 6.3 has it",
-     "hipMemPoolProps of 5.2 and 6.3: maxSize was carved from what is reserved"},
+    {Feature::memory_pool_max_size, {0, 602}, Effect::absent,
+     "hipMemPoolProps has no largest size before HIP 6.2; ROCm 6.2 has it",
+     "hipMemPoolProps of 6.1 and 6.2.0: maxSize was carved from what is reserved; read: hip_mempool_impl.cpp at 6.2.0"},
 
     {Feature::graph_upload, {0, 0}, Effect::emulated,
      "hipGraphUpload only looks at its arguments; the first launch does the work",

@@ -208,8 +208,8 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* propertie
     CUmemPoolProps native{};
     native.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     native.location = to_cuda(properties->location);
-    // maxSize was carved from what was reserved, in 6.3.
-    if (!before(603)) std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
+    // maxSize was carved from what was reserved, in 6.2.
+    if (!before(602)) std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
     CUmemoryPool made = nullptr;
     const CUresult result = driver.MemPoolCreate(&made, &native);
     *pool = handle<hipMemPool_t>(made);

@@ -35,6 +35,8 @@
 #include "fake_hip_state.hpp"
 #include "script.hpp"
 
+#undef hipGetDeviceProperties  // which headers since 6.0 make another function's name
+
 using weir::test::Script;
 using namespace fake;
 

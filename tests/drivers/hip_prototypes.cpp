@@ -80,7 +80,7 @@ static_assert(offsetof(hipDeviceProp_tR0600, gcnArchName) == architecture_in_r06
 
 // The largest size of a pool stands where 5.2 begins what is reserved.
 constexpr std::size_t place_of_max_size = offsetof(hipMemPoolProps, win32SecurityAttributes) + sizeof(void*);
-#if WEIR_HIP_HEADERS >= 603
+#if WEIR_HIP_HEADERS >= 602
 static_assert(offsetof(hipMemPoolProps, maxSize) == place_of_max_size &&
               sizeof(hipMemPoolProps::maxSize) == sizeof(std::size_t));
 #else

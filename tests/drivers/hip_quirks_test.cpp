@@ -82,7 +82,7 @@ const std::vector<Expected> by_default = {
     {Feature::graph_child_nodes, {{714, native}}},
     {Feature::graph_memory_nodes, {}},
     {Feature::graph_update, {{503, emulated}}},
-    {Feature::memory_pool_max_size, {{603, native}}},
+    {Feature::memory_pool_max_size, {{602, native}}},
     {Feature::graph_upload, {{503, emulated}}},
     {Feature::capture_into_graph, {{602, native}}},
     {Feature::external_events, {}},
