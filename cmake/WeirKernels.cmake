@@ -1,6 +1,7 @@
 # weir_add_kernels(TARGET SOURCES FILE…
 #   [NVIDIA 80 90 90a-real 100-virtual…] [AMD gfx90a gfx942 gfx1100…] [HOST [x86-64-v3…]]
-#   [INCLUDES FOLDER…] [SYSTEM_INCLUDES FOLDER…] [DEFINITIONS NAME=VALUE…] [CXX_STANDARD 14|17|20] [FAST_MATH] [DEBUG]
+#   [KERNELS "blur<float, 3>"…] [INCLUDES FOLDER…] [SYSTEM_INCLUDES FOLDER…] [DEFINITIONS NAME=VALUE…] [CXX_STANDARD 14|17|20]
+#   [FAST_MATH] [DEBUG]
 #   [OPTIONS OPTION…] [NVIDIA_OPTIONS OPTION…] [AMD_OPTIONS OPTION…] [HOST_OPTIONS OPTION…]
 #   [OPTIONAL] [NO_SOURCE])
 #
@@ -39,7 +40,7 @@ endfunction()
 
 function(weir_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "FAST_MATH;DEBUG;OPTIONAL;NO_SOURCE" "CXX_STANDARD"
-    "SOURCES;NVIDIA;AMD;HOST;INCLUDES;SYSTEM_INCLUDES;DEFINITIONS;OPTIONS;NVIDIA_OPTIONS;AMD_OPTIONS;HOST_OPTIONS")
+    "SOURCES;NVIDIA;AMD;HOST;KERNELS;INCLUDES;SYSTEM_INCLUDES;DEFINITIONS;OPTIONS;NVIDIA_OPTIONS;AMD_OPTIONS;HOST_OPTIONS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_kernels: '${arg_UNPARSED_ARGUMENTS}' stands behind no word that it belongs to; files stand behind "
       "SOURCES, architectures behind NVIDIA, AMD and HOST")
@@ -122,6 +123,9 @@ function(weir_add_kernels target)
   foreach(definition IN LISTS arg_DEFINITIONS)
     string(REGEX REPLACE "^-D" "" definition "${definition}")
     list(APPEND options "--define=${definition}")
+  endforeach()
+  foreach(kernel IN LISTS arg_KERNELS)
+    list(APPEND options "--kernel=${kernel}")
   endforeach()
   if(arg_CXX_STANDARD)
     list(APPEND options "--standard=${arg_CXX_STANDARD}")

@@ -89,6 +89,8 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
       defines_.emplace_back(name, text(reader.data));
     } else if (kind == record::option) {
       extra_.emplace_back(name, text(reader.data));
+    } else if (kind == record::kernel) {
+      kernels_.push_back(name);
     } else if (kind == record::standard) {
       const std::string_view number = text(reader.data);
       if (number != "14" && number != "17" && number != "20") {
@@ -111,6 +113,7 @@ CompileOptions KernelBundle::options(std::string_view backend) const {
   for (const auto& [name, option] : extra_) {
     if (name == backend) options.extra.emplace_back(option);
   }
+  options.kernels.assign(kernels_.begin(), kernels_.end());
   options.cxx_standard = cxx_standard_;
   options.fast_math = fast_math_;
   options.debug = debug_;

@@ -42,6 +42,7 @@ inline constexpr std::string_view source = "srce";     ///< name: of the file; d
 inline constexpr std::string_view header = "head";     ///< name: as it stands in #include; data: the text
 inline constexpr std::string_view define = "macr";     ///< name: the macro; data: its value
 inline constexpr std::string_view option = "opti";     ///< name: backend; data: an option of its compiler's
+inline constexpr std::string_view kernel = "inst";     ///< name: one of CompileOptions::kernels
 inline constexpr std::string_view standard = "stdc";   ///< data: "14", "17" or "20"
 inline constexpr std::string_view fast_math = "fast";
 inline constexpr std::string_view debug = "debg";

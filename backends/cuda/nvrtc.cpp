@@ -253,7 +253,8 @@ void compile_image(ImageCompilation& request) {
                                          list + "; name another NVRTC in WEIR_NVRTC");
   }
   const gpu::HeaderList headers(request.options);
-  request.image = compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log).image;
+  request.image =
+      compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log).image_with_names();
 }
 
 }  // namespace weir::cuda

@@ -12,6 +12,7 @@
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/module_contents.hpp"
+#include "backends/gpu/program.hpp"
 #include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -134,7 +135,7 @@ class GpuDevice final : public Device {
 
  private:
   void open() const;
-  ModulePtr load(std::span<const std::byte> image, ModuleContents&& contents);
+  ModulePtr load(const Program& program, ModuleContents&& contents);
   StreamHandle copy_stream();
   int device_of(StreamHandle stream) const;
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);

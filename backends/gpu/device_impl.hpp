@@ -414,11 +414,12 @@ void GpuDevice<Api>::admit(const GpuDevice& reader, bool allowed) {
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_load_module(std::span<const std::byte> image) {
-  return load(image, {});
+  return load(Program::from_image(image), {});
 }
 
 template <class Api>
-ModulePtr GpuDevice<Api>::load(std::span<const std::byte> image, ModuleContents&& contents) {
+ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents) {
+  const std::span<const std::byte> image = program.image;
   // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
   const auto current = make_current();
@@ -433,6 +434,7 @@ ModulePtr GpuDevice<Api>::load(std::span<const std::byte> image, ModuleContents&
                 native_error(api_, result));
   }
   contents.kernels = api_.image_kernels(image, *this);
+  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
   return make<GpuModule<Api>>(*this, module, std::move(contents));
 }
 
@@ -440,9 +442,8 @@ template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
   const Program program = api_.compile(*this, source, options);
   ModuleContents contents;
-  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
   contents.parameter_kinds = kinds_in(source);
-  return load(program.image, std::move(contents));
+  return load(program, std::move(contents));
 }
 
 template <class Api>

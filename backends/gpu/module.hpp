@@ -168,8 +168,8 @@ class GpuModule final : public Module {
       for (std::size_t i = 0; i < symbols.size(); ++i) detail.append(i == 0 ? "" : ", ").append(declaration_of(symbols[i]));
     }
     throw Error(Errc::kernel_not_found, operation, device_.describe(),
-                detail + (is_kernel ? "; to have it by this name, declare it extern \"C\", or put the name into CompileOptions::kernels "
-                                      "where the source is compiled"
+                detail + (is_kernel ? "; to have it by this name, declare it extern \"C\", or name it where the source is compiled: in "
+                                      "CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
                                     : "; only variables that are neither static nor in a namespace are found"));
   }
 

@@ -17,6 +17,9 @@ namespace {
 /// Counts changes of what `packed` writes, and of what a program consists of.
 constexpr const char* revision = "1";
 
+/// Ends an image that has names behind it.
+constexpr std::string_view names_magic = "\x89WEIRKN\n";
+
 void append(std::vector<std::byte>& bytes, std::string_view text) {
   const std::uint64_t size = text.size();
   const auto* const length = reinterpret_cast<const std::byte*>(&size);
@@ -75,6 +78,35 @@ std::optional<Program> Program::unpack(std::span<const std::byte> bytes) {
   }
   program.image.assign(bytes.begin(), bytes.end());
   return program;
+}
+
+std::vector<std::byte> Program::image_with_names() const {
+  std::vector<std::byte> bytes = image;
+  if (names.empty()) return bytes;
+  const std::vector<std::byte> packed_names = Program{{}, names}.packed();
+  bytes.insert(bytes.end(), packed_names.begin(), packed_names.end());
+  const std::uint64_t size = packed_names.size();
+  const auto* const length = reinterpret_cast<const std::byte*>(&size);
+  const auto* const magic = reinterpret_cast<const std::byte*>(names_magic.data());
+  bytes.insert(bytes.end(), length, length + sizeof(size));
+  bytes.insert(bytes.end(), magic, magic + names_magic.size());
+  return bytes;
+}
+
+Program Program::from_image(std::span<const std::byte> bytes) {
+  Program plain{{bytes.begin(), bytes.end()}, {}};
+  std::uint64_t size = 0;
+  const std::size_t tail = sizeof(size) + names_magic.size();
+  if (bytes.size() < tail || std::memcmp(bytes.data() + bytes.size() - names_magic.size(), names_magic.data(), names_magic.size()) != 0) {
+    return plain;
+  }
+  std::memcpy(&size, bytes.data() + bytes.size() - tail, sizeof(size));
+  if (size > bytes.size() - tail) return plain;
+  const std::size_t end_of_image = bytes.size() - tail - static_cast<std::size_t>(size);
+  auto named = unpack(bytes.subspan(end_of_image, static_cast<std::size_t>(size)));
+  if (!named || !named->image.empty()) return plain;
+  named->image.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(end_of_image));
+  return *std::move(named);
 }
 
 Program compile_cached(const Invocation& invocation, const std::function<Program()>& compile) {

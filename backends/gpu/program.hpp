@@ -25,6 +25,12 @@ struct Program {
   std::vector<std::byte> packed() const;
   /// Nothing if the bytes do not hold together.
   static std::optional<Program> unpack(std::span<const std::byte> bytes);
+
+  /// The image with the names behind it, if there are any, as docs/bundle-format.md describes it: for bundles. Drivers
+  /// take it as it is, since none reads beyond its image's own end.
+  std::vector<std::byte> image_with_names() const;
+  /// The same back, or just the image where no names stand behind it.
+  static Program from_image(std::span<const std::byte> bytes);
 };
 
 /// A compilation at run time, as the cache knows it.

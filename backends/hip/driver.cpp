@@ -182,7 +182,7 @@ void compile_image(ImageCompilation& request) {
   }();
   request.image = compiler.compile(std::string(request.architecture), request.source, request.options, "Registry::compile_image",
                                    object, request.log)
-                      .image;
+                      .image_with_names();
 }
 
 BackendVersions Api::versions() const {

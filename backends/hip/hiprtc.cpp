@@ -214,7 +214,13 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
   check(hiprtc.hiprtcGetCode(program.handle, reinterpret_cast<char*>(made.image.data())), "hiprtcGetCode");
   for (const std::string& kernel : options.kernels) {
     const char* symbol = nullptr;
-    check(hiprtc.hiprtcGetLoweredName(program.handle, kernel.c_str(), &symbol), "hiprtcGetLoweredName");
+    const hiprtcResult found = hiprtc.hiprtcGetLoweredName(program.handle, kernel.c_str(), &symbol);
+    if (found != HIPRTC_SUCCESS) {
+      // HIPRTC of 5.2 compares texts, and so knows no alias of a type, nor a default argument that was left out.
+      throw Error(Errc::compilation_failed, operation, object,
+                  "hiprtcGetLoweredName of " + description_ + " does not find the kernel '" + kernel + "' (" +
+                      hiprtc.hiprtcGetErrorString(found) + "); name it in `kernels` with all its arguments, each by its own type");
+    }
     made.names.emplace_back(kernel, symbol);
   }
   return made;

@@ -55,6 +55,7 @@ class WEIR_API KernelBundle {
   Words headers_;
   Words defines_;
   Words extra_;  // the backend, and an option of its compiler's
+  std::vector<std::string_view> kernels_;
   int cxx_standard_ = 17;
   bool fast_math_ = false;
   bool debug_ = false;

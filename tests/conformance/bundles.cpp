@@ -34,6 +34,36 @@ void check_turn(const ModulePtr& module) {
   CHECK(module->global("bonus").size() == sizeof(unsigned));
 }
 
+// Whether instances of a template, and other kernels of C++ linkage, are found by their names and types.
+void check_names(const ModulePtr& module) {
+  constexpr unsigned n = 64;
+  const StreamPtr s = device().create_stream();
+  const auto scaled = [&]<class T>(const auto& kernel, T expected) {
+    const auto from = device().allocate<T>(n), to = device().allocate<T>(n);
+    const std::vector<T> in(n, T(2));
+    std::vector<T> out(n);
+    s->copy(from, in);
+    s->launch(kernel, {1, n}, from, to);
+    s->copy(out, to);
+    s->synchronize();
+    CHECK(out == std::vector<T>(n, expected));
+  };
+  scaled(module->kernel("ahead::scale<float, 3>"), 6.0F);
+  scaled(module->kernel<void(const float*, float*)>(" ahead::scale< float,3 >"), 6.0F);
+  scaled(module->kernel<void(const double*, double*)>("ahead::scale<double, 5>"), 10.0);
+  const auto negate = module->kernel<void(int, float*)>("ahead::negate");
+  const auto values = device().allocate<float>(n);
+  const std::vector<float> ones(n, 1.0F);
+  std::vector<float> out(n);
+  s->copy(values, ones);
+  s->launch(negate, {1, n}, 5, values);
+  s->copy(out, values);
+  s->synchronize();
+  CHECK(out[4] == -1.0F);
+  CHECK(out[5] == 1.0F);
+  CHECK_REFUSED(Errc::kernel_not_found, module->kernel("ahead::scale<short, 3>"));
+}
+
 KernelBundle ahead() { return weir_kernels(ahead); }
 
 // Without the images, or without the source; with one more image of those bytes for this very device.
@@ -49,6 +79,7 @@ std::vector<std::byte> changed(bool images, bool source, std::string_view nonsen
   writer.add(record::source, bundle.name(), source ? *bundle.source() : std::string_view());
   for (const auto& [name, text] : bundle.headers()) writer.add(record::header, name, text);
   writer.add(record::define, "AHEAD_OFFSET", "5");
+  for (const std::string& kernel : bundle.options("").kernels) writer.add(record::kernel, kernel, "");
   return writer.bundle();
 }
 
@@ -72,6 +103,13 @@ TEST_CASE("S1 bundle: kernels of this program, from an image or from their sourc
   CHECK(ahead().source());
   CHECK(ahead().headers().size() == 1);
   check_turn(device().load(ahead()));
+}
+
+TEST_CASE("S1 bundle: kernels of C++ linkage and instances of templates, from an image or from the source") {
+  if (!needs_kernels()) return;
+  check_names(device().load(ahead()));
+  const std::vector<std::byte> source = changed(false, true);
+  check_names(device().load(KernelBundle(source)));
 }
 
 TEST_CASE("S1 bundle: without its source, an image that fits is loaded, and without one the error says what there is") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <iterator>
 
 #include "files.hpp"
@@ -142,6 +143,43 @@ TEST_CASE("tool: without a compiler an image is an error, or with --optional a w
     std::filesystem::remove(project.image);
   }
   CHECK(project.make_image("nosuch x").status == 1);
+}
+
+TEST_CASE("tool: instances of a template are made for every backend, and their names stand in image and bundle") {
+  const Files files;
+  const std::string source = files.write("t.cu", "using Real = float;\n"
+                                                 "template <class T, int N> __global__ void blur(T* x) { x[threadIdx.x] *= N; }\n").string();
+  const std::string image = (files.folder() / "image").string();
+  const auto make = [&](const std::string& target, const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"image", "--optional", "--for", target, "--output", image, "--kernel", name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.push_back(source);
+    return tool(arguments);
+  };
+  for (const auto& [target, symbol] : {std::pair{"cuda sm_90", "_Z4blurIfLi3EEvPT_"}, {"cuda compute_90", "_Z4blurIfLi3EEvPT_"},
+                                       {"hip gfx90a", "_Z4blurIfLi3EEvPT_"}, {"host native", "blur<Real,3>"}}) {
+    CAPTURE(target);
+    // HIPRTC of 5.2 does not know aliases in a name.
+    const Outcome made = make(target, std::string_view(target).starts_with("hip") ? "blur<float, 3>" : "blur<Real, 3>");
+    CAPTURE(made.errors);
+    REQUIRE(made.status == 0);
+    if (made.complains("left out")) continue;
+    CHECK(content(image).find(symbol) != std::string::npos);
+    // The expression and its symbol, too, for a driver that does not tell a module's kernels.
+    CHECK((content(image).find("\x89WEIRKN\n") != std::string::npos) == (std::string_view(target) != "host native"));
+    const Outcome wrong = make(target, "blurr<Real, 3>");
+    CHECK(wrong.status == 1);
+    CHECK(wrong.complains("blurr"));
+  }
+  if (const char* const nvcc = std::getenv("WEIR_TEST_NVCC")) {
+    REQUIRE(make("cuda sm_90", "blur<Real, 3>", {"--compiler", nvcc}).status == 0);
+    CHECK(content(image).find("_Z4blurIfLi3EEvPT_") != std::string::npos);
+  }
+  const std::string bundle = (files.folder() / "bundle").string();
+  REQUIRE(tool({"bundle", "--output", bundle, "--kernel=blur<Real, 3>", source, image}).status == 0);
+#ifdef WEIR_TEST_COMMAND
+  CHECK(weir::test::run(WEIR_TEST_COMMAND, {"kernels", "inspect", bundle}).says("\n  kernel  blur<Real, 3>\n"));
+#endif
 }
 
 #ifdef WEIR_TEST_HAS_CUDA

@@ -25,6 +25,8 @@ Bytes example() {
   writer.add(record::define, "N", "16");
   writer.add(record::option, "cuda", "-lineinfo");
   writer.add(record::option, "host", "-funroll-loops");
+  writer.add(record::kernel, "blur<float, 3>", "");
+  writer.add(record::kernel, "blur<double, 5>", "");
   writer.add(record::standard, "", "20");
   writer.add(record::fast_math, "", "");
   writer.add("next", "of a later Weir", "that this one passes over");
@@ -69,6 +71,7 @@ std::size_t read_all(const KernelBundle& bundle) {
     for (const auto& [name, value] : options.defines) read(name + value);
     for (const auto& [name, header] : options.headers) read(name + header);
     for (const std::string& option : options.extra) read(option);
+    for (const std::string& kernel : options.kernels) read(kernel);
   }
   return sum;
 }
@@ -90,6 +93,7 @@ TEST_CASE("bundle: what is put in comes out") {
   CHECK(options.defines == std::vector<std::pair<std::string, std::string>>{{"N", "16"}});
   CHECK(options.headers == std::vector<std::pair<std::string, std::string>>{{"weights.cuh", "#define RADIUS 2\n"}});
   CHECK(options.extra == std::vector<std::string>{"-lineinfo"});
+  CHECK(options.kernels == std::vector<std::string>{"blur<float, 3>", "blur<double, 5>"});
   CHECK(options.cxx_standard == 20);
   CHECK(options.fast_math);
   CHECK_FALSE(options.debug);

@@ -98,3 +98,25 @@ TEST_CASE("programs: what was packed is unpacked, and what does not hold togethe
   damaged[7] = std::byte{0xFF};
   CHECK_FALSE(Program::unpack(damaged).has_value());
 }
+
+TEST_CASE("programs: an image has its names behind it, and one with something else there is taken as it is") {
+  const Program program{{std::byte{1}, std::byte{2}, std::byte{3}}, {{"blur<float,3>", "_Z4blur"}, {"k", "k"}}};
+  const auto bytes = program.image_with_names();
+  CHECK(std::equal(program.image.begin(), program.image.end(), bytes.begin()));
+  const Program back = Program::from_image(bytes);
+  CHECK(back.image == program.image);
+  CHECK(back.names == program.names);
+  const Program bare{program.image, {}};
+  CHECK(bare.image_with_names() == bare.image);
+  CHECK(Program::from_image(bare.image).image == bare.image);
+  CHECK(Program::from_image({}).image.empty());
+  // Whatever is changed, image and names stay within the bytes, of which a sanitizer makes sure.
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    CHECK(Program::from_image(std::span(bytes).first(size)).image.size() == size);
+    for (const unsigned value : {0x00U, 0x01U, 0x7FU, 0x80U, 0xFFU}) {
+      auto changed = bytes;
+      changed[size] = static_cast<std::byte>(value);
+      CHECK(Program::from_image(changed).image.size() <= bytes.size());
+    }
+  }
+}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
 
 #include "backends/host/child_process.hpp"
@@ -33,8 +34,8 @@ class TemporaryFile {
   std::string path_ = (fs::temp_directory_path() / "weir-kernels-XXXXXX").string();
 };
 
-// The command of nvcc, or of hipcc or Clang, that writes the image to `output`.
-std::vector<std::string> command(const Request& request, const std::string& output) {
+// The command of nvcc, or of hipcc or Clang, that compiles `source` and writes the image to `output`.
+std::vector<std::string> command(const Request& request, const std::string& source, const std::string& output) {
   const CompileOptions& options = request.options;
   std::vector<std::string> words = {request.compiler};
   const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
@@ -57,17 +58,30 @@ std::vector<std::string> command(const Request& request, const std::string& outp
   for (const fs::path& folder : request.include_folders) words.push_back("-I" + folder.string());
   for (const std::string& folder : options.include_directories) words.push_back("-I" + folder);
   words.insert(words.end(), options.extra.begin(), options.extra.end());
-  add({"-o", output, fs::absolute(request.source).string()});
+  add({"-o", output, source});
   return words;
 }
 
+// These compilers make an instance of a template where its address is taken.
+std::string with_instances(const Request& request) {
+  std::string text = fmt::format("#include \"{}\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {{\n",
+                                 fs::absolute(request.source).string());
+  for (const std::string& kernel : request.options.kernels) text += fmt::format("(const void*)&({}),\n", kernel);
+  return text + "};\n";
+}
+
 std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
-  const TemporaryFile output;
+  const TemporaryFile output, instances;
+  std::string source = fs::absolute(request.source).string();
+  if (!request.options.kernels.empty()) {
+    source = instances.path();
+    std::ofstream(source) << with_instances(request);
+  }
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   host::ChildOutcome outcome;
   try {
-    outcome = host::run_child(command(request, output.path()), fs::current_path().string(), environment);
+    outcome = host::run_child(command(request, source, output.path()), fs::current_path().string(), environment);
   } catch (const std::system_error& error) {
     throw Error(Errc::compiler_not_found, "weir-kernels", request.architecture,
                 fmt::format("{} cannot be run: {}", request.compiler, error.what()));

@@ -40,6 +40,7 @@ constexpr const char* usage =
     "  --include FOLDER            where headers lie that the bundle carries\n"
     "  --system-include FOLDER     where headers lie that it does not carry\n"
     "  --define NAME=VALUE         a macro\n"
+    "  --kernel NAME               an instance of a template that is made: 'blur<float, 3>'\n"
     "  --standard N                of C++: 14, 17 (the default) or 20\n"
     "  --fast-math, --debug        as CompileOptions has them\n"
     "  --option BACKEND=OPTION     for that backend's compiler as it is\n"
@@ -106,6 +107,8 @@ Arguments parse(int argc, char** argv) {
       request.options.include_directories.push_back(fs::absolute(take()).string());
     } else if (name == "--define") {
       request.options.defines.push_back(take_pair("define"));
+    } else if (name == "--kernel") {
+      request.options.kernels.push_back(take());
     } else if (name == "--option") {
       request.extra.push_back(take_pair("option"));
     } else if (name == "--standard") {
@@ -180,6 +183,7 @@ std::vector<std::byte> make_bundle(const Arguments& arguments, const std::vector
     for (const Header& header : headers) writer.add(record::header, header.name, header.text);
     for (const auto& [name, value] : request.options.defines) writer.add(record::define, name, value);
     for (const auto& [backend, option] : request.extra) writer.add(record::option, backend, option);
+    for (const std::string& kernel : request.options.kernels) writer.add(record::kernel, kernel, "");
     writer.add(record::standard, "", std::to_string(request.options.cxx_standard));
     if (request.options.fast_math) writer.add(record::fast_math, "", "");
     if (request.options.debug) writer.add(record::debug, "", "");

@@ -38,6 +38,7 @@ std::string describe(const KernelBundle& bundle) {
   const CompileOptions options = bundle.options("");
   text += fmt::format("  source  {}, C++{}{}{}\n", format_bytes(bundle.source()->size()), options.cxx_standard,
                       options.fast_math ? ", fast math" : "", options.debug ? ", for debugging" : "");
+  for (const std::string& kernel : options.kernels) text += printable(fmt::format("  kernel  {}", kernel)) + "\n";
   for (const auto& [name, value] : options.defines) text += printable(fmt::format("  define  {}={}", name, value)) + "\n";
   for (const auto& [name, header] : bundle.headers()) {
     text += fmt::format("  header  {:<24}  {}\n", printable(name), format_bytes(header.size()));
