@@ -4,13 +4,25 @@
 # there, this checkout's HEAD is cloned to ROOT/weir, and the command runs there. Without Docker, what a container would do:
 #   ci/clean_root.sh /tmp/root ci/demo.sh
 #   ci/clean_root.sh /tmp/root ci/packages_install_test.sh /packages
+# SUITE is another release, of Debian or of Ubuntu (noble; its keys are those of the package ubuntu-keyring, or UBUNTU_KEYS names
+# the file).
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '3,7s/^# //p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,9s/^# //p' "$0"; exit 2; }
 source=$(realpath "$(dirname "$0")/..")
 root=$1
 shift
+suite=${SUITE-bookworm}
 if [ ! -e "$root/bin/sh" ]; then
-  debootstrap --variant=minbase "${SUITE-bookworm}" "$root" "${MIRROR-http://deb.debian.org/debian}"
+  case $suite in
+    jammy | noble | oracular | plucky | questing)
+      mirror=${MIRROR-http://archive.ubuntu.com/ubuntu}
+      # Debian's debootstrap may not know the release; all of Ubuntu's share one script.
+      debootstrap --variant=minbase --keyring="${UBUNTU_KEYS-/usr/share/keyrings/ubuntu-archive-keyring.gpg}" \
+        "$suite" "$root" "$mirror" /usr/share/debootstrap/scripts/gutsy
+      printf 'deb %s %s main universe\n' "$mirror" "$suite" "$mirror" "$suite-updates" >"$root/etc/apt/sources.list"
+      ;;
+    *) debootstrap --variant=minbase "$suite" "$root" "${MIRROR-http://deb.debian.org/debian}" ;;
+  esac
 fi
 mount_points=(proc dev sys)
 cleanup() {

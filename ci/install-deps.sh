@@ -1,10 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what Weir is built and tested with, on Debian 12 or Ubuntu 24.04 and later. Looks first what is there, by whatever
-# means it came, and says what it installs; with nothing to install it needs neither network nor privileges.
+# Installs what Weir is built and tested with, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build]. Looks first what
+# is there, by whatever means it came, and says what it installs; with nothing to install it needs neither network nor privileges.
+# With --build it installs what the libraries, the command and the examples are built with on this machine, and no more: half
+# as much to load.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+only_build=false
+case $* in
+  '') ;;
+  --build) only_build=true ;;
+  *)
+    printf 'install-deps.sh: unknown option %s; there is --build\n' "$*" >&2
+    exit 2
+    ;;
+esac
 
 say() { printf 'install-deps: %s\n' "$*"; }
 
@@ -23,6 +35,8 @@ needed=(
   "libcli11-dev|header CLI/CLI.hpp|the command and the examples"
   "nlohmann-json3-dev|header nlohmann/json.hpp|the command and the examples"
   "libpng-dev|header png.h|the entropy example's picture"
+)
+for_tests=(
   "doctest-dev|header doctest/doctest.h|tests"
   "libbenchmark-dev|header benchmark/benchmark.h|benchmarks"
 )
@@ -66,7 +80,13 @@ as_root() {
   fi
 }
 
-collect "${needed[@]}" "${wanted[@]}"
+if ! $only_build; then
+  collect "${needed[@]}" "${for_tests[@]}" "${wanted[@]}"
+else
+  collect "${needed[@]}"
+  # HIP's headers bring a compiler with them; they are of use where AMD's driver is.
+  if [ -e /dev/kfd ]; then collect "${wanted[1]}"; fi
+fi
 if [ ${#missing[@]} != 0 ]; then
   if ! has_command apt-get; then
     say "there is no apt-get here; install these by other means: ${missing[*]%%|*}"

@@ -60,7 +60,8 @@ constexpr std::string_view record[] = {
     "__attribute__((used, section(\"weir_kernels\"))) "
     "static const ::weir_host::kernel_record* weir_entry_% = &weir_record_%;"};
 
-std::string quoted(std::string_view name) {
+// Not "quoted": the library has a function of that name for strings, and would be found first.
+std::string in_quotes(std::string_view name) {
   std::string text = "\"";
   for (char c : name) {
     if (c == '"' || c == '\\') text += '\\';
@@ -539,7 +540,7 @@ class Rewriter {
 
 std::string compose_unit(std::string_view source, const CompileOptions& options, int warp_size) {
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
-  std::string unit = fmt::format("#line 1 {}\n{}#define WEIR_WARP_SIZE {}\n{}{}{}{}{}{}", quoted(prelude_file_name),
+  std::string unit = fmt::format("#line 1 {}\n{}#define WEIR_WARP_SIZE {}\n{}{}{}{}{}{}", in_quotes(prelude_file_name),
                                  prelude_division, warp_size, prelude_types, prelude_math, kernels::runtime_block,
                                  kernels::runtime_warps, kernels::runtime_atomics, prelude_launcher);
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
@@ -552,7 +553,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   // Editors begin a file with this mark; in the middle of a unit it would be a word of the source's.
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
-  fmt::format_to(std::back_inserter(unit), "#line 1 {}\n{}\n", quoted(options.name), source);
+  fmt::format_to(std::back_inserter(unit), "#line 1 {}\n{}\n", in_quotes(options.name), source);
   return unit;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -47,11 +49,13 @@ std::set<std::string> options_of(const std::string& command) {
   const std::string help =
       weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
           .output;
-  const std::size_t begin = help.find("Options:");
-  return options_in(help.substr(begin, help.find("Exit status") - begin));
+  const std::size_t begin = command == "conformance" ? 0 : help.find("Options:");
+  // What other programs' options follow is theirs.
+  return options_in(help.substr(begin, std::min({help.find("Exit status"), help.find("Other options"),
+                                                 help.find("Options of doctest")}) - begin));
 }
 
-const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run"};
+const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run", "bench", "conformance"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -195,6 +199,46 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
 }
 
+TEST_CASE("command: conformance becomes the suite, with all that follows") {
+  const Outcome help = weir_command({"conformance", "--help"});
+  CHECK(help.status == 0);
+  CHECK(help.says("--known-failures=FILE"));
+  const Outcome suite =
+      weir_command({"conformance", "--backend", "immediate", "--test-suite=creation", "--one-process", "--device=1"});
+  CHECK(suite.says("conformance of immediate:1"));
+  const Outcome unknown = weir_command({"conformance", "--bogus"});
+  CHECK(unknown.status == 2);
+  CHECK(unknown.complains("unknown option '--bogus'"));
+  CHECK(weir_command({"conformance", "--require=nosuch"}).status == 1);
+}
+
+TEST_CASE("command: bench becomes the benchmark of the backend that is chosen") {
+  // The command in a folder of its own, beside it programs that tell how they were run.
+  const weir::test::TemporaryFolder folder;
+  const std::string command = folder.copy(WEIR_TEST_COMMAND, "weir");
+  for (const std::string name : {"immediate", "scaling"}) {
+    std::ofstream(folder.path() + "/weir-bench-" + name) << "#!/bin/sh\necho " << name << " $WEIR_BACKEND \"$@\"; exit 7\n";
+    std::filesystem::permissions(folder.path() + "/weir-bench-" + name, std::filesystem::perms::owner_all);
+  }
+  const auto bench = [&](std::vector<std::string> arguments, Environment environment = {}) {
+    environment.try_emplace("WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS);
+    arguments.insert(arguments.begin(), "bench");
+    return run(command, arguments, environment);
+  };
+  const Outcome chosen = bench({"--benchmark_filter=a b", "--backend", "immediate"});
+  CHECK(chosen.status == 7);
+  CHECK(chosen.output == "immediate immediate --benchmark_filter=a b\n");
+  CHECK(bench({}, {{"WEIR_BACKEND", "immediate"}}).output == "immediate immediate\n");
+  CHECK(bench({"--scaling", "--backend=host"}).output == "scaling host\n");
+  const Outcome unusable = bench({"--backend=nosuch"});
+  CHECK(unusable.status == 1);
+  CHECK(unusable.complains("there is no backend 'nosuch'"));
+  std::filesystem::remove(folder.path() + "/weir-bench-immediate");
+  const Outcome absent = bench({"--backend=immediate"});
+  CHECK(absent.status == 127);
+  CHECK(absent.complains("there is no " + folder.path() + "/weir-bench-immediate: "));
+}
+
 TEST_CASE("command: the manual page and the completions know its commands and options, and no others") {
   std::set<std::string> all;
   for (const std::string& command : commands) {
@@ -245,7 +289,10 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };
-  CHECK(offers("''") == "--help --version info doctor kernels run\n");
+  CHECK(offers("''") == "--help --version info doctor kernels run bench conformance\n");
+  CHECK(offers("bench --backend = c") == "cuda\n");
+  CHECK(offers("conformance --require h") == "hip host\n");
+  CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("kernels i") == "inspect\n");
   CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("d") == "doctor\n");

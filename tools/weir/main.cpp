@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`: what Weir finds on this machine, and why not more; and what kernels a program has.
+// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has; other programs, with Weir's
+// variables set or of Weir's own.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -18,7 +20,10 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "text.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/registry.hpp"
 #include "weir/version.hpp"
 
 namespace {
@@ -68,10 +73,26 @@ int doctor() {
   return is_healthy(all, report) ? success : not_usable;
 }
 
+struct BenchOptions {
+  std::string backend;
+  bool scaling = false;
+};
+
+int bench(const BenchOptions& options, const std::vector<std::string>& others) {
+  if (!options.backend.empty()) ::setenv("WEIR_BACKEND", options.backend.c_str(), 1);
+  if (options.scaling) {
+    return weir::tool::run_beside("weir-bench-scaling", others, "Weir was built without benchmarks (-DWEIR_BUILD_BENCH=ON)");
+  }
+  const std::string backend(weir::default_device().backend().name());
+  return weir::tool::run_beside("weir-bench-" + backend, others,
+                                "there are benchmarks of host, cuda and hip, built with -DWEIR_BUILD_BENCH=ON where their "
+                                "backends are; --scaling is for any backend");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What Weir finds on this machine: backends, devices, features, and why what is missing is missing.", "weir");
+  CLI::App app("What Weir finds on this machine, why what is missing is missing, and programs to try and measure it.", "weir");
   app.set_version_flag("--version", std::string("weir ") + weir::version());
   app.require_subcommand(1);
   app.footer(exit_codes);
@@ -125,6 +146,24 @@ int main(int argc, char** argv) {
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
 
+  BenchOptions bench_options;
+  CLI::App* const bench_command = app.add_subcommand(
+      "bench", "What Weir costs on this machine: beside the driver's own calls on a GPU, of the host backend's engine on the CPU");
+  bench_command->add_option("--backend", bench_options.backend, "The backend to measure, in place of what WEIR_BACKEND says")
+      ->type_name("NAME");
+  bench_command->add_flag("--scaling", bench_options.scaling,
+                          "Costs against the number of streams and of operations, and memory per object");
+  bench_command->allow_extras();
+  bench_command->footer(
+      "Other options are those of Google Benchmark, such as --benchmark_filter=REGEX and --benchmark_out=FILE.\n\n"
+      "Exit status: the benchmark's; 1 if a call costs more than it may, or if the backend is not usable;\n"
+      "127 if its benchmark is not installed\n");
+
+  CLI::App* const conformance_command = app.add_subcommand(
+      "conformance", "Whether a backend keeps Weir's promises: becomes weir-conformance, which takes all that follows");
+  conformance_command->prefix_command();
+  conformance_command->set_help_flag();  // --help is the suite's
+
   // What stands behind -- belongs to the program that is to be run.
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
@@ -141,6 +180,11 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
+    if (*bench_command) return bench(bench_options, bench_command->remaining());
+    if (*conformance_command) {
+      return weir::tool::run_beside("weir-conformance", conformance_command->remaining(),
+                                    "Weir was built without tests (-DWEIR_BUILD_TESTS=ON)");
+    }
     if (*kernels_command) return print(weir::tool::inspect_kernels(inspected));
     return *doctor_command ? doctor() : info(options);
   } catch (const weir::Error& error) {

@@ -19,14 +19,21 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | run) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | run | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
   case $previous in
-    --backend) words='cuda hip host' ;;
+    --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
-    --device | --disable-features) words='' ;;
+    --device | --disable-features | --timeout) words='' ;;
+    --known-failures | --junit | --json)
+      if [ "$command" = conformance ]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return
+      fi
+      words='--help --backend --verbose'
+      ;;
     *)
       case $command in
         info) words='--help --backend --json --verbose' ;;
@@ -39,7 +46,11 @@ _weir() {
           words='--help inspect'
           ;;
         run) words='--help --backend --device --disable-features --log --' ;;
-        *) words='--help --version info doctor kernels run' ;;
+        bench) words='--help --backend --scaling' ;;
+        conformance)
+          words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'
+          ;;
+        *) words='--help --version info doctor kernels run bench conformance' ;;
       esac
       ;;
   esac

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what Weir costs on this machine, beside others, in one run: measure.py --bin=FOLDER --out=FILE [--part=PART]…
+
+  --bin=FOLDER     where a build's programs weir-bench-… are; their libraries are found as they were linked, or in FOLDER/../lib
+  --out=FILE       where the results go, as JSON; docs/tools/performance.py makes pages of it
+  --part=PART      that part alone, may be given several times: calls, scaling, peers, kernels
+  --rounds=N       how often the programs of a comparison take turns (3); what counts is the median of the rounds
+
+  calls    each call on CUDA and HIP beside the driver's own, and the same operation with PyTorch (C++ and Python), CuPy and cuda.core
+  scaling  cost against the number of streams and of operations, memory per object, on each backend that is usable
+  peers    the host backend's queues beside oneTBB, OpenMP and OpenCL
+  kernels  kernels on the host backend beside OpenMP and OpenCL
+
+A part whose program is not there, and a library that is not installed, are left out; the results say why.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(command, limit_s=300, **environment):
+    """(status, output, what it complained of); status 124: it did not end in time."""
+    say("  " + " ".join(f"{k}={v}" for k, v in environment.items()) + " " + " ".join(str(c) for c in command))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=os.environ | environment)
+    except subprocess.TimeoutExpired:
+        return 124, "", f"did not end in {limit_s} s"
+    return done.returncode, done.stdout, done.stderr
+
+
+def last_line(text, otherwise="no output"):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else otherwise
+
+
+def reason(errors):
+    """The cause out of an error of Weir's, without the remedies and the paths of this machine."""
+    return re.split(r"; |, /|: /", last_line(errors))[0][:200]
+
+
+class Programs:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder).resolve()
+        libraries = self.folder.parent / "lib"
+        if libraries.is_dir():
+            paths = [str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+            os.environ["LD_LIBRARY_PATH"] = ":".join(paths)
+
+    def benchmark(self, name, *options, limit_s=300, **environment):
+        """Google Benchmark's JSON, or a text that says why there is none."""
+        program = self.folder / name
+        if not program.exists():
+            return f"{name} was not built"
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.json"
+            status, _, errors = run([program, f"--benchmark_out={out}", "--benchmark_out_format=json", *options], limit_s,
+                                    **environment)
+            # 1 says, too, that a call costs more than it may; that is no failure here.
+            if out.exists() and out.stat().st_size and status in (0, 1):
+                return json.loads(out.read_text(encoding="utf-8"))
+            return reason(errors)
+
+
+def iterations(report):
+    """(name, ns of one operation, the row) of each repetition."""
+    scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+    for row in report["benchmarks"]:
+        if row.get("run_type", "iteration") != "iteration":
+            continue
+        name = re.sub(r"/(iterations|repeats):\d+|/(manual|real)_time", "", row["name"])
+        yield name, None if row.get("error_occurred") else row["real_time"] * scale[row["time_unit"]], row
+
+
+def medians(reports):
+    """{name: ns} of all repetitions in the reports; each report's median first, then theirs."""
+    found = {}
+    for report in reports:
+        times = {}
+        for name, ns, _ in iterations(report):
+            if ns is not None:
+                times.setdefault(name, []).append(ns)
+        for name, list_ in times.items():
+            found.setdefault(name, []).append(statistics.median(list_))
+    return {name: round(statistics.median(list_), 2) for name, list_ in found.items()}
+
+
+def torch_program(folder):
+    """The comparison with PyTorch's generic stream, compiled, or a text that says why it is not."""
+    ask = "import json, torch, torch.utils.cpp_extension as e; print(json.dumps([e.include_paths(), e.library_paths(), " \
+          "torch._C._GLIBCXX_USE_CXX11_ABI]))"
+    status, output, errors = run([sys.executable, "-c", ask])
+    if status != 0:
+        return last_line(errors)
+    includes, libraries, abi = json.loads(output.splitlines()[-1])
+    program = pathlib.Path(folder) / "torch_streams"
+    command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O2", f"-D_GLIBCXX_USE_CXX11_ABI={int(abi)}",
+               here / "libraries/torch_streams.cpp", *(f"-I{path}" for path in includes), *(f"-L{path}" for path in libraries),
+               *(f"-Wl,-rpath,{path}" for path in libraries), "-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda", "-ltorch",
+               "-lc10", "-o", program]
+    status, _, errors = run(command)
+    return program if status == 0 else last_line(errors)
+
+
+def driver_calls(programs, vendor, rounds):
+    libraries = {"torch": "PyTorch", "cupy": "CuPy", "cuda.core": "cuda.core"} if vendor == "cuda" else {}
+    reports, library_runs, versions, absent = [], {}, {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        others = {title: [sys.executable, here / "libraries/streams.py", name] for name, title in libraries.items()}
+        if libraries:
+            program = torch_program(folder)
+            if isinstance(program, str):
+                absent["PyTorch, C++"] = program
+            else:
+                others = {"PyTorch, C++": [program]} | others
+        for turn in range(rounds):
+            report = programs.benchmark(f"weir-bench-{vendor}")
+            if isinstance(report, str):
+                return {"absent": report}
+            reports.append(report)
+            for title, command in list(others.items()):
+                status, output, errors = run(command)
+                answer = json.loads(last_line(output, "{}")) if status in (0, 77) else {}
+                if "rows" not in answer:
+                    absent[title] = answer.get("absent") or last_line(errors)
+                    del others[title]
+                    continue
+                if answer.get("version"):
+                    versions[title] = answer["version"]
+                library_runs.setdefault(title, []).append(answer["rows"])
+                for name, error in answer.get("failed", {}).items():
+                    say(f"  {title}: {name}: {error}")
+    operations = {}
+    for name, ns in medians(reports).items():
+        operation, side = name.rsplit("/", 1)
+        operations.setdefault(operation, {})["Weir" if side == "weir" else "driver"] = ns
+    for title, runs in library_runs.items():
+        for name in {name for rows in runs for name in rows}:
+            values = [rows[name] for rows in runs if name in rows]
+            operations.setdefault(name, {})[title] = round(statistics.median(values), 1)
+    return {"operations": operations, "versions": versions, "absent": absent, "rounds": rounds}
+
+
+def scaling(programs, backend, rounds):
+    times, rows, errors, context = {}, {}, {}, {}
+    for _ in range(rounds):
+        report = programs.benchmark("weir-bench-scaling", limit_s=400, WEIR_BACKEND=backend)
+        if isinstance(report, str):
+            return {"absent": report}
+        context = report["context"]
+        for name, ns, row in iterations(report):
+            if ns is None:
+                errors[name] = row.get("error_message", "failed")
+                continue
+            times.setdefault(name, []).append(ns)
+            for key in ("heap_bytes", "resident_bytes", "device_bytes", "enqueue_ns"):
+                if key in row:
+                    rows.setdefault(name, {}).setdefault(key, []).append(row[key])
+    measured = {name: {"ns": round(statistics.median(list_), 1)} |
+                {key: round(statistics.median(values), 1) for key, values in rows.get(name, {}).items()}
+                for name, list_ in times.items()}
+    return {"device": context.get("device", ""), "rows": measured, "errors": errors, "rounds": rounds}
+
+
+def peers(programs, rounds):
+    reports = []
+    for _ in range(rounds):
+        report = programs.benchmark("weir-bench-peers")
+        if isinstance(report, str):
+            return {"absent": report}
+        reports.append(report)
+    operations = {}
+    for name, ns in medians(reports).items():
+        operation, side = name.rsplit("/", 1)
+        operations.setdefault(operation, {})[side] = ns
+    context = reports[0]["context"]
+    return {"operations": operations, "threads": context.get("threads"), "OpenCL": context.get("OpenCL", ""), "rounds": rounds}
+
+
+def kernels(programs):
+    program = programs.folder / "weir-bench-kernels"
+    if not program.exists():
+        return {"absent": "weir-bench-kernels was not built"}
+    status, output, errors = run([program], 400)
+    if status != 0:
+        return {"absent": last_line(errors)}
+    rows = {}
+    line = re.compile(r"^(\S.*?) +([\d.]+) +([\d.]+) \( *[\d.]+\)(?: +([\d.]+) \( *[\d.]+\))?  (\S.*)$")
+    for text in output.splitlines():
+        if match := line.match(text):
+            rows[match[1].strip()] = {"unit": match[5], "Weir": float(match[2]), "OpenMP": float(match[3])} | \
+                ({"OpenCL": float(match[4])} if match[4] else {})
+    if not rows:
+        return {"absent": "weir-bench-kernels printed no table that is known here"}
+    return {"rows": rows, "setting": output.splitlines()[0]}
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    processor = re.search(r"^model name\s*: (.*)$", text, re.M)
+    system = re.search(r'^PRETTY_NAME="?([^"\n]*)', pathlib.Path("/etc/os-release").read_text(encoding="utf-8"), re.M)
+    about = {"processor": processor[1] if processor else platform.machine(), "cores": len(os.sched_getaffinity(0)),
+             "system": system[1] if system else platform.system()}
+    try:
+        ask = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        lines = subprocess.run(ask, capture_output=True, text=True, timeout=60).stdout.strip().splitlines()
+        if lines:
+            about["gpu"], about["driver"] = (part.strip() for part in lines[0].rsplit(",", 1))
+    except (OSError, subprocess.TimeoutExpired):
+        pass
+    return about
+
+
+def commit():
+    def git(*arguments):
+        return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True).stdout.strip()
+
+    name = git("rev-parse", "--short", "HEAD") or os.environ.get("WEIR_COMMIT", "unknown")
+    return name + (", changed" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--part", action="append", choices=["calls", "scaling", "peers", "kernels"])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    parts = options.part or ["calls", "scaling", "peers", "kernels"]
+    programs = Programs(options.bin)
+    results = {"date": datetime.date.today().isoformat(), "commit": os.environ.get("WEIR_COMMIT") or commit(),
+               "machine": machine()}
+
+    def keep(*keys, value):
+        place = results
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        place[keys[-1]] = value
+        if "absent" in value and value["absent"] and "operations" not in value:
+            say(f"{' '.join(keys)}: {value['absent']}")
+        # After each part: what was measured is there also if the next one does not end.
+        pathlib.Path(options.out).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    if "calls" in parts:
+        for vendor in ("cuda", "hip"):
+            keep("calls", vendor, value=driver_calls(programs, vendor, options.rounds))
+    if "scaling" in parts:
+        for backend in ("cuda", "hip", "host"):
+            keep("scaling", backend, value=scaling(programs, backend, options.rounds))
+    if "peers" in parts:
+        keep("peers", value=peers(programs, options.rounds))
+    if "kernels" in parts:
+        keep("kernels", value=kernels(programs))
+    say(f"results: {options.out}")
+
+
+main()
