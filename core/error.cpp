@@ -71,6 +71,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::driver_failed: return {"driver_failed", "the driver did not start"};
     case Errc::device_fault: return {"device_fault", "work on the device failed", errc::io_error};
     case Errc::backend_failure: return {"backend_failure", "the driver reported an error"};
+    case Errc::communicator_failed: return {"communicator_failed", "the communicator has failed"};
   }
   return {"unknown", "a code that this version of Weir does not know"};
 }

@@ -79,9 +79,8 @@ std::string find_plugin(std::string_view name, std::span<const std::string> fold
   return {};
 }
 
-Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts) {
+void* load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts) {
   std::string fault;
-  PluginNote note;
   try {
     note = read_plugin_note(path);
     fault = handshake_fault(note, name);
@@ -102,6 +101,12 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
            fmt::format("the loader says \"{}\"; install what it lacks, or build the plugin for this machine",
                        attempts.back().outcome));
   }
+  return library;
+}
+
+Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts) {
+  PluginNote note;
+  void* const library = load_plugin(name, path, note, attempts);
   const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
   if (create == nullptr) {
     attempts.push_back({path, "exports no function weir_create_backend"});

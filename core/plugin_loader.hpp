@@ -39,8 +39,12 @@ struct Plugin {
   void (*compile_image)(ImageCompilation&);  ///< null where it cannot
 };
 
-/// Reads the note of the plugin at the absolute `path` and loads the plugin if it fits. It is never unloaded. If it does not
-/// fit, throws `plugin_incompatible`, which names both sides; none of its code has run then.
+/// Reads the note of the plugin at the absolute `path` into `note` and loads the plugin if it fits. It is never unloaded. If it
+/// does not fit, throws `plugin_incompatible`, which names both sides; none of its code has run then. Returns the loader's
+/// handle.
+void* load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts);
+
+/// The same for a plugin that contains a backend.
 Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts);
 
 /// Why a plugin with this note, in a file named after backend `name`, cannot be used; empty if it can.

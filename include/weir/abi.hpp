@@ -15,6 +15,7 @@
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/capture.hpp"
+#include "weir/communicator.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/event.hpp"
@@ -87,11 +88,13 @@ namespace weir::detail {
   X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
   X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
   X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
+  X(Communicator) X(CommunicatorOptions) X(CommunicatorRequest) X(CollectiveCall) X(MpiCommunicator)                 \
   X(Module) X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
+  X(CollectiveCall, count) X(CommunicatorRequest, time_out)                                                          \
   X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)
 
 /// Text that is built at compile time and ends with a 0.
@@ -135,7 +138,7 @@ consteval AbiText<4096> make_fingerprint() {
   all.add("features", feature_count);
   all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
 #undef WEIR_ABI_NAME
-  all.add("errors", static_cast<std::uint64_t>(Errc::backend_failure));
+  all.add("errors", static_cast<std::uint64_t>(Errc::communicator_failed));
 #define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
   WEIR_ABI_SIZES(WEIR_ABI_SIZE)
 #undef WEIR_ABI_SIZE

@@ -108,9 +108,12 @@ WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 #define WEIR_PLUGIN_COMPILER(compile) \
   extern "C" void WEIR_COMPILE_IMAGE(weir::ImageCompilation& compilation) { compile(compilation); }
 #else
-#define WEIR_PLUGIN(name, version, create)                                                                  \
-  __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note =         \
-      weir::detail::make_plugin_note(name, version);                                                        \
+/// The note alone, for plugins that contain no backend: see communicator.hpp.
+#define WEIR_PLUGIN_NOTE(name, version)                                                              \
+  __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note = \
+      weir::detail::make_plugin_note(name, version);
+#define WEIR_PLUGIN(name, version, create) \
+  WEIR_PLUGIN_NOTE(name, version)          \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
 /// Defines the compiler of a plugin: see `WEIR_PLUGIN`.
 #define WEIR_PLUGIN_COMPILER(compile) \

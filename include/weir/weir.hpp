@@ -6,6 +6,7 @@
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/capture.hpp"
+#include "weir/communicator.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/event.hpp"

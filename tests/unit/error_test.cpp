@@ -14,7 +14,7 @@ using weir::Errc;
 using weir::Error;
 
 namespace {
-constexpr int last_code = static_cast<int>(Errc::backend_failure);
+constexpr int last_code = static_cast<int>(Errc::communicator_failed);
 }
 
 TEST_CASE("error: what() names operation, object, cause and remedy") {

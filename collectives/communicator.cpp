@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/stream_call.hpp"
+#include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/stream.hpp"
+
+namespace weir {
+
+using detail::StreamCall;
+using detail::StreamCore;
+using Kind = CollectiveCall::Kind;
+
+// --- Words ------------------------------------------------------------------------------------------------------------
+
+std::string_view to_string(ElementType type) noexcept {
+  constexpr std::string_view names[] = {"int8",   "uint8",   "int32",    "uint32",  "int64",
+                                        "uint64", "float16", "bfloat16", "float32", "float64"};
+  const auto i = static_cast<std::size_t>(type);
+  return i < std::size(names) ? names[i] : "unknown";
+}
+
+std::size_t size_of(ElementType type) noexcept {
+  constexpr std::uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 2, 4, 8};
+  const auto i = static_cast<std::size_t>(type);
+  return i < std::size(sizes) ? sizes[i] : 0;
+}
+
+std::string_view to_string(Reduction reduction) noexcept {
+  constexpr std::string_view names[] = {"sum", "prod", "min", "max", "avg"};
+  const auto i = static_cast<std::size_t>(reduction);
+  return i < std::size(names) ? names[i] : "unknown";
+}
+
+std::string_view to_string(CommunicatorFeature feature) noexcept {
+  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "time_out"};
+  const auto i = static_cast<std::size_t>(feature);
+  return i < std::size(names) ? names[i] : "unknown";
+}
+
+std::string_view to_string(Kind kind) noexcept {
+  constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce",  "all_gather", "reduce_scatter",
+                                        "all_to_all", "send",      "receive", "barrier"};
+  const auto i = static_cast<std::size_t>(kind);
+  return i < std::size(names) ? names[i] : "unknown";
+}
+
+namespace {
+
+const char* operation_name(Kind kind) noexcept {
+  constexpr const char* names[] = {"Communicator::all_reduce", "Communicator::broadcast",      "Communicator::reduce",
+                                   "Communicator::all_gather", "Communicator::reduce_scatter", "Communicator::all_to_all",
+                                   "Communicator::send",       "Communicator::receive",        "Communicator::barrier"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+bool reduces(Kind kind) noexcept { return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter; }
+
+bool has_peer(Kind kind) noexcept {
+  return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::send || kind == Kind::receive;
+}
+
+// What of the call's two addresses is used on this rank.
+bool uses_send(const CollectiveCall& call) noexcept {
+  if (call.kind == Kind::broadcast) return call.peer == call.communicator->rank();
+  return call.kind != Kind::receive;
+}
+bool uses_receive(const CollectiveCall& call) noexcept {
+  if (call.kind == Kind::reduce) return call.peer == call.communicator->rank();
+  return call.kind != Kind::send;
+}
+
+// The group that the calling thread is collecting.
+struct OpenGroup {
+  int depth = 0;
+  std::vector<CollectiveCall> calls;
+};
+thread_local OpenGroup open_group;
+
+}  // namespace
+
+// --- Groups -----------------------------------------------------------------------------------------------------------
+
+Communicator::Group::Group() : first_(open_group.calls.size()) { ++open_group.depth; }
+
+Communicator::Group::~Group() {
+  OpenGroup& open = open_group;
+  --open.depth;
+  if (!submitted_ && open.calls.size() > first_) open.calls.resize(first_);
+  if (open.depth == 0) open.calls.clear();
+}
+
+void Communicator::Group::submit() {
+  submitted_ = true;
+  if (open_group.depth != 1) return;
+  // A library gets its calls together; the order among libraries means nothing. The calls are taken out, since a library may
+  // call functions that group.
+  std::vector<CollectiveCall> calls;
+  calls.swap(open_group.calls);
+  std::vector<CollectiveCall> of_one;
+  while (!calls.empty()) {
+    const std::string& library = calls.front().communicator->library_;
+    of_one.clear();
+    std::vector<CollectiveCall> others;
+    for (const CollectiveCall& call : calls) (call.communicator->library_ == library ? of_one : others).push_back(call);
+    of_one.front().communicator->do_enqueue(of_one);
+    calls.swap(others);
+  }
+}
+
+// --- A communicator ---------------------------------------------------------------------------------------------------
+
+Communicator::Communicator(Device& device, int rank, int size, std::string library)
+    : device_(&device), rank_(rank), size_(size), library_(std::move(library)) {
+  for (FeatureState& state : features_) state.support = Support::native;
+}
+
+Communicator::~Communicator() = default;
+
+void Communicator::set_feature(CommunicatorFeature feature, Support support, std::string reason) {
+  features_[static_cast<std::size_t>(feature)] = {support, std::move(reason)};
+}
+
+const FeatureState& Communicator::feature(CommunicatorFeature feature) const noexcept {
+  static const FeatureState none{Support::absent, "there is no such feature; use the enumerators"};
+  const auto i = static_cast<std::size_t>(feature);
+  return i < features_.size() ? features_[i] : none;
+}
+
+std::string Communicator::describe() const {
+  return fmt::format("{} rank {} of {} on {}", library_.substr(0, library_.find(' ')), rank_, size_, device_->describe());
+}
+
+void Communicator::enqueue(CollectiveCall call) {
+  Stream& stream = *call.stream;
+  const StreamCall entered(stream, operation_name(call.kind));
+  const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, entered.operation(), describe(), cause); };
+  if (has_failed()) [[unlikely]]
+    throw_failure(entered.operation());
+  if (&stream.device() != device_) [[unlikely]] {
+    refuse(Errc::wrong_device, "the stream is of " + stream.device().describe());
+  }
+  const std::size_t element = size_of(call.type);
+  if (element == 0) [[unlikely]]
+    refuse(Errc::invalid_argument, "there is no such element type; use the enumerators");
+  entered.check_bytes(call.count, element * static_cast<std::size_t>(size_));
+  if (has_peer(call.kind) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
+    refuse(Errc::invalid_argument, fmt::format("there is no rank {}; the ranks are 0 to {}", call.peer, size_ - 1));
+  }
+  if (reduces(call.kind)) {
+    if (call.reduction > Reduction::avg) [[unlikely]] {
+      refuse(Errc::invalid_argument, "there is no such reduction; use the enumerators");
+    }
+    if (call.reduction == Reduction::avg && !supports(CommunicatorFeature::avg)) [[unlikely]] {
+      refuse(Errc::unsupported, "avg is absent: " + feature(CommunicatorFeature::avg).reason);
+    }
+    if (call.type == ElementType::bfloat16 && !supports(CommunicatorFeature::bfloat16)) [[unlikely]] {
+      refuse(Errc::unsupported, "bfloat16 is absent: " + feature(CommunicatorFeature::bfloat16).reason);
+    }
+  }
+  call.capture = entered.usable_capture();
+  if (call.capture && !supports(CommunicatorFeature::capture)) [[unlikely]] {
+    refuse(Errc::unsupported,
+           "the stream captures, and captured operations are absent: " + feature(CommunicatorFeature::capture).reason);
+  }
+  if (call.kind != Kind::barrier) {
+    if (call.count == 0) return;
+    if ((call.send == nullptr && uses_send(call)) || (call.receive == nullptr && uses_receive(call))) [[unlikely]] {
+      refuse(Errc::invalid_argument, fmt::format("the address of what is {} is null",
+                                                 call.send == nullptr && uses_send(call) ? "sent" : "received"));
+    }
+    if (call.kind == Kind::all_to_all && call.send == call.receive) [[unlikely]] {
+      refuse(Errc::invalid_argument, "all_to_all cannot be in place; receive into other memory");
+    }
+  }
+  call.communicator = this;
+  call.native_stream = StreamCore::origin(stream).handle;
+  if (open_group.depth != 0) {
+    open_group.calls.push_back(call);
+  } else {
+    do_enqueue({&call, 1});
+  }
+}
+
+void Communicator::all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
+                                  Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::all_reduce,
+           .type = type,
+           .reduction = reduction,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::broadcast_raw(void* receive, const void* send, std::size_t count, ElementType type, int root,
+                                 Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::broadcast,
+           .type = type,
+           .peer = root,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
+                              int root, Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::reduce,
+           .type = type,
+           .reduction = reduction,
+           .peer = root,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::all_gather_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::all_gather,
+           .type = type,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::reduce_scatter_raw(void* receive, const void* send, std::size_t count, ElementType type,
+                                      Reduction reduction, Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::reduce_scatter,
+           .type = type,
+           .reduction = reduction,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::all_to_all_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::all_to_all,
+           .type = type,
+           .receive = receive,
+           .send = send,
+           .count = count});
+}
+
+void Communicator::send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream) {
+  enqueue(
+      {.communicator = this, .stream = &stream, .kind = Kind::send, .type = type, .peer = to, .send = data, .count = count});
+}
+
+void Communicator::receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream) {
+  enqueue({.communicator = this,
+           .stream = &stream,
+           .kind = Kind::receive,
+           .type = type,
+           .peer = from,
+           .receive = data,
+           .count = count});
+}
+
+void Communicator::barrier(Stream& stream) { enqueue({.communicator = this, .stream = &stream, .kind = Kind::barrier}); }
+
+// --- Failing ----------------------------------------------------------------------------------------------------------
+
+void Communicator::fail(std::string_view cause, NativeError native) noexcept {
+  {
+    const std::lock_guard lock(failure_mutex_);
+    if (failed_.load(std::memory_order_relaxed)) return;
+    try {
+      failure_ = cause;
+      failure_native_ = std::move(native);
+    } catch (...) {  // without memory the failure has no text
+    }
+    failed_.store(true, std::memory_order_release);
+  }
+  do_abort();
+}
+
+void Communicator::throw_failure(const char* operation) const {
+  const std::lock_guard lock(failure_mutex_);
+  throw Error(Errc::communicator_failed, operation, describe(), failure_ + "; make a new communicator", failure_native_);
+}
+
+void Communicator::check() {
+  detail::enter("Communicator::check");
+  if (!has_failed()) do_check();
+  if (has_failed()) throw_failure("Communicator::check");
+}
+
+void Communicator::synchronize(Stream& stream) {
+  stream.synchronize();
+  check();
+}
+
+void Communicator::watch(Stream& stream) {
+  const StreamCall entered(stream, "Communicator::watch");
+  if (has_failed()) throw_failure(entered.operation());
+  if (&stream.device() != device_) {
+    throw Error(Errc::wrong_device, entered.operation(), describe(), "the stream is of " + stream.device().describe());
+  }
+  entered.refuse_in_capture();
+  do_watch(stream, StreamCore::origin(stream).handle);
+}
+
+void Communicator::abort() {
+  detail::enter("Communicator::abort");
+  fail("Communicator::abort was called");
+}
+
+CommunicatorLibrary::MpiPlace CommunicatorLibrary::mpi_place(const MpiCommunicator&) {
+  throw Error(Errc::unsupported, "CommunicatorLibrary::mpi_place", "", "this library is not MPI");
+}
+
+void CommunicatorLibrary::mpi_broadcast(const MpiCommunicator&, std::span<std::byte>) {
+  throw Error(Errc::unsupported, "CommunicatorLibrary::mpi_broadcast", "", "this library is not MPI");
+}
+
+}  // namespace weir

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/libraries.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/built_in.hpp"
+#include "core/immortal.hpp"
+#include "core/plugin_loader.hpp"
+#include "weir/backend_support.hpp"
+
+namespace weir::collectives {
+namespace {
+
+CommunicatorLibrary* open_plugin(const std::string& name, const char* operation) {
+  const std::string object = "library " + name;
+  if (!detail::can_load_plugins()) {
+    throw Error(Errc::plugin_not_found, operation, object,
+                "this Weir is a static library, which loads no plugins; use a shared one");
+  }
+  const std::string plugin = "comm_" + name;
+  std::vector<LoadAttempt> attempts;
+  const auto folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
+  const std::string path = detail::find_plugin(plugin, folders, attempts);
+  if (path.empty()) {
+    std::string tried;
+    for (const LoadAttempt& a : attempts) tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", a.path, a.outcome);
+    throw Error(
+        Errc::plugin_not_found, operation, object,
+        fmt::format("the plugin libweir_{}.so was not found; install it, or give its folder in WEIR_PLUGIN_PATH; tried {}",
+                    plugin, tried));
+  }
+  detail::PluginNote note;
+  void* const handle = detail::load_plugin(plugin, path, note, attempts);
+  const auto open = reinterpret_cast<CommunicatorLibrary* (*)()>(::dlsym(handle, "weir_open_communicator_library"));
+  if (open == nullptr) {
+    throw Error(Errc::plugin_incompatible, operation, object,
+                fmt::format("the plugin {} exports no function weir_open_communicator_library; build it again", path));
+  }
+  try {
+    return open();
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail(), error.native());
+  }
+}
+
+struct Opened {
+  std::mutex mutex;  // held while a library is opened: whoever asks for the same one waits for it
+  std::map<std::string, CommunicatorLibrary*, std::less<>> libraries;
+};
+
+}  // namespace
+
+CommunicatorLibrary& open_library(std::string_view name, const char* operation) {
+  if (name == "host") return host_library();
+  if (name != "nccl" && name != "rccl" && name != "mpi") {
+    throw Error(Errc::invalid_argument, operation, fmt::format("library '{}'", name),
+                "there is no such library of collectives; the known ones are nccl, rccl, host and mpi");
+  }
+  static detail::Immortal<Opened> opened;
+  const std::lock_guard lock((*opened).mutex);
+  auto& libraries = (*opened).libraries;
+  if (const auto found = libraries.find(name); found != libraries.end()) return *found->second;
+  const std::string key(name);
+  CommunicatorLibrary* const library = open_plugin(key, operation);
+  libraries.emplace(key, library);
+  return *library;
+}
+
+}  // namespace weir::collectives

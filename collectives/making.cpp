@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <system_error>
+#include <thread>
+
+#include "collectives/libraries.hpp"
+#include "core/thread_state.hpp"
+#include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/communicator.hpp"
+#include "weir/device.hpp"
+
+/// How communicators are made: of the devices of one process, by an id, by a file, by MPI.
+namespace weir {
+
+using collectives::open_library;
+
+namespace {
+
+constexpr std::string_view own_library(std::string_view backend) {
+  if (backend == "cuda") return "nccl";
+  if (backend == "hip") return "rccl";
+  return "host";
+}
+
+// The library that the options name, or the one that suits the device. `on_host`: for host devices.
+std::string library_for(const char* operation, Device& device, const CommunicatorOptions& options,
+                        std::string_view on_host) {
+  const std::string& backend = device.backend().name();
+  const std::string_view own = own_library(backend);
+  if (options.library.empty()) return std::string(own == "host" ? on_host : own);
+  if (options.library == own || options.library == "mpi") return options.library;
+  constexpr std::string_view known[] = {"nccl", "rccl", "host"};
+  const bool is_known = std::find(std::begin(known), std::end(known), options.library) != std::end(known);
+  throw Error(
+      Errc::invalid_argument, operation, device.describe(),
+      fmt::format("{} '{}'; for devices of the backend {} give {} or mpi, or leave the choice to Weir",
+                  is_known ? "these devices cannot use the library" : "there is no library", options.library, backend, own));
+}
+
+void check_devices(const char* operation, std::span<Device* const> devices) {
+  const auto refuse = [&](std::string_view cause) { throw Error(Errc::invalid_argument, operation, "", cause); };
+  if (devices.empty()) refuse("there are no devices; give at least one");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == nullptr) refuse(fmt::format("device {} is null", i));
+    if (&devices[i]->backend() != &devices[0]->backend()) {
+      refuse(fmt::format("{} and {} are of two backends", devices[0]->describe(), devices[i]->describe()));
+    }
+    if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) !=
+        devices.begin() + static_cast<std::ptrdiff_t>(i)) {
+      refuse(fmt::format("{} is there twice; each rank has a device of its own", devices[i]->describe()));
+    }
+  }
+}
+
+void check_ranks(const char* operation, std::size_t devices, int first, int ranks) {
+  if (ranks < 1 || first < 0 || devices > static_cast<std::size_t>(ranks) || first > ranks - static_cast<int>(devices)) {
+    throw Error(
+        Errc::invalid_argument, operation, "",
+        fmt::format("{} device{} from rank {} on do not fit into {} ranks", devices, devices == 1 ? "" : "s", first, ranks));
+  }
+}
+
+std::string system_text(int error) { return std::generic_category().message(error); }
+
+// Writes the file so that whoever sees it sees all of it.
+void write_id(const char* operation, const std::string& path, const CommunicatorId& id) {
+  const std::string partial = fmt::format("{}.{}", path, ::getpid());
+  const auto refuse = [&](const char* what) {
+    const int error = errno;
+    ::unlink(partial.c_str());
+    throw Error(Errc::invalid_argument, operation, path, fmt::format("{}: {}", what, system_text(error)));
+  };
+  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) refuse("the file cannot be written");
+  const bool written = ::write(file, id.bytes.data(), id.bytes.size()) == static_cast<ssize_t>(id.bytes.size());
+  if (::close(file) != 0 || !written) refuse("the file cannot be written");
+  // A link, since it fails where there is a file already: that of another run, whose id is dead.
+  if (::link(partial.c_str(), path.c_str()) != 0) {
+    refuse(errno == EEXIST ? "the file exists, perhaps from an earlier run; remove it, or give each run a path of its own"
+                           : "the file cannot be written");
+  }
+  ::unlink(partial.c_str());
+}
+
+CommunicatorId read_id(const char* operation, const std::string& path, std::chrono::milliseconds time_out) {
+  const auto begin = std::chrono::steady_clock::now();
+  CommunicatorId id;
+  for (;;) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+      const ssize_t size = ::read(file, id.bytes.data(), id.bytes.size());
+      ::close(file);
+      if (size == static_cast<ssize_t>(id.bytes.size())) return id;
+      throw Error(Errc::invalid_argument, operation, path, "the file holds no id; give each run a path of its own");
+    }
+    if (errno != ENOENT) {
+      throw Error(Errc::invalid_argument, operation, path, "the file cannot be read: " + system_text(errno));
+    }
+    if (time_out.count() != 0 && std::chrono::steady_clock::now() - begin > time_out) {
+      throw Error(Errc::communicator_failed, operation, path,
+                  fmt::format("rank 0 has not written the file for {} ms; see whether it runs, and sees the same folder",
+                              time_out.count()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace
+
+std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const> devices,
+                                                        const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::from_devices";
+  detail::enter(operation);
+  check_devices(operation, devices);
+  const std::string library = library_for(operation, *devices[0], options, "host");
+  if (library == "mpi") {
+    throw Error(Errc::invalid_argument, operation, "library mpi", "MPI has one rank in each process; use from_mpi");
+  }
+  return open_library(library, operation)
+      .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .time_out = options.time_out});
+}
+
+CommunicatorId Communicator::create_id(Device& device, const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::create_id";
+  detail::enter(operation);
+  return open_library(library_for(operation, device, options, "host"), operation).create_id(device);
+}
+
+std::vector<CommunicatorPtr> Communicator::from_id(std::span<Device* const> devices, int first_rank, int ranks,
+                                                   const CommunicatorId& id, const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::from_id";
+  detail::enter(operation);
+  check_devices(operation, devices);
+  check_ranks(operation, devices.size(), first_rank, ranks);
+  return open_library(library_for(operation, *devices[0], options, "host"), operation)
+      .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .time_out = options.time_out});
+}
+
+CommunicatorPtr Communicator::from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
+                                      const CommunicatorOptions& options) {
+  Device* const one = &device;
+  return from_id(std::span(&one, 1), rank, ranks, id, options).front();
+}
+
+CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, const std::string& path,
+                                        const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::from_file";
+  detail::enter(operation);
+  check_ranks(operation, 1, rank, ranks);
+  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.time_out), options);
+  const CommunicatorId id = create_id(device, options);
+  write_id(operation, path, id);
+  struct Removal {
+    const std::string& file;
+    ~Removal() { ::unlink(file.c_str()); }
+  } const removal{path};
+  return from_id(device, rank, ranks, id, options);
+}
+
+CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& communicator,
+                                       const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::from_mpi";
+  detail::enter(operation);
+  const std::string library = library_for(operation, device, options, "mpi");
+  if (library == "host") {
+    throw Error(Errc::invalid_argument, operation, device.describe(), "the library host is for one process; use mpi");
+  }
+  CommunicatorLibrary& mpi = open_library("mpi", operation);
+  const CommunicatorLibrary::MpiPlace place = mpi.mpi_place(communicator);
+  Device* const one = &device;
+  if (library == "mpi") {
+    return mpi
+        .create({.devices = {&one, 1},
+                 .first_rank = place.rank,
+                 .ranks = place.size,
+                 .mpi = &communicator,
+                 .time_out = options.time_out})
+        .front();
+  }
+  // Rank 0 tells the others also that it has no id, so that they do not wait for it.
+  struct Message {
+    CommunicatorId id;
+    bool is_there = false;
+  } message;
+  std::exception_ptr failure;
+  if (place.rank == 0) {
+    try {
+      message = {create_id(device, options), true};
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  mpi.mpi_broadcast(communicator, std::as_writable_bytes(std::span(&message, 1)));
+  if (failure) std::rethrow_exception(failure);
+  if (!message.is_there) {
+    throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not make an id; see its error");
+  }
+  return from_id(device, place.rank, place.size, message.id, options);
+}
+
+LaunchEnvironment LaunchEnvironment::read() {
+  struct Launcher {
+    const char *name, *rank, *ranks, *local_rank;
+  };
+  constexpr Launcher launchers[] = {
+      {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+      {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+      {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+  };
+  for (const Launcher& launcher : launchers) {
+    if (!support::environment(launcher.rank) || !support::environment(launcher.ranks)) continue;
+    LaunchEnvironment result;
+    result.launcher = launcher.name;
+    result.ranks = static_cast<int>(support::environment_number(launcher.ranks, 1, 1, INT_MAX));
+    result.rank = static_cast<int>(support::environment_number(launcher.rank, 0, 0, result.ranks - 1));
+    // Where the launcher does not say it, the ranks are taken to be on one machine.
+    result.local_rank = static_cast<int>(support::environment_number(launcher.local_rank, result.rank, 0, INT_MAX));
+    return result;
+  }
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "weir/capture.hpp"
+#include "weir/error.hpp"
+#include "weir/export.hpp"
+#include "weir/feature.hpp"
+#include "weir/fwd.hpp"
+#include "weir/ptr.hpp"
+#include "weir/span.hpp"
+#include "weir/unique_function.hpp"
+
+/// Collectives: operations of several devices together, of one process or of many, in the order of streams.
+///
+/// The work is done by the library of the devices' vendor, which is opened at run time: NCCL on NVIDIA, RCCL on AMD, MPI
+/// between processes on CPUs; host devices of one process need none. See docs/collectives.md.
+namespace weir {
+
+class Communicator;
+class CommunicatorLibrary;
+/// Shared owner of a `Communicator`.
+using CommunicatorPtr = Ptr<Communicator>;
+
+/// The types that collectives can reduce: those of NCCL.
+enum class ElementType : std::uint8_t { int8, uint8, int32, uint32, int64, uint64, float16, bfloat16, float32, float64 };
+WEIR_API std::string_view to_string(ElementType) noexcept;
+/// The bytes of one element; 0 for a value that is no type.
+WEIR_API std::size_t size_of(ElementType) noexcept;
+
+/// How elements of several ranks become one. `avg` is the sum divided by the number of ranks; of integers, it is rounded
+/// towards zero. Integer sums and products wrap around.
+enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
+WEIR_API std::string_view to_string(Reduction) noexcept;
+
+/// What some communicators lack. `Communicator::feature` has the reason.
+enum class CommunicatorFeature : std::uint8_t {
+  capture,   ///< operations on a stream that captures, and that run at each launch of the graph
+  avg,       ///< `Reduction::avg`
+  bfloat16,  ///< reductions of `ElementType::bfloat16`
+  time_out,  ///< `CommunicatorOptions::time_out`
+};
+WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
+
+/// The `ElementType` of a C++ type: `ElementTypeOf<float>::value`. For a vendor's types, the program says it:
+/// `template <> struct weir::ElementTypeOf<__half> : std::integral_constant<weir::ElementType, weir::ElementType::float16>
+/// {};`
+template <class T>
+struct ElementTypeOf {};
+template <std::integral T>
+requires(!std::same_as<T, bool> && (sizeof(T) == 1 || sizeof(T) == 4 || sizeof(T) == 8)) struct ElementTypeOf<T>
+    : std::integral_constant<ElementType, sizeof(T) == 1 ? (std::is_signed_v<T> ? ElementType::int8 : ElementType::uint8)
+                                          : sizeof(T) == 4
+                                              ? (std::is_signed_v<T> ? ElementType::int32 : ElementType::uint32)
+                                              : (std::is_signed_v<T> ? ElementType::int64 : ElementType::uint64)> {
+};
+template <>
+struct ElementTypeOf<float> : std::integral_constant<ElementType, ElementType::float32> {};
+template <>
+struct ElementTypeOf<double> : std::integral_constant<ElementType, ElementType::float64> {};
+
+/// Ranges whose elements collectives know.
+template <class R>
+concept CollectiveRange = ElementRange<R> && requires {
+  { ElementTypeOf<std::remove_const_t<detail::elements_of<R>>>::value } -> std::convertible_to<ElementType>;
+};
+
+/// How a communicator is made.
+struct CommunicatorOptions {
+  /// "nccl", "rccl", "host" or "mpi"; empty for the one that suits the device and the call: see each of them.
+  std::string library = {};
+  /// The longest time that an operation may take, and that the making of the communicator may take. Then the communicator
+  /// fails. 0: no limit. On NCCL and RCCL an operation's clock starts when it is enqueued and the one before it on this
+  /// communicator is done, so this includes other work of the stream; elsewhere it starts when the stream comes to it.
+  /// Feature `time_out`.
+  std::chrono::milliseconds time_out{0};
+};
+
+/// What the processes of one communicator must share: made by one of them, and sent to the others by any means.
+struct CommunicatorId {
+  std::array<std::byte, 128> bytes{};
+  friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
+};
+
+/// The place of this process among those that one launcher started.
+struct LaunchEnvironment {
+  int rank = 0;          ///< of this process among all
+  int ranks = 1;         ///< how many processes there are
+  int local_rank = 0;    ///< of this process among those of its machine: which device to take
+  std::string launcher;  ///< "torchrun", "Open MPI", "Slurm", "MPICH", or empty for a process that was started alone
+
+  /// Reads what the launcher has set: torchrun (RANK, WORLD_SIZE, LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …),
+  /// MPICH's (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID); the
+  /// first of these that is there. Throws `invalid_environment` for what does not parse.
+  WEIR_API static LaunchEnvironment read();
+};
+
+/// A communicator of a program's own MPI, whatever MPI that is: a copy of the bytes of an `MPI_Comm`.
+struct MpiCommunicator {
+  std::uint64_t bits = 0;
+  bool is_world = true;  ///< MPI_COMM_WORLD
+
+  MpiCommunicator() = default;
+  /// `communicator`: an `MPI_Comm`.
+  template <class Comm>
+  requires(!std::same_as<std::remove_cvref_t<Comm>, MpiCommunicator>) MpiCommunicator(const Comm& communicator)
+      : is_world(false) {
+    static_assert(std::is_trivially_copyable_v<Comm> && sizeof(Comm) <= sizeof(bits), "this is no MPI_Comm");
+    std::memcpy(&bits, &communicator, sizeof(communicator));
+  }
+};
+
+/// One operation, as `Communicator` hands it to its library; for plugins.
+struct CollectiveCall {
+  /// Which operation.
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    broadcast,
+    reduce,
+    all_gather,
+    reduce_scatter,
+    all_to_all,
+    send,
+    receive,
+    barrier
+  };
+
+  Communicator* communicator = nullptr;
+  Stream* stream = nullptr;
+  void* native_stream = nullptr;
+  CaptureState capture{};
+  Kind kind = Kind::barrier;
+  ElementType type = ElementType::int8;
+  Reduction reduction = Reduction::sum;
+  int peer = 0;  ///< the root, the destination or the source
+  void* receive = nullptr;
+  const void* send = nullptr;
+  /// Elements: of one rank's part for all_gather, reduce_scatter and all_to_all, else of the whole.
+  std::size_t count = 0;
+};
+WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
+
+/// One rank of a group of devices that work together. There is one object for each device.
+///
+/// Every rank calls the same operations in the same order, with the same counts, types, reductions and roots. The operations
+/// are enqueued on a stream of the communicator's device and run in its order; nothing waits for them on the host, but the
+/// first operations of a communicator may set up connections. Operations of one communicator run one after the other in the
+/// order of the calls, on whichever streams. Within a capture they must be ordered by the graph: use one stream, or events.
+///
+/// If one thread calls for several ranks, it must put one operation of all these ranks into a `group`: a rank alone may wait
+/// for the others.
+///
+/// Memory must be the device's, or what the device can access, and must live until the work is done. In place: `receive` and
+/// `send` are the same for all_reduce, broadcast and reduce; `send` is the rank's part of `receive` for all_gather, and
+/// `receive` the rank's part of `send` for reduce_scatter; any other overlap is undefined. all_to_all is never in place.
+/// Count 0: does nothing, on all ranks.
+///
+/// A communicator that has failed (a peer died, the network broke, a time-out, ranks that do not fit each other, `abort`)
+/// does nothing any more. Streams that waited for it go on, with undefined data in what was to be received. Each later call,
+/// and `check`, throws `communicator_failed` with the cause.
+///
+/// One thread at a time may use a communicator; `abort`, `check` and what only asks may come from any. A communicator must
+/// outlive the graphs that captured its operations. All functions also throw what functions of `Stream` throw, and
+/// `backend_failure` for an error of the library.
+class WEIR_API Communicator : public RefCounted {
+ public:
+  // --- Making -----------------------------------------------------------------------------------------------------
+
+  /// One communicator for each of these devices of this process, rank i on `devices[i]` (ncclCommInitAll). The devices are
+  /// of one backend and all different. Library: nccl, rccl or host by the backend. Throws `invalid_argument`; if the library
+  /// is not usable `driver_not_found` or `driver_too_old`, which say what was tried.
+  static std::vector<CommunicatorPtr> from_devices(std::span<Device* const> devices,
+                                                   const CommunicatorOptions& options = {});
+  /// An id for a new communicator of devices like this one; for one rank to make and to send to the others. The processes
+  /// meet over the network (NCCL_SOCKET_IFNAME says which). If NCCL_COMM_ID=host:port is set, every rank makes the same id,
+  /// and none needs to be sent. Throws `unsupported` for host devices, whose processes meet by MPI.
+  static CommunicatorId create_id(Device& device, const CommunicatorOptions& options = {});
+  /// Rank `rank` of `ranks`. Waits for the others, which call this with the same id. Each has a device of its own. Throws
+  /// like `from_devices`; `communicator_failed` after the time-out.
+  static CommunicatorPtr from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
+                                 const CommunicatorOptions& options = {});
+  /// The same for several devices of this process: ranks `first_rank`, `first_rank` + 1, …
+  static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
+                                              const CommunicatorId& id, const CommunicatorOptions& options = {});
+  /// The same with an id that rank 0 writes to the file `path`, which all can see and which must not exist before. Rank 0
+  /// removes it once all are there. The others wait for the file, no longer than the time-out.
+  static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
+                                   const CommunicatorOptions& options = {});
+  /// The ranks of an MPI communicator, one device for each. All ranks call this. On NVIDIA and AMD devices MPI carries the
+  /// id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does all. The MPI that is loaded is
+  /// used, or else one is opened (WEIR_MPI, or by name) and initialized. MPI must have been initialized with
+  /// MPI_THREAD_MULTIPLE
+  /// (`unsupported`). The communicator is duplicated. MPI_Finalize must come after the last use.
+  static CommunicatorPtr from_mpi(Device& device, const MpiCommunicator& communicator = {},
+                                  const CommunicatorOptions& options = {});
+
+  // --- What it is -------------------------------------------------------------------------------------------------
+
+  /// This device's number among `size()`, from 0.
+  int rank() const noexcept { return rank_; }
+  /// How many ranks there are.
+  int size() const noexcept { return size_; }
+  /// The device.
+  Device& device() const noexcept { return *device_; }
+  /// "nccl 2.28.9 (/usr/lib/x86_64-linux-gnu/libnccl.so.2)"
+  const std::string& library() const noexcept { return library_; }
+  /// "nccl rank 1 of 8 on cuda:1"
+  std::string describe() const;
+  /// The library's communicator (ncclComm_t, the bits of an MPI_Comm); null for host devices of one process.
+  void* native_handle() const noexcept { return do_native_handle(); }
+  /// Whether the communicator has a feature, and why it has not.
+  const FeatureState& feature(CommunicatorFeature feature) const noexcept;
+  /// The same as a yes or no.
+  bool supports(CommunicatorFeature f) const noexcept { return feature(f).support != Support::absent; }
+
+  // --- Operations -------------------------------------------------------------------------------------------------
+
+  /// Every rank receives the reduction of all ranks' elements. Throws `length_mismatch`.
+  template <CollectiveRange To, CollectiveRange From>
+  void all_reduce(To&& receive, From&& send, Reduction reduction, Stream& stream) {
+    const Typed t(*this, "Communicator::all_reduce", receive, send);
+    t.check_lengths(t.received, t.sent);
+    all_reduce_raw(t.receive, t.send, t.sent, t.type, reduction, stream);
+  }
+  /// In place.
+  template <CollectiveRange Data>
+  void all_reduce(Data&& data, Reduction reduction, Stream& stream) {
+    all_reduce(data, data, reduction, stream);
+  }
+  void all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
+                      Stream& stream);
+
+  /// Every rank receives the root's elements. `send` is used on the root alone.
+  template <CollectiveRange Data>
+  void broadcast(Data&& data, int root, Stream& stream) {
+    const Typed t(*this, "Communicator::broadcast", data, data);
+    broadcast_raw(t.receive, t.send, t.sent, t.type, root, stream);
+  }
+  void broadcast_raw(void* receive, const void* send, std::size_t count, ElementType type, int root, Stream& stream);
+
+  /// The root receives the reduction of all ranks' elements. `receive` is used on the root alone, and may be empty
+  /// elsewhere.
+  template <CollectiveRange To, CollectiveRange From>
+  void reduce(To&& receive, From&& send, Reduction reduction, int root, Stream& stream) {
+    const Typed t(*this, "Communicator::reduce", receive, send);
+    if (root == rank_) t.check_lengths(t.received, t.sent);
+    reduce_raw(t.receive, t.send, t.sent, t.type, reduction, root, stream);
+  }
+  void reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction, int root,
+                  Stream& stream);
+
+  /// Every rank receives the elements of all ranks, one rank's behind the other's: `receive` has `size()` times as many.
+  template <CollectiveRange To, CollectiveRange From>
+  void all_gather(To&& receive, From&& send, Stream& stream) {
+    const Typed t(*this, "Communicator::all_gather", receive, send);
+    t.check_lengths(t.received, t.times(t.sent));
+    all_gather_raw(t.receive, t.send, t.sent, t.type, stream);
+  }
+  /// `count`: elements that each rank sends.
+  void all_gather_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream);
+
+  /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
+  template <CollectiveRange To, CollectiveRange From>
+  void reduce_scatter(To&& receive, From&& send, Reduction reduction, Stream& stream) {
+    const Typed t(*this, "Communicator::reduce_scatter", receive, send);
+    t.check_lengths(t.times(t.received), t.sent);
+    reduce_scatter_raw(t.receive, t.send, t.received, t.type, reduction, stream);
+  }
+  /// `count`: elements that each rank receives.
+  void reduce_scatter_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
+                          Stream& stream);
+
+  /// Part i of what rank j sends becomes part j of what rank i receives. Both have the same number of elements, a multiple
+  /// of `size()`.
+  template <CollectiveRange To, CollectiveRange From>
+  void all_to_all(To&& receive, From&& send, Stream& stream) {
+    const Typed t(*this, "Communicator::all_to_all", receive, send);
+    t.check_lengths(t.received, t.sent);
+    t.check_lengths(t.times(t.sent / static_cast<std::size_t>(size_)), t.sent);
+    all_to_all_raw(t.receive, t.send, t.sent / static_cast<std::size_t>(size_), t.type, stream);
+  }
+  /// `count`: elements that each rank sends to each.
+  void all_to_all_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream);
+
+  /// Sends to rank `to`, which receives as many. Sends and receives of two ranks match in the order of their calls. A send
+  /// may wait for its receive: put those that depend on each other, as of two neighbours, into one `group`.
+  template <CollectiveRange From>
+  void send(From&& data, int to, Stream& stream) {
+    Span elements = detail::lasting_span(std::forward<From>(data));
+    send_raw(elements.data(), elements.size(), element_type<From>(), to, stream);
+  }
+  void send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream);
+  /// Receives what rank `from` sends.
+  template <CollectiveRange To>
+  void receive(To&& data, int from, Stream& stream) {
+    Span elements = detail::lasting_span(std::forward<To>(data));
+    static_assert(!std::is_const_v<typename decltype(elements)::element_type>, "what is received must not be const");
+    receive_raw(elements.data(), elements.size(), element_type<To>(), from, stream);
+  }
+  void receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream);
+
+  /// Later work of the stream waits until the streams of all ranks have come here.
+  void barrier(Stream& stream);
+
+  /// Enqueues the operations that `function` calls at once, when it returns: those of several ranks or several streams, or
+  /// sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is enqueued.
+  /// Groups nest; the outermost one enqueues.
+  template <class F>
+  static void group(F&& function) {
+    Group group;
+    std::forward<F>(function)();
+    group.submit();
+  }
+
+  // --- Failing ----------------------------------------------------------------------------------------------------
+
+  /// Throws `communicator_failed` if the communicator has failed; asks the library.
+  void check();
+  /// Waits for the stream (`Stream::synchronize`), then `check`.
+  void synchronize(Stream& stream);
+  /// The time-out also covers the work that was enqueued on `stream` so far, such as a launched graph with captured
+  /// operations, which the communicator does not see. Does nothing without a time-out.
+  void watch(Stream& stream);
+  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice: by their time-out
+  /// at the latest. Idempotent. Any thread.
+  void abort();
+
+ protected:
+  /// `library`: as `library()` gives it; its first word is the library's name.
+  Communicator(Device& device, int rank, int size, std::string library);
+  ~Communicator() override;
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+  void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
+
+  /// Enqueues the calls, which may be of several communicators of this library. All were checked, and none has failed.
+  virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
+  /// Asks the library for errors that have come since, and reports them by `fail`.
+  virtual void do_check() = 0;
+  /// The communicator has failed: ends all work that waits for peers. Called once, from any thread.
+  virtual void do_abort() noexcept = 0;
+  virtual void do_watch(Stream& stream, void* native_stream) = 0;
+  virtual void* do_native_handle() const noexcept = 0;
+
+  /// Notes that the communicator has failed and why, and calls `do_abort`, unless it had failed before. Any thread.
+  void fail(std::string_view cause, NativeError native = {}) noexcept;
+  bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+
+ private:
+  class WEIR_API Group {
+   public:
+    Group();
+    ~Group();
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    void submit();
+
+   private:
+    std::size_t first_;  // of its calls among those of the thread
+    bool submitted_ = false;
+  };
+  /// The pointers, counts and type of a typed call.
+  struct Typed {
+    template <class To, class From>
+    Typed(const Communicator& c, const char* o, To& to, From& from)
+        : communicator(c),
+          operation(o),
+          type(element_type<From>()),
+          received(std::size(to)),
+          sent(std::size(from)),
+          receive(std::data(to)),
+          send(std::data(from)) {
+      static_assert(
+          std::is_same_v<std::remove_const_t<detail::elements_of<To&>>, std::remove_const_t<detail::elements_of<From&>>>,
+          "both sides must have the same element type");
+      static_assert(!std::is_const_v<detail::elements_of<To&>>, "what is received must not be const");
+    }
+    std::size_t times(std::size_t count) const {
+      return detail::byte_count(operation, count, static_cast<std::size_t>(communicator.size_));
+    }
+    void check_lengths(std::size_t a, std::size_t b) const {
+      if (a != b) detail::throw_length_mismatch(operation, communicator.describe(), a, b);
+    }
+    const Communicator& communicator;
+    const char* operation;
+    ElementType type;
+    std::size_t received, sent;
+    void* receive;
+    const void* send;
+  };
+  template <class R>
+  static constexpr ElementType element_type() {
+    return ElementTypeOf<std::remove_const_t<detail::elements_of<R>>>::value;
+  }
+  void enqueue(CollectiveCall call);
+  [[noreturn]] void throw_failure(const char* operation) const;
+
+  Device* device_;
+  int rank_;
+  int size_;
+  std::string library_;
+  std::array<FeatureState, 4> features_;
+  std::atomic<bool> failed_{false};
+  mutable std::mutex failure_mutex_;
+  std::string failure_;  // the cause
+  NativeError failure_native_;
+};
+
+// --- For plugins ------------------------------------------------------------------------------------------------------
+
+/// What a plugin is asked for: communicators of ranks `first_rank`, … on these devices.
+struct CommunicatorRequest {
+  std::span<Device* const> devices;
+  int first_rank = 0;
+  int ranks = 0;
+  const CommunicatorId* id = nullptr;    ///< null if the devices are all of the ranks, or with `mpi`
+  const MpiCommunicator* mpi = nullptr;  ///< for MPI alone
+  std::chrono::milliseconds time_out{0};
+};
+
+/// A library of collectives: what a plugin `libweir_comm_NAME.so` makes. Lives until the process ends.
+class WEIR_API CommunicatorLibrary {
+ public:
+  CommunicatorLibrary() = default;
+  CommunicatorLibrary(const CommunicatorLibrary&) = delete;
+  CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
+
+  /// Throws `unsupported` where processes meet by other means.
+  virtual CommunicatorId create_id(Device& device) = 0;
+  /// One communicator for each device.
+  virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
+  /// MPI alone: rank, size, and rank 0's bytes for all.
+  struct MpiPlace {
+    int rank = 0;
+    int size = 1;
+  };
+  virtual MpiPlace mpi_place(const MpiCommunicator& communicator);
+  virtual void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes);
+
+ protected:
+  virtual ~CommunicatorLibrary() = default;
+};
+
+}  // namespace weir
+
+extern "C" {
+/// What a plugin `libweir_comm_NAME.so` exports, besides its note (WEIR_PLUGIN_NOTE): opens the library. Called at most once
+/// in a process, unless it throws. Throws `weir::Error` with `driver_not_found` or `driver_too_old`.
+WEIR_API weir::CommunicatorLibrary* weir_open_communicator_library();
+}

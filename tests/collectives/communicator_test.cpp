@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "collectives/host/reduce.hpp"
+#include "weir/weir.hpp"
+
+// The contract of communicators on host devices of one process.
+
+using namespace weir;
+
+namespace {
+
+struct Four {
+  explicit Four(const CommunicatorOptions& options = {}) {
+    Backend& host = Registry::instance().open("host");
+    for (int i = 0; i < 4; ++i) devices.push_back(&host.device(i));
+    all = Communicator::from_devices(devices, options);
+    for (Device* const device : devices) streams.push_back(device->create_stream());
+  }
+  void each(const std::function<void(Communicator&, Stream&)>& call) {
+    Communicator::group([&] {
+      for (std::size_t i = 0; i < all.size(); ++i) call(*all[i], *streams[i]);
+    });
+  }
+  std::vector<Device*> devices;
+  std::vector<CommunicatorPtr> all;
+  std::vector<StreamPtr> streams;
+};
+
+template <class F>
+Error error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(static_cast<Errc>(0), "", "", "nothing was thrown");
+}
+
+bool says(const Error& error, std::string_view text) {
+  return std::string_view(error.what()).find(text) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a communicator tells its rank, size, device, library and features") {
+  Four four;
+  CHECK(four.all[2]->rank() == 2);
+  CHECK(four.all[2]->size() == 4);
+  CHECK(&four.all[2]->device() == four.devices[2]);
+  CHECK(four.all[2]->describe() == "host rank 2 of 4 on host:2");
+  CHECK(four.all[0]->library() == std::string("host ") + version());
+  CHECK(four.all[0]->native_handle() == nullptr);
+  for (const auto f : {CommunicatorFeature::capture, CommunicatorFeature::avg, CommunicatorFeature::bfloat16,
+                       CommunicatorFeature::time_out}) {
+    CHECK(four.all[0]->supports(f));
+  }
+  CHECK_FALSE(four.all[0]->supports(static_cast<CommunicatorFeature>(99)));
+}
+
+TEST_CASE("a mistake is refused before anything is enqueued, and the communicator works on") {
+  Four four;
+  Communicator& comm = *four.all[1];
+  Stream& stream = *four.streams[1];
+  const auto x = four.devices[1]->allocate<float>(8);
+  const auto y = four.devices[1]->allocate<float>(4);
+  const auto refused = [&](Errc code, std::string_view text, auto&& call) {
+    CAPTURE(text);
+    const Error error = error_of(call);
+    CAPTURE(error.what());
+    CHECK(error.errc() == code);
+    CHECK(says(error, text));
+  };
+  refused(Errc::wrong_device, "the stream is of host:0", [&] { comm.all_reduce(x, Reduction::sum, *four.streams[0]); });
+  refused(Errc::length_mismatch, "Communicator::all_reduce", [&] { comm.all_reduce(x, y, Reduction::sum, stream); });
+  refused(Errc::length_mismatch, "Communicator::all_gather", [&] { comm.all_gather(x, y, stream); });
+  refused(Errc::length_mismatch, "Communicator::reduce_scatter", [&] { comm.reduce_scatter(y, x, Reduction::sum, stream); });
+  refused(Errc::length_mismatch, "Communicator::all_to_all",
+          [&] { comm.all_to_all(x.subspan(0, 7), x.subspan(0, 7), stream); });
+  refused(Errc::invalid_argument, "cannot be in place", [&] { comm.all_to_all(x, x, stream); });
+  refused(Errc::invalid_argument, "there is no rank 4; the ranks are 0 to 3", [&] { comm.broadcast(x, 4, stream); });
+  refused(Errc::invalid_argument, "there is no rank -1", [&] { comm.send(x, -1, stream); });
+  refused(Errc::invalid_argument, "reduction", [&] { comm.all_reduce(x, static_cast<Reduction>(5), stream); });
+  refused(Errc::invalid_argument, "element type",
+          [&] { comm.all_reduce_raw(x.data(), x.data(), 1, static_cast<ElementType>(10), Reduction::sum, stream); });
+  refused(Errc::invalid_argument, "what is received is null",
+          [&] { comm.all_reduce_raw(nullptr, x.data(), 1, ElementType::float32, Reduction::sum, stream); });
+  refused(Errc::invalid_argument, "",
+          [&] { comm.all_gather_raw(x.data(), x.data(), SIZE_MAX / 8, ElementType::float32, stream); });
+  const auto closed = four.devices[1]->create_stream();
+  closed->close();
+  refused(Errc::stream_closed, "Communicator::barrier", [&] { comm.barrier(*closed); });
+  four.each([](Communicator& c, Stream& s) { c.barrier(s); });
+  comm.synchronize(stream);
+}
+
+TEST_CASE("communicators are not made of no device, one device twice, or devices of a library that is not theirs") {
+  Device& device = Registry::instance().open("host").device(0);
+  const std::vector<Device*> twice = {&device, &device}, null = {nullptr}, none;
+  CHECK(says(error_of([&] { Communicator::from_devices(none); }), "there are no devices"));
+  CHECK(says(error_of([&] { Communicator::from_devices(null); }), "device 0 is null"));
+  CHECK(says(error_of([&] { Communicator::from_devices(twice); }), "host:0 is there twice"));
+  const std::vector<Device*> one = {&device};
+  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "nccl"}); }), "cannot use the library 'nccl'"));
+  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "gloo"}); }), "there is no library 'gloo'"));
+  CHECK(error_of([&] { Communicator::create_id(device); }).errc() == Errc::unsupported);
+  CHECK(says(error_of([&] { Communicator::from_id(device, 0, 2, {}); }), "use Communicator::from_mpi"));
+  CHECK(says(error_of([&] { Communicator::from_id(device, 2, 2, {}); }), "do not fit into 2 ranks"));
+}
+
+TEST_CASE("an operation waits for its stream's earlier work, and later work for it") {
+  Four four;
+  std::vector<Buffer<int>> data;
+  for (Device* const device : four.devices) data.push_back(device->allocate<int>(1000));
+  // The last rank's stream is held up by the host.
+  std::atomic<bool> go{false};
+  four.streams[3]->launch_host_function([&] {
+    while (!go) std::this_thread::yield();
+  });
+  for (int i = 0; i < 4; ++i) four.streams[static_cast<std::size_t>(i)]->fill(data[static_cast<std::size_t>(i)], 1 << i);
+  four.each([&](Communicator& c, Stream& s) { c.all_reduce(data[static_cast<std::size_t>(c.rank())], Reduction::sum, s); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(four.streams[0]->is_complete());
+  go = true;
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (const int value : four.streams[i]->read(data[i])) REQUIRE(value == 15);
+  }
+}
+
+TEST_CASE("sends and receives match in the order of their calls") {
+  Four four;
+  std::vector<Buffer<int>> data;
+  for (Device* const device : four.devices) data.push_back(device->allocate<int>(6));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const int n = static_cast<int>(i);
+    const std::vector<int> sent = {n, n + 10, n + 20, -1, -1, -1};
+    four.devices[i]->copy(data[i], sent);
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    four.each([&](Communicator& c, Stream& s) {
+      const auto& mine = data[static_cast<std::size_t>(c.rank())];
+      c.send(mine.subspan(k, 1), 3 - c.rank(), s);
+      c.receive(mine.subspan(3 + k, 1), 3 - c.rank(), s);
+    });
+  }
+  for (int i = 0; i < 4; ++i) {
+    const auto found = four.streams[static_cast<std::size_t>(i)]->read(data[static_cast<std::size_t>(i)]);
+    CHECK(found == std::vector<int>{i, i + 10, i + 20, 3 - i, 13 - i, 23 - i});
+  }
+}
+
+TEST_CASE("operations of one communicator keep their order on several streams") {
+  Four four;
+  std::vector<StreamPtr> second;
+  std::vector<Buffer<int>> a, b;
+  for (Device* const device : four.devices) {
+    second.push_back(device->create_stream());
+    a.push_back(device->allocate<int>(64));
+    b.push_back(device->allocate<int>(64));
+  }
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      four.streams[i]->fill(a[i], round);
+      second[i]->fill(b[i], round + 7);
+      // Ranks of which one stream is ahead, and ranks of which the other is.
+      (i % 2 == 0 ? four.streams[i] : second[i])->launch_host_function([] {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      });
+    }
+    Communicator::group([&] {
+      for (std::size_t i = 0; i < 4; ++i) four.all[i]->all_reduce(a[i], Reduction::sum, *four.streams[i]);
+    });
+    Communicator::group([&] {
+      for (std::size_t i = 0; i < 4; ++i) four.all[i]->all_reduce(b[i], Reduction::max, *second[i]);
+    });
+    for (std::size_t i = 0; i < 4; ++i) {
+      REQUIRE(four.streams[i]->read(a[i]).front() == 4 * round);
+      REQUIRE(second[i]->read(b[i]).front() == round + 7);
+    }
+  }
+  for (const CommunicatorPtr& comm : four.all) comm->check();
+}
+
+TEST_CASE("a group whose function throws enqueues nothing") {
+  Four four;
+  const auto x = four.devices[0]->allocate<int>(4);
+  CHECK_THROWS_AS(Communicator::group([&] {
+                    four.all[0]->all_reduce(x, Reduction::sum, *four.streams[0]);
+                    throw std::runtime_error("stop");
+                  }),
+                  std::runtime_error);
+  four.streams[0]->synchronize();  // would wait for the others for ever
+  // An inner group's calls go with it, the outer one's stay.
+  Communicator::group([&] {
+    for (std::size_t i = 0; i < 4; ++i) four.all[i]->barrier(*four.streams[i]);
+    try {
+      Communicator::group([&] {
+        four.all[0]->all_reduce(x, Reduction::sum, *four.streams[0]);
+        throw std::runtime_error("stop");
+      });
+    } catch (const std::runtime_error&) {
+    }
+  });
+  for (const StreamPtr& stream : four.streams) stream->synchronize();
+}
+
+TEST_CASE("a captured operation runs at every launch of the graph, which keeps what it needs") {
+  Four four;
+  std::vector<Buffer<int>> data;
+  std::vector<GraphExecPtr> graphs;
+  for (Device* const device : four.devices) data.push_back(device->allocate<int>(100));
+  for (std::size_t i = 0; i < 4; ++i) four.streams[i]->fill(data[i], 1);
+  for (std::size_t i = 0; i < 4; ++i) {
+    graphs.push_back(
+        four.streams[i]->capture([&](Stream& s) { four.all[i]->all_reduce(data[i], Reduction::sum, s); })->instantiate());
+  }
+  for (const int wanted : {4, 16, 64}) {
+    for (std::size_t i = 0; i < 4; ++i) graphs[i]->launch(*four.streams[i]);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(four.streams[i]->read(data[i])[99] == wanted);
+  }
+}
+
+TEST_CASE("more operations are captured than a block of words holds") {
+  Four four;
+  std::vector<Buffer<int>> data;
+  std::vector<GraphExecPtr> graphs;
+  for (Device* const device : four.devices) data.push_back(device->allocate<int>(3));
+  for (std::size_t i = 0; i < 4; ++i) {
+    four.streams[i]->fill(data[i], 1);
+    graphs.push_back(four.streams[i]
+                         ->capture([&](Stream& s) {
+                           for (int k = 0; k < 200; ++k) four.all[i]->all_reduce(data[i], Reduction::max, s);
+                         })
+                         ->instantiate());
+  }
+  for (int k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < 4; ++i) graphs[i]->launch(*four.streams[i]);
+  }
+  for (std::size_t i = 0; i < 4; ++i) CHECK(four.streams[i]->read(data[i])[0] == 1);
+}
+
+TEST_CASE("ranks that do not fit each other fail together, with the cause") {
+  Four four;
+  const auto x = four.devices[0]->allocate<float>(8);
+  four.each([&](Communicator& c, Stream& s) {
+    if (c.rank() == 2)
+      c.broadcast_raw(x.data(), x.data(), 4, ElementType::float32, 1, s);
+    else
+      c.all_reduce_raw(x.data(), x.data(), 8, ElementType::float32, Reduction::sum, s);
+  });
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Error error = error_of([&] { four.all[i]->synchronize(*four.streams[i]); });
+    CHECK(error.errc() == Errc::communicator_failed);
+    CHECK(says(error,
+               "the ranks call different operations: rank 0 all_reduce of 8 float32 by sum, rank 2 broadcast of 4 float32 "
+               "with root 1"));
+    CHECK(error_of([&] { four.all[i]->barrier(*four.streams[i]); }).errc() == Errc::communicator_failed);
+  }
+}
+
+TEST_CASE("a send and a receive of different lengths fail") {
+  Four four;
+  const auto x = four.devices[0]->allocate<float>(8);
+  four.all[0]->send_raw(x.data(), 3, ElementType::float32, 1, *four.streams[0]);
+  four.all[1]->receive_raw(x.data(), 4, ElementType::float32, 0, *four.streams[1]);
+  const Error error = error_of([&] { four.all[1]->synchronize(*four.streams[1]); });
+  CHECK(says(error, "rank 0 sends 3 float32 to rank 1, which receives 4 float32"));
+  four.streams[0]->synchronize();
+}
+
+TEST_CASE("a rank that does not come makes the others fail after the time-out") {
+  Four four({.time_out = std::chrono::milliseconds(200)});
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < 3; ++i) four.all[i]->barrier(*four.streams[i]);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Error error = error_of([&] { four.all[i]->synchronize(*four.streams[i]); });
+    CHECK(error.errc() == Errc::communicator_failed);
+    CHECK(says(error, "has waited for 200 ms for rank 3"));
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(took >= std::chrono::milliseconds(200));
+  CHECK(took < std::chrono::seconds(5));
+  CHECK(error_of([&] { four.all[3]->barrier(*four.streams[3]); }).errc() == Errc::communicator_failed);
+}
+
+TEST_CASE("abort ends what waits, on all ranks") {
+  Four four;
+  for (std::size_t i = 0; i < 3; ++i) four.all[i]->barrier(*four.streams[i]);
+  four.all[3]->abort();
+  four.all[3]->abort();
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Error error = error_of([&] { four.all[i]->synchronize(*four.streams[i]); });
+    CHECK(says(error, "rank 3 has failed or called Communicator::abort"));
+  }
+  CHECK(says(error_of([&] { four.all[3]->check(); }), "Communicator::abort was called"));
+}
+
+TEST_CASE("communicators may go while their work is under way") {
+  std::vector<StreamPtr> streams;
+  std::vector<Buffer<int>> data;
+  {
+    Four four;
+    streams = four.streams;
+    for (Device* const device : four.devices) data.push_back(device->allocate<int>(1 << 20));
+    for (std::size_t i = 0; i < 4; ++i) streams[i]->fill(data[i], 3);
+    four.each(
+        [&](Communicator& c, Stream& s) { c.all_reduce(data[static_cast<std::size_t>(c.rank())], Reduction::sum, s); });
+  }
+  for (std::size_t i = 0; i < 4; ++i) CHECK(streams[i]->read(data[i]).back() == 12);
+}
+
+TEST_CASE("half and bfloat16 are rounded as IEEE rounds") {
+  using namespace weir::collectives;
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    if (const float value = half_to_float(half); !std::isnan(value)) REQUIRE(float_to_half(value) == half);
+    if (const float value = bfloat16_to_float(half); !std::isnan(value)) REQUIRE(float_to_bfloat16(value) == half);
+  }
+  CHECK(std::isnan(half_to_float(float_to_half(NAN))));
+  CHECK(std::isnan(bfloat16_to_float(float_to_bfloat16(NAN))));
+  CHECK(float_to_half(65519.996F) == 0x7BFF);
+  CHECK(float_to_half(65520.0F) == 0x7C00);
+  CHECK(float_to_half(1.0F + 0x1p-11F) == 0x3C00);  // a tie goes to the even one
+  CHECK(float_to_half(1.0F + 3 * 0x1p-11F) == 0x3C02);
+  CHECK(float_to_half(0x1p-25F) == 0);
+  CHECK(float_to_half(0x1.8p-25F) == 1);
+  CHECK(float_to_half(-0x1p-24F) == 0x8001);
+  CHECK(float_to_bfloat16(1.0F + 0x1p-8F) == 0x3F80);
+  CHECK(float_to_bfloat16(1.0F + 3 * 0x1p-8F) == 0x3F82);
+}
+
+TEST_CASE("the launcher's variables say which rank this process is") {
+  struct Scope {
+    explicit Scope(std::vector<std::pair<const char*, const char*>> v) : variables(std::move(v)) {
+      for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+    }
+    ~Scope() {
+      for (const auto& [name, value] : variables) ::unsetenv(name);
+    }
+    std::vector<std::pair<const char*, const char*>> variables;
+  };
+  {
+    const LaunchEnvironment alone = LaunchEnvironment::read();
+    CHECK(alone.rank == 0);
+    CHECK(alone.ranks == 1);
+    CHECK(alone.launcher.empty());
+  }
+  {
+    const Scope scope({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "1"}});
+    const LaunchEnvironment found = LaunchEnvironment::read();
+    CHECK(found.rank == 5);
+    CHECK(found.ranks == 8);
+    CHECK(found.local_rank == 1);
+    CHECK(found.launcher == "torchrun");
+  }
+  {
+    const Scope scope({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}});
+    CHECK(LaunchEnvironment::read().rank == 3);
+    CHECK(LaunchEnvironment::read().launcher == "Slurm");
+  }
+  {
+    const Scope scope({{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
+    CHECK(error_of([] { LaunchEnvironment::read(); }).errc() == Errc::invalid_environment);
+  }
+}
