@@ -86,8 +86,9 @@ class GpuDevice final : public Device {
     return lock;
   }
   ConditionalKernel<Api>& conditional_kernel();
-  /// A stream for capturing the body of a conditional node.
-  StreamPtr create_body_stream();
+  /// A stream for capturing the body of a conditional node. The native stream is destroyed when `owner` and the stream have
+  /// let go of it, so that the body's function cannot destroy it by closing it.
+  StreamPtr create_body_stream(std::shared_ptr<const void>& owner);
 
   /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;

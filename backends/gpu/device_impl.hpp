@@ -55,16 +55,15 @@ StreamPtr GpuDevice<Api>::do_create_stream(bool blocking, int priority) {
 }
 
 template <class Api>
-StreamPtr GpuDevice<Api>::create_body_stream() {
+StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner) {
   const auto current = make_current();
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if",
         *this);
-  // Borrowed, so that the body's function cannot destroy it by closing it.
-  std::shared_ptr<const void> owner(handle, [&api = api_](const void* h) {
+  owner.reset(handle, [&api = api_](const void* h) {
     log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
   });
-  auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, std::move(owner), true);
+  auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
   stream->be_known_to_weir_alone();
   return stream;
 }

@@ -201,7 +201,8 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   go_on_behind({&node, 1}, operation);
 
   // The body is captured on its own stream, which nobody else knows.
-  const StreamPtr stream = device_.create_body_stream();
+  std::shared_ptr<const void> native_stream;
+  const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
   const BodyCapture body_capture(body_stream, outer, [&] {
     return body_stream.begin_native(operation, [&] {
@@ -222,6 +223,7 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
     }
   } native_capture{body_stream};
   body(*stream);
+  if (stream->is_closed()) throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
   if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
   check(native_capture.end(), operation);
   stream->close();

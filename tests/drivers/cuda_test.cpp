@@ -370,6 +370,16 @@ TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, a
   CHECK_SAYS(o, "nodes: 2\n");
 }
 
+TEST_CASE("cuda graphs: a conditional node's body that closes its stream is an error, and the driver's stream is destroyed behind it") {
+  const Outcome o = tell("trace=1", {"stream", "allocate", "begin-capture", "mark", "body-closes-its-stream", "mark",
+                                     "host-function", "end-capture"});
+  CHECK_SAYS(o, "body-closes-its-stream: stream_closed");
+  CHECK_SAYS(o, "host-function: ok\nend-capture: ok\n");
+  INFO(o.errors);
+  CHECK(calls(between_marks(o), "cuStreamDestroy") == 1);
+  CHECK(in_order(between_marks(o), {"cuStreamEndCapture", "cuStreamDestroy"}));
+}
+
 TEST_CASE("cuda graphs: a capture is asked with room for the data of its edges, which other code may have added") {
   CHECK_SAYS(tell("lossy=1", {"stream", "graph", "parent-graph"}), "parent-graph: ok");
   const Outcome old = tell("lossy=1 version=12020", {"stream", "graph", "parent-graph"});

@@ -263,6 +263,12 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      }},
     {"cuGraphCreate", [](const Call& c) { *out<Graph*>(c.a) = keep(std::make_shared<Graph>()); return CUDA_SUCCESS; }},
+    {"cuGraphAddNode", [](const Call& c) {  // conditional ones
+       static CUgraph body;
+       body = reinterpret_cast<CUgraph>(keep(std::make_shared<Graph>()));
+       out<weir::cuda::ConditionalNodeParams>(c.f)->bodies = &body;
+       return make(out<CUgraphNode>(c.a));
+     }},
     {"cuGraphGetNodes", [](const Call& c) {
        const Graph& graph = *out<Graph>(c.a);
        for (std::size_t i = 0; c.b != 0 && i < graph.nodes.size(); ++i) out<Node*>(c.b)[i] = graph.nodes[i].get();

@@ -300,6 +300,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"instantiate", [](World& w) { w.exec = w.graph->instantiate(); }},
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
+    {"body-closes-its-stream",
+     [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { body.close(); }); }},
     {"drop-graph",
      [](World& w) {
        w.exec.reset();
