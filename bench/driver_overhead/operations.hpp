@@ -365,6 +365,8 @@ class Operations {
 /// --benchmark_out_format=json it writes every repetition. The exit code is 1 if an operation costs more than it may.
 template <class Api>
 int compare_with_driver(const char* device_name, int argc, char** argv) try {
+  // Its help needs no device.
+  if (argc > 1 && std::string_view(argv[1]) == "--help") benchmark::Initialize(&argc, argv);
   Device& device = weir::device(device_name);
   BackendInfo info;
   PluginContext context(info);

@@ -242,6 +242,7 @@ class WEIR_API Communicator : public RefCounted {
   void all_reduce(Data&& data, Reduction reduction, Stream& stream) {
     all_reduce(data, data, reduction, stream);
   }
+  /// The same for `count` elements of type `type`.
   void all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
                       Stream& stream);
 
@@ -251,6 +252,7 @@ class WEIR_API Communicator : public RefCounted {
     const Typed t(*this, "Communicator::broadcast", data, data);
     broadcast_raw(t.receive, t.send, t.sent, t.type, root, stream);
   }
+  /// The same for `count` elements. `send` may be `receive`.
   void broadcast_raw(void* receive, const void* send, std::size_t count, ElementType type, int root, Stream& stream);
 
   /// The root receives the reduction of all ranks' elements. `receive` is used on the root alone, and may be empty
@@ -261,6 +263,7 @@ class WEIR_API Communicator : public RefCounted {
     if (root == rank_) t.check_lengths(t.received, t.sent);
     reduce_raw(t.receive, t.send, t.sent, t.type, reduction, root, stream);
   }
+  /// The same for `count` elements.
   void reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction, int root,
                   Stream& stream);
 
@@ -304,6 +307,7 @@ class WEIR_API Communicator : public RefCounted {
     Span elements = detail::lasting_span(std::forward<From>(data));
     send_raw(elements.data(), elements.size(), element_type<From>(), to, stream);
   }
+  /// The same for `count` elements.
   void send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream);
   /// Receives what rank `from` sends.
   template <CollectiveRange To>
@@ -312,6 +316,7 @@ class WEIR_API Communicator : public RefCounted {
     static_assert(!std::is_const_v<typename decltype(elements)::element_type>, "what is received must not be const");
     receive_raw(elements.data(), elements.size(), element_type<To>(), from, stream);
   }
+  /// The same for `count` elements.
   void receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream);
 
   /// Later work of the stream waits until the streams of all ranks have come here.
@@ -443,12 +448,14 @@ class WEIR_API CommunicatorLibrary {
   virtual CommunicatorId create_id(Device& device) = 0;
   /// One communicator for each device.
   virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
-  /// MPI alone: rank, size, and rank 0's bytes for all.
+  /// What MPI calls the calling process.
   struct MpiPlace {
     int rank = 0;
     int size = 1;
   };
+  /// MPI alone: the calling process's rank, and how many there are.
   virtual MpiPlace mpi_place(const MpiCommunicator& communicator);
+  /// MPI alone: every rank gets rank 0's bytes.
   virtual void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes);
 
  protected:

@@ -96,12 +96,8 @@ WEIR_API weir::Backend* weir_create_backend(weir::PluginContext& context);
 WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 }
 
-/// `WEIR_PLUGIN` defines a plugin's note and its factory. `name`: of the backend, as in the file's name; `version`: the
-/// plugin's own; both string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`. `WEIR_PLUGIN_COMPILER`
-/// defines its compiler, if it has one. `compile`: a function `void(weir::ImageCompilation&)`.
-///
-/// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as
-/// the names of the two functions there.
+// Where Weir's own build makes a backend a part of the library, it defines WEIR_CREATE_BACKEND and WEIR_COMPILE_IMAGE as the
+// names of the two functions there.
 #ifdef WEIR_CREATE_BACKEND
 #define WEIR_PLUGIN(name, version, create) \
   extern "C" weir::Backend* WEIR_CREATE_BACKEND(weir::PluginContext& context) { return create(context); }
@@ -112,10 +108,12 @@ WEIR_API void weir_compile_image(weir::ImageCompilation& compilation);
 #define WEIR_PLUGIN_NOTE(name, version)                                                              \
   __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note = \
       weir::detail::make_plugin_note(name, version);
+/// Defines a plugin's note and its factory. `name`: of the backend, as in the file's name; `version`: the plugin's own; both
+/// string literals. `create`: a function `weir::Backend*(weir::PluginContext&)`.
 #define WEIR_PLUGIN(name, version, create) \
   WEIR_PLUGIN_NOTE(name, version)          \
   extern "C" weir::Backend* weir_create_backend(weir::PluginContext& context) { return create(context); }
-/// Defines the compiler of a plugin: see `WEIR_PLUGIN`.
+/// Defines the compiler of a plugin that has one. `compile`: a function `void(weir::ImageCompilation&)`.
 #define WEIR_PLUGIN_COMPILER(compile) \
   extern "C" void weir_compile_image(weir::ImageCompilation& compilation) { compile(compilation); }
 #endif

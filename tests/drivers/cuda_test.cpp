@@ -540,7 +540,7 @@ TEST_CASE("cuda compiling: kernels of C++ linkage and instances of templates are
   CHECK_SAYS(o, "'over' means several kernels: over(");
   CHECK_SAYS(o, "kernel:blur<short, 1>: kernel_not_found");
   CHECK_SAYS(o, "image::flip(float*, int, float)");
-  CHECK_SAYS(o, "put the name into CompileOptions::kernels");
+  CHECK_SAYS(o, "name it where the source is compiled: in CompileOptions::kernels");
 }
 
 TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those that were asked for are found all the same") {
