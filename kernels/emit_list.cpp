@@ -69,6 +69,12 @@ std::string Emitter::function() {
     });
   };
   out_.at(f_.place->name_token);
+  if (f_.place->overload >= 0) {  // what tells which function a call means
+    if (!f_.template_parameters.empty()) out_.text("template <").words(f_.template_parameters).text(">");
+    out_.text(fmt::format("::weir_host::overload<{}>* {}_weir_choice(", f_.place->overload, f_.place->name));
+    for (std::size_t i = 0; i < f_.parameters.size(); ++i) out_.text(i == 0 ? "" : ",").words(f_.parameters[i].type);
+    out_.text(");");
+  }
   std::string own;
   for (std::size_t i = 0; i < f_.parameters.size(); ++i) {
     if (!depends(f_.parameters[i])) own += fmt::format("{}class weir_A{}", own.empty() ? "" : ", ", i);
@@ -87,6 +93,7 @@ std::string Emitter::function() {
     out_.text("void");
   }
   out_.text(fmt::format("{}_weir(::weir_host::block& weir_b, const ::weir_host::mask& weir_in", f_.place->name));
+  if (f_.place->overload >= 0) out_.text(fmt::format(", ::weir_host::overload<{}>*", f_.place->overload));
   for (std::size_t i = 0; i < f_.parameters.size(); ++i) {
     const Parameter& p = f_.parameters[i];
     if (depends(p)) {
@@ -488,6 +495,15 @@ void Emitter::meeting(const Statement& s) {
 void Emitter::call(const Statement& s) {
   if (!s.result.text.empty()) out_.text(fmt::format("auto weir_lanes_{} =", s.result.text));
   out_.text(s.function + "_weir").words(s.template_arguments).text("(weir_b, weir_m");
+  if (unit_.find_cooperating(s.function.substr(s.function.rfind(':') + 1)).size() > 1) {
+    out_.text(", decltype(" + s.function + "_weir_choice").words(s.template_arguments).text("(");
+    for (std::size_t i = 0; i < s.arguments.size(); ++i) {
+      out_.text(i == 0 ? "::weir_host::passed(" : ", ::weir_host::passed(");
+      argument(s.arguments[i]);
+      out_.text(")");
+    }
+    out_.text("))()");
+  }
   for (const Words& words : s.arguments) {
     out_.text(",");
     argument(words);

@@ -91,6 +91,34 @@ std::string Emitter::type_of(const Statement& s, const Declarator& d) const {
   return joined(type_specifiers(s.specifiers, true)) + " " + joined(d.pointer) + dimensions_of(d);
 }
 
+// The lambda that a function in which threads meet is given, or nothing if `d` is none. It refers to the block's variables and to those
+// that lie in arrays, and copies what each piece computes anew.
+Words Emitter::lambda_value(const Declarator& d) const {
+  const std::size_t open = is_at(d.initializer, 0, "(") ? 1 : 0;
+  if (!d.name.text.starts_with("weir_own_") || !is_at(d.initializer, open, "[") || is_at(d.initializer, open + 1, "[")) return {};
+  Words words = d.initializer;
+  Names copied;
+  std::set<std::string> indices;
+  for (const Word& word : words) {
+    if (word.is_identifier() && unit_.reads_thread_variables(word.text)) {
+      throw Refused(word.token, fmt::format("'{}', which reads threadIdx, in a lambda that is handed to a function in which threads work "
+                                            "together; compute it before the lambda", word.text));
+    }
+    if (word.variable != no_variable && f_.variable(word.variable).place == Place::recomputed) copied.insert(word.variable);
+    if ((word.is("threadIdx") || word.is("weir_global_x")) && !f_.uses_thread_variables) indices.insert(word.text);
+  }
+  if (!is_at(words, open + 1, "&") || !is_at(words, open + 2, "]")) return words;
+  Words captures;
+  const auto capture = [&](const std::string& name, int variable) {
+    captures.push_back({Token::Kind::punctuation, ",", no_token, no_variable});
+    captures.push_back({Token::Kind::identifier, name, no_token, variable});
+  };
+  for (const int index : copied) capture(f_.variable(index).name, index);
+  for (const std::string& name : indices) capture(name, no_variable);
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(open) + 2, captures.begin(), captures.end());
+  return words;
+}
+
 // Where the values of a variable lie that outlives its piece.
 void Emitter::storage(const Statement& s, const Declarator& d) {
   const std::string& name = d.name.text;
@@ -114,7 +142,8 @@ void Emitter::storage(const Statement& s, const Declarator& d) {
   out_.text(fmt::format("const auto weir_type_{} =", name));
   open_lambda(names, {}, false);
   out_.text(d.is_reference() ? "return &(" : "return (");
-  expression(d.initializer);
+  const Words lambda = lambda_value(d);
+  expression(lambda.empty() ? d.initializer : lambda);
   out_.text(
       fmt::format("); }}; ::weir_host::lanes<decltype(weir_type_{0}(::uint3{{}}, 0u, 0u))> weir_lanes_{0}(weir_b);", name));
 }
@@ -379,6 +408,11 @@ void Emitter::kept_declaration(const Statement& s, const Declarator& d) {
   out_.text(fmt::format("[[maybe_unused]] auto& {0} = weir_lanes_{0}.at(weir_t);", name));
   const bool deduced = contains(s.specifiers, "auto");
   const std::string type = deduced ? fmt::format("decltype(weir_type_{}(::uint3{{}}, 0u, 0u))", name) : type_of(s, d);
+  if (deduced && !lambda_value(d).empty()) {  // the same lambda, which has a type of its own wherever it is written
+    out_.text(fmt::format("::new (::weir_host::memory{{&{0}}}) {1}(weir_type_{0}({2}, weir_global_x, weir_t));", name, type,
+                          f_.uses_thread_variables ? "weir_index" : "threadIdx"));
+    return;
+  }
   const bool list = d.form == Form::braces || (d.form == Form::equals && d.initializer[0].is("{"));
   if (d.form == Form::none) {
     out_.text(fmt::format("::weir_host::begin({});", name));

@@ -52,6 +52,7 @@ class Emitter {
 
   void shared(const Statement& s, bool in_kernel_body);
   void storage(const Statement& s, const Declarator& d);
+  Words lambda_value(const Declarator& d) const;
   std::string type_of(const Statement& s, const Declarator& d) const;
 
   void piece(const std::vector<const Statement*>& statements, Loop loop);

@@ -39,7 +39,7 @@ class Extractor {
   bool is_meeting_place(const Words& words, std::size_t i) const {
     if (meeting_at(words, i) != nullptr) return true;
     if (!words[i].is_identifier() || (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))) return false;
-    return unit_.find_cooperating(words[i].text) != nullptr && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
+    return unit_.is_cooperating(words[i].text) && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
   }
   bool has_meeting(const Words& words) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -388,7 +388,7 @@ class Extractor {
 
   bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
             Statements& after_call) {
-    const Function& callee = signature(name);
+    const Function& callee = signature(name, s.token, arguments.size());
     if (arguments.size() > callee.parameters.size()) {
       throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                          arguments.size()));
@@ -418,18 +418,38 @@ class Extractor {
     return callee.returns_value;
   }
 
-  const Function& signature(const std::string& name) {
-    const auto known = signatures_.find(name);
-    if (known != signatures_.end()) return known->second;
-    heads_.push_back(*unit_.find_cooperating(name));
-    heads_.back().has_body = false;
-    return signatures_.emplace(name, read_function(unit_, heads_.back())).first->second;
+  // What is called with that many arguments: of several functions, one with which all of them agree in what matters here.
+  const Function& signature(const std::string& name, std::uint32_t token, std::size_t arguments) {
+    const auto found = heads_of_.find(name);
+    if (found == heads_of_.end()) {
+      for (const FunctionPlace* const place : unit_.find_cooperating(name)) {
+        heads_.push_back(*place);
+        heads_.back().has_body = false;
+        heads_of_[name].push_back(read_function(unit_, heads_.back()));
+      }
+      return signature(name, token, arguments);
+    }
+    const std::vector<Function>& all = found->second;
+    if (all.size() == 1) return all[0];
+    const Function* one = nullptr;
+    for (const Function& f : all) {
+      if (f.parameters.size() != arguments) continue;
+      const auto same = [](const Parameter& a, const Parameter& b) { return a.is_written == b.is_written; };
+      if (one != nullptr && (f.returns_value != one->returns_value ||
+                             !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), same))) {
+        throw Refused(token, fmt::format("functions '{}' in which threads work together differ in what they return or take by reference; "
+                                         "give each a name of its own", name));
+      }
+      one = &f;
+    }
+    if (one == nullptr) throw Refused(token, fmt::format("no function '{}' has {} parameters; give all arguments", name, arguments));
+    return *one;
   }
 
   Function& function_;
   const Unit& unit_;
   std::deque<FunctionPlace> heads_;
-  std::map<std::string, Function> signatures_;
+  std::map<std::string, std::vector<Function>> heads_of_;
 };
 
 }  // namespace

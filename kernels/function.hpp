@@ -94,6 +94,10 @@ void resolve_names(Function& function);
 /// Decides where each variable's value lies.
 void place_variables(Function& function, const Unit& unit);
 
+/// Lets lambdas that capture by value what does not change, `[=]`, refer to it instead. Then shared memory can be captured, too, and
+/// such a lambda can be made anew behind a place where threads meet.
+void refer_in_lambdas(Function& function);
+
 /// Whether an expression has the same value for all threads that compute it at the same time, and can be computed once for them.
 bool is_uniform(const Words& words, const Function& function, const Unit& unit);
 

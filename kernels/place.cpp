@@ -363,4 +363,29 @@ bool jumps_uniformly(const Statement& loop, const Function& f, const Unit& unit)
 
 void place_variables(Function& function, const Unit& unit) { Places(function, unit).run(); }
 
+void refer_in_lambdas(Function& f) {
+  const auto refer = [&](Words& words, bool is_named) {
+    for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+      if (!words[i].is("[") || !words[i + 1].is("=") || !words[i + 2].is("]")) continue;
+      std::size_t brace = i + 3;
+      while (brace < words.size() && !words[brace].is("{")) brace = after(words, brace);
+      if (brace >= words.size() || contains(slice(words, i, brace), "mutable")) continue;
+      bool changes = false;  // which matters where the lambda outlives the expression that it stands in
+      for (std::size_t k = brace; is_named && k < closing(words, brace); ++k) {
+        if (words[k].variable == no_variable) continue;
+        const Variable& v = f.variable(words[k].variable);
+        changes = changes || (v.assigned && v.kind != Variable::Kind::shared);
+      }
+      if (!changes) words[i + 1].text = "&";
+    }
+  };
+  for (Statement& s : f.body) {
+    for_all(s, [&](Statement& inner) {
+      refer(inner.words, false);
+      for (Words& argument : inner.arguments) refer(argument, false);
+      for (Declarator& d : inner.declarators) refer(d.initializer, true);
+    });
+  }
+}
+
 }  // namespace weir::kernels

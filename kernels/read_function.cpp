@@ -121,6 +121,44 @@ Parameter read_parameter(const Words& words) {
   return p;
 }
 
+// The type of what is returned by name, where `auto` stands for it: that of a parameter or of a variable. Nothing if it cannot be told.
+Words deduced_result(const Function& f) {
+  Words result;
+  bool known = true;
+  const auto type_of = [&](const Words& value) {
+    Words type;
+    if (value.size() != 1 || !value[0].is_identifier()) return type;
+    const auto take = [&](const Words& words) {
+      for (const Word& word : words) {
+        if (!word.is("const") && !word.is("&")) type.push_back(word);
+      }
+    };
+    for (const Parameter& p : f.parameters) {
+      if (p.name.text == value[0].text && !contains(p.type, "*")) take(p.type);
+    }
+    for (const Statement& s : f.body) {
+      if (!s.is(Statement::Kind::declaration) || contains(s.specifiers, "auto") || contains(s.specifiers, "static")) continue;
+      for (const Declarator& d : s.declarators) {
+        if (d.name.text != value[0].text || !d.dimensions.empty()) continue;
+        type.clear();
+        take(s.specifiers);
+        append(type, d.pointer);
+      }
+    }
+    return type;
+  };
+  for (const Statement& s : f.body) {
+    for_all(s, [&](const Statement& inner) {
+      if (!inner.is(Statement::Kind::leave)) return;
+      const Words type = type_of(inner.words);
+      const auto same = [](const Word& a, const Word& b) { return a.text == b.text; };
+      if (type.empty() || (!result.empty() && !std::equal(type.begin(), type.end(), result.begin(), result.end(), same))) known = false;
+      result = type;
+    });
+  }
+  return known ? result : Words{};
+}
+
 }  // namespace
 
 Function read_function(const Unit& unit, const FunctionPlace& place) {
@@ -142,17 +180,22 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     }
     if (!specifier) f.return_type.push_back(word);
   }
+  std::uint32_t arrow = place.close + 1;
+  while (arrow < place.body && source.spelling(arrow) != "->") ++arrow;
+  if (arrow < place.body) f.return_type = words_of(source, arrow + 1, place.body);
+  const bool deduced = f.return_type.size() == 1 && f.return_type[0].is("auto");
   f.returns_value = !(f.return_type.size() == 1 && f.return_type[0].is("void"));
-  if (!place.is_kernel) {
-    const bool trailing = source.spelling(place.close + 1) == "->";
-    if (trailing || contains(f.return_type, "auto") || contains(f.return_type, "&") || contains(f.return_type, "(") ||
-        f.return_type.empty() || contains(f.return_type, "[")) {
+  const auto check_return_type = [&] {
+    const Words& type = f.return_type;
+    if (place.is_kernel || (type.size() == 1 && !type[0].is("auto"))) return;
+    if (type.empty() || contains(type, "auto") || contains(type, "&") || contains(type, "(") || contains(type, "[")) {
       throw Refused(place.name_token,
                     fmt::format("what '{}' returns must be written as a type, and be no reference: threads of a block "
                                 "work together in it",
                                 place.name));
     }
-  }
+  };
+  if (!deduced) check_return_type();
   for (const Words& parameter : split_at_commas(words_of(source, place.open + 1, place.close))) {
     if (parameter.empty() || (parameter.size() == 1 && parameter[0].is("void"))) continue;
     f.parameters.push_back(read_parameter(parameter));
@@ -167,6 +210,10 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
   if (declares_built_in(body)) throw Refused(place.name_token, "a variable named threadIdx, blockIdx, blockDim or gridDim");
   f.uses_thread_variables = hides_parameters(body);
   f.body = parse_statements(f.uses_thread_variables ? body : with_global_index(body));
+  if (deduced && !place.is_kernel) {
+    f.return_type = deduced_result(f);
+    check_return_type();
+  }
   return f;
 }
 

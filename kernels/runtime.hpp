@@ -150,6 +150,17 @@ template <class T, bool large>
 WEIR_ALWAYS_INLINE const T& get(const lanes<T, large>& x, unsigned int t) {
   return x.at(t);
 }
+// Of several functions of a name, which one; and an argument as that function takes it. Neither is defined.
+template <int n>
+struct overload;
+template <class T>
+T& passed(T& x);
+template <class T>
+T passed(T&& x);
+template <class T, bool large>
+T& passed(lanes<T, large>& x);
+template <class T, bool large>
+T& passed(const lanes<T, large>& x);
 template <class T>
 struct value {
   using type = T;

@@ -31,6 +31,7 @@ Function understood(const Unit& unit, const FunctionPlace& place) {
   extract_meetings(f, unit);
   resolve_names(f);
   place_variables(f, unit);
+  refer_in_lambdas(f);
   return f;
 }
 
@@ -70,7 +71,9 @@ void refuse_recursion(const Unit& unit) {
     if (!f.has_body || !f.cooperates) continue;
     for (std::uint32_t i = f.body; i < f.end; ++i) {
       const std::string name(source.spelling(i));
-      if (unit.find_cooperating(name) != nullptr) calls[f.name].insert(name);
+      if (!unit.is_cooperating(name)) continue;
+      // Of several functions of a name, one may call another.
+      if (name != f.name || f.overload < 0) calls[f.name].insert(name);
     }
   }
   for (const FunctionPlace& f : unit.functions()) {

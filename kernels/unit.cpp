@@ -15,16 +15,16 @@ Unit::Unit(const TokenizedSource& source) : source_(source) {
   scan(0, source.tokens.size());
   find_groups();
   find_cooperation();
-  check_names();
+  number_overloads();
   find_thread_readers();
 }
 
-const FunctionPlace* Unit::find_cooperating(std::string_view name) const {
-  if (cooperating_.count(name) == 0) return nullptr;
+std::vector<const FunctionPlace*> Unit::find_cooperating(std::string_view name) const {
+  std::vector<const FunctionPlace*> found;
   for (const FunctionPlace& f : functions_) {
-    if (f.has_body && f.cooperates && !f.is_kernel && f.name == name) return &f;
+    if (f.has_body && f.cooperates && !f.is_kernel && f.name == name) found.push_back(&f);
   }
-  return nullptr;
+  return found;
 }
 
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
@@ -197,7 +197,8 @@ void Unit::find_cooperation() {
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionPlace& f : functions_) {
-      if (!f.has_body || f.cooperates || meets(f.body, f.end, f.is_kernel) == 0) continue;
+      const bool is_overload = !f.is_kernel && cooperating_.count(f.name) != 0;
+      if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, f.is_kernel) == 0)) continue;
       f.cooperates = changed = true;
       if (!f.is_kernel) cooperating_.insert(f.name);
     }
@@ -221,17 +222,41 @@ void Unit::find_cooperation() {
   }
 }
 
-// Calls are matched by name alone, so a name must mean one function.
-void Unit::check_names() {
-  for (const FunctionPlace& f : functions_) {
+// The words of a function's parameters, which tell it from others of its name.
+std::string Unit::signature(const FunctionPlace& f) const {
+  std::string text;
+  for (std::size_t i = f.first; i < f.head; ++i) text.append(word(i)).append(" ");
+  for (std::size_t i = f.open; i < f.close; ++i) text.append(word(i)).append(" ");
+  return text;
+}
+
+// A kernel is the only one of its name. Which of several functions a call means is left to the compiler, by their numbers.
+void Unit::number_overloads() {
+  for (FunctionPlace& f : functions_) {
     if (!f.has_body || !f.cooperates) continue;
+    int number = 0, count = 0;
     for (const FunctionPlace& other : functions_) {
-      if (&other != &f && other.has_body && other.name == f.name) {
+      if (!other.has_body || other.name != f.name) continue;
+      if (&other != &f && (f.is_kernel || other.is_kernel || (is(f.first, "template") && f.head == f.first + 3))) {
         throw Refused(f.name_token,
-                      fmt::format("threads of a block work together in '{}', of which there are several functions; give "
-                                  "each a name of its own",
+                      fmt::format("threads of a block work together in '{}', of which there are several functions, and one is a kernel or "
+                                  "a template's specialization; give each a name of its own",
                                   f.name));
       }
+      if (&other < &f) ++number;
+      ++count;
+    }
+    if (count > 1) f.overload = number;
+  }
+  for (FunctionPlace& f : functions_) {  // declarations, in the words of the definition
+    if (f.has_body || !f.cooperates) continue;
+    for (const FunctionPlace& other : functions_) {
+      if (other.has_body && other.cooperates && other.name == f.name && signature(other) == signature(f)) f.overload = other.overload;
+    }
+    const auto several = find_cooperating(f.name);
+    if (f.overload < 0 && several.size() > 1) {
+      throw Refused(f.name_token, fmt::format("this declaration of '{}', in which threads work together, is that of none of its "
+                                              "definitions; write its parameters with the same words", f.name));
     }
   }
 }

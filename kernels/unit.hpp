@@ -28,6 +28,7 @@ struct FunctionPlace {
   bool is_kernel;
   bool is_template;
   bool cooperates = false;   ///< threads meet in it or in what it calls, or it is a kernel with shared memory
+  int overload = -1;         ///< which of the cooperating functions of its name; -1 if it is the only one
 };
 
 class Unit {
@@ -37,8 +38,10 @@ class Unit {
 
   const TokenizedSource& source() const noexcept { return source_; }
   const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
-  /// The definition of a function in which threads meet, which may be called; null if the name is none.
-  const FunctionPlace* find_cooperating(std::string_view name) const;
+  /// Whether threads meet in the functions of that name, which kernels call. Calls are matched by name, so that all are meant.
+  bool is_cooperating(std::string_view name) const { return cooperating_.count(name) != 0; }
+  /// Their definitions.
+  std::vector<const FunctionPlace*> find_cooperating(std::string_view name) const;
   /// What threads meet in where the last of these words is followed by `next`; null for none. `before` and `qualifier` stand in front of
   /// it: `.`, `->` or `::`, and the name before that.
   const Meeting* meeting(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next) const;
@@ -70,7 +73,8 @@ class Unit {
   void find_groups();
   void find_cooperation();
   void find_thread_readers();
-  void check_names();
+  void number_overloads();
+  std::string signature(const FunctionPlace& f) const;
 
   const TokenizedSource& source_;
   std::vector<FunctionPlace> functions_;

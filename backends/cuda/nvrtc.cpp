@@ -117,7 +117,9 @@ int architecture_number(const DeviceProperties& properties) {
 
 std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& options, const std::string& architecture) {
   std::vector<std::string> list{"--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard),
-                                "--pre-include=weir_kernel.h"};
+                                "--pre-include=weir_kernel.h",
+                                // constexpr functions without __device__, as hipcc takes them, and nvcc with --expt-relaxed-constexpr
+                                "--device-as-default-execution-space"};
   for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("--include-path=" + folder);
   for (const std::string& folder : nvrtc.header_folders) list.push_back("--include-path=" + folder);

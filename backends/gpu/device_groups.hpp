@@ -16,7 +16,10 @@ inline constexpr const char* kernel_header = R"weir(
 #endif
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
+typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 #ifndef __CUDACC_RTC__
+typedef long clock_t;
+static inline __device__ __attribute__((unused)) void __nanosleep(unsigned int) { __builtin_amdgcn_s_sleep(1); }
 #define WEIR_ATOMIC(name) \
   template <class weir_T, class weir_V> static inline __device__ auto name##_block(weir_T* p, weir_V v) -> decltype(name(p, v)) { return name(p, v); }
 WEIR_ATOMIC(atomicAdd)

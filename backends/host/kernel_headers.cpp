@@ -9,6 +9,7 @@
 #include "kernels/bfloat16.hpp"
 #include "kernels/groups.hpp"
 #include "kernels/half.hpp"
+#include "kernels/math_constants.hpp"
 
 namespace weir::host {
 namespace {
@@ -24,6 +25,7 @@ constexpr Header headers[] = {
     {"cuda_runtime.h", built_in},
     {"device_launch_parameters.h", built_in},
     {"hip/hip_runtime.h", built_in},
+    {"math_constants.h", kernels::math_constants_header},
     {"cuda_fp16.h", kernels::half_header},
     {"hip/hip_fp16.h", kernels::half_header},
     {"cuda_bf16.h", kernels::bfloat16_header},

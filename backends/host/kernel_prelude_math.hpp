@@ -46,6 +46,61 @@ WEIR_FUNCTION float norm3df(float a, float b, float c) { return sqrtf(a * a + b 
 WEIR_FUNCTION double norm3d(double a, double b, double c) { return sqrt(a * a + b * b + c * c); }
 WEIR_FUNCTION float norm4df(float a, float b, float c, float d) { return sqrtf(a * a + b * b + c * c + d * d); }
 WEIR_FUNCTION double norm4d(double a, double b, double c, double d) { return sqrt(a * a + b * b + c * c + d * d); }
+WEIR_FUNCTION float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+WEIR_FUNCTION double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
+WEIR_FUNCTION float rnorm4df(float a, float b, float c, float d) { return 1.0f / norm4df(a, b, c, d); }
+WEIR_FUNCTION double rnorm4d(double a, double b, double c, double d) { return 1.0 / norm4d(a, b, c, d); }
+WEIR_FUNCTION float rhypotf(float a, float b) { return 1.0f / hypotf(a, b); }
+WEIR_FUNCTION double rhypot(double a, double b) { return 1.0 / hypot(a, b); }
+WEIR_FUNCTION double norm(int n, const double* x) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[i] * x[i];
+  return sqrt(sum);
+}
+WEIR_FUNCTION float normf(int n, const float* x) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += (double)x[i] * x[i];
+  return (float)sqrt(sum);
+}
+WEIR_FUNCTION double rnorm(int n, const double* x) { return 1.0 / norm(n, x); }
+WEIR_FUNCTION float rnormf(int n, const float* x) { return 1.0f / normf(n, x); }
+// The inverse of erf for z from 0 to 1, where x is 1 - z: an approximation by M. Giles, made exact by Newton's method.
+namespace weir_host {
+static inline double inverse_of_erf(double z, double x) {
+  if (!(x > 0.0 && z >= 0.0)) return x == 0.0 ? __builtin_huge_val() : __builtin_nan("");
+  double w = -log(x * (1.0 + z)), y;
+  if (w < 5.0) {
+    const double c[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
+    w -= 2.5;
+    y = 2.81022636e-08;
+    for (int i = 0; i < 8; ++i) y = c[i] + y * w;
+  } else {
+    const double c[] = {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+    w = sqrt(w) - 3.0;
+    y = -0.000200214257;
+    for (int i = 0; i < 8; ++i) y = c[i] + y * w;
+  }
+  y *= z;
+  for (int i = 0; i < 3; ++i) {
+    const double slope = -1.12837916709551257 * exp(-y * y);
+    if (slope == 0.0) break;
+    y -= (x < 0.5 ? erfc(y) - x : z - erf(y)) / slope;
+  }
+  return y;
+}
+}  // namespace weir_host
+WEIR_FUNCTION double erfinv(double x) { return x < 0.0 ? -weir_host::inverse_of_erf(-x, 1.0 + x) : weir_host::inverse_of_erf(x, 1.0 - x); }
+WEIR_FUNCTION double erfcinv(double x) { return x > 1.0 ? -weir_host::inverse_of_erf(x - 1.0, 2.0 - x) : weir_host::inverse_of_erf(1.0 - x, x); }
+WEIR_FUNCTION float erfcinvf(float x) { return (float)erfcinv(x); }
+WEIR_FUNCTION float erfinvf(float x) { return (float)erfinv(x); }
+WEIR_FUNCTION double normcdfinv(double x) { return -1.41421356237309505 * erfcinv(2.0 * x); }
+WEIR_FUNCTION float normcdfinvf(float x) { return (float)normcdfinv(x); }
+WEIR_FUNCTION double erfcx(double x) {
+  if (x < 25.0) return exp(x * x) * erfc(x);
+  const double r = 1.0 / (x * x);
+  return 0.56418958354775629 / x * (1.0 - r * (0.5 - r * (0.75 - r * 1.875)));
+}
+WEIR_FUNCTION float erfcxf(float x) { return (float)erfcx(x); }
 WEIR_FUNCTION float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678f); }
 WEIR_FUNCTION double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
 // The argument is reduced to [-1, 1] before the multiplication by pi, so that large ones keep their precision.
@@ -60,6 +115,7 @@ WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c =
 extern "C" {
 WEIR_C_FUNCTION float __expf(float x) noexcept { return expf(x); }
 WEIR_C_FUNCTION float __exp10f(float x) noexcept { return powf(10.0f, x); }
+WEIR_C_FUNCTION float __tanhf(float x) noexcept { return tanhf(x); }
 WEIR_C_FUNCTION float __logf(float x) noexcept { return logf(x); }
 WEIR_C_FUNCTION float __log2f(float x) noexcept { return log2f(x); }
 WEIR_C_FUNCTION float __log10f(float x) noexcept { return log10f(x); }
@@ -207,11 +263,22 @@ WEIR_FUNCTION long long clock64() {
 #endif
 }
 
+typedef long clock_t;  // as the C library has it
+extern "C" WEIR_C_FUNCTION clock_t clock() noexcept { return (clock_t)clock64(); }
+WEIR_FUNCTION void __nanosleep(unsigned int) {}
+WEIR_FUNCTION void __trap() { __builtin_trap(); }
+
 // --- Memory
 template <class weir_T>
 WEIR_FUNCTION weir_T __ldg(const weir_T* address) {
   return *address;
 }
+#define WEIR_LOAD(name) template <class weir_T> WEIR_FUNCTION weir_T name(const weir_T* address) { return *address; }
+#define WEIR_STORE(name) template <class weir_T> WEIR_FUNCTION void name(weir_T* address, weir_T value) { *address = value; }
+WEIR_LOAD(__ldca) WEIR_LOAD(__ldcg) WEIR_LOAD(__ldcs) WEIR_LOAD(__ldlu) WEIR_LOAD(__ldcv)
+WEIR_STORE(__stwb) WEIR_STORE(__stcg) WEIR_STORE(__stcs) WEIR_STORE(__stwt)
+#undef WEIR_LOAD
+#undef WEIR_STORE
 WEIR_FUNCTION void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 WEIR_FUNCTION void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 WEIR_FUNCTION void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

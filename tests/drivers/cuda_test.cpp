@@ -511,6 +511,7 @@ class Compiling {
 };
 
 constexpr const char* many_kernels = R"(
+using Real = float;
 template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
 template __global__ void blur<double, 4>(const double*, double*, double);
 namespace image { __global__ void flip(float* p, int n, float by) { p[threadIdx.x] = n * by; } }
@@ -540,7 +541,7 @@ TEST_CASE("cuda compiling: kernels of C++ linkage and instances of templates are
   CHECK_SAYS(o, "'over' means several kernels: over(");
   CHECK_SAYS(o, "kernel:blur<short, 1>: kernel_not_found");
   CHECK_SAYS(o, "image::flip(float*, int, float)");
-  CHECK_SAYS(o, "name it where the source is compiled: in CompileOptions::kernels");
+  CHECK_SAYS(o, "CompileOptions::kernels, or behind KERNELS in weir_add_kernels");
 }
 
 TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those that were asked for are found all the same") {
@@ -551,6 +552,12 @@ TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those
   CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
   CHECK_SAYS(o, "kernel plain: known 1f floating 14");
   CHECK_SAYS(o, "kernel:image::flip: kernel_not_found");
+  // An image that was made ahead of time carries the names.
+  const Outcome ahead = compiling.run(many_kernels, {"compile-ahead", "kernel:blur<float, 3>", "kernel:blur<Real, 3>"},
+                                      {{"WEIR_TEST_KERNELS", "blur<float, 3>;blur<Real, 3>"}}, "missing=cuModuleGetFunctionCount");
+  CHECK_SAYS(ahead, "compile-ahead: ok");
+  CHECK_SAYS(ahead, "kernel blur<float, 3>: known 7 floating 4");
+  CHECK_SAYS(ahead, "kernel blur<Real, 3>: known 7 floating 4");
 }
 
 TEST_CASE("cuda compiling: an instance that cannot be made is an error of the compiler's") {

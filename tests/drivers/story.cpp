@@ -95,6 +95,14 @@ void call_cuda(const char* function, int version, Args... args) {
   if (reinterpret_cast<int (*)(Args...)>(found)(args...) != 0) throw std::runtime_error(std::string(function) + " fails");
 }
 
+weir::CompileOptions compile_options() {
+  weir::CompileOptions options;
+  std::istringstream names(std::getenv("WEIR_TEST_KERNELS") != nullptr ? std::getenv("WEIR_TEST_KERNELS") : "");
+  for (std::string name; std::getline(names, name, ';');) options.kernels.push_back(name);
+  if (const char* const folder = std::getenv("WEIR_TEST_INCLUDE")) options.include_directories = {folder};
+  return options;
+}
+
 /// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
 std::vector<std::byte> bundle_of(const std::string& list) {
   weir::detail::BundleWriter writer;
@@ -391,13 +399,12 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.stream->synchronize();
        std::printf("sum: %d\n", sum.load());
      }},
-    {"compile",
+    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), compile_options()); }},
+    {"compile-ahead",
      [](World& w) {
-       weir::CompileOptions options;
-       std::istringstream names(std::getenv("WEIR_TEST_KERNELS") != nullptr ? std::getenv("WEIR_TEST_KERNELS") : "");
-       for (std::string name; std::getline(names, name, ';');) options.kernels.push_back(name);
-       if (const char* const folder = std::getenv("WEIR_TEST_INCLUDE")) options.include_directories = {folder};
-       w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), options);
+       const auto image =
+           weir::Registry::instance().compile_image("cuda", "sm_90", std::getenv("WEIR_TEST_SOURCE"), compile_options());
+       w.module = weir::default_device().load_module(image);
      }},
     {"suggest", [](World& w) {
        std::printf("suggested: %u and %u\n", w.kernel->suggested_block_size(), w.kernel->suggested_block_size(4096));
