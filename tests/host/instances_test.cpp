@@ -92,7 +92,8 @@ struct Pair { float a, b; };
 template <class T> __global__ void k(real a, T b, Choice c, Pair d, const T* e, bool f, T g) {}
 )",
                                      {.kernels = {"k<double>", "k<int>"}});
-  const auto& doubles = module->kernel("k<double>")->parameter_kinds();
+  const auto of_doubles = module->kernel("k<double>");
+  const auto& doubles = of_doubles->parameter_kinds();
   CHECK(doubles.known == 0b1110111);
   CHECK(doubles.floating == 0b1000011);
   CHECK(module->kernel("k<int>")->parameter_kinds().floating == 0b0000001);
