@@ -145,7 +145,7 @@ TEST_CASE("conformance: a case that hangs is a failure, and the rest runs on") {
                                           "--json=" + report_of(static_cast<int>(runs.size()))};
     arguments.insert(arguments.end(), order.begin(), order.end());
     runs.push_back(std::async(std::launch::async, conformance, std::move(arguments),
-                              weir::test::Environment{{"WEIR_TEST_FAULT", "hang"}}));
+                              Environment{{"WEIR_TEST_FAULT", "hang"}}));
   }
   for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
     CAPTURE(run);

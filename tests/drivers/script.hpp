@@ -49,8 +49,8 @@ class Script {
     return found != numbers_.end() && found->second.contains(count);
   }
 
-  /// Counts a call, writes `trace` on standard error, and holds the call where it is told to; what it is to return instead of
-  /// being carried out, or 0. Calls stand in the trace in the order in which they are counted.
+  /// Counts a call, writes `trace` on standard error, and holds the call where it is told to; what it is to return instead
+  /// of being carried out, or 0. Calls stand in the trace in the order in which they are counted.
   int failure_of(const std::string& function, const std::string& trace = "") {
     std::unique_lock lock(mutex_);
     std::fputs(trace.c_str(), stderr);
