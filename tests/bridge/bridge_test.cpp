@@ -77,6 +77,7 @@ hipFunction_t kernel(const Release& hip) {
   REQUIRE(HIP(hip, hiprtcGetCodeSize)(program, &size) == HIPRTC_SUCCESS);
   std::string code(size, '\0');
   REQUIRE(HIP(hip, hiprtcGetCode)(program, code.data()) == HIPRTC_SUCCESS);
+  REQUIRE(HIP(hip, hiprtcDestroyProgram)(&program) == HIPRTC_SUCCESS);
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
   REQUIRE(HIP(hip, hipModuleLoadData)(&module, code.data()) == hipSuccess);
