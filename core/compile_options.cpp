@@ -39,13 +39,16 @@ void check_options(const CompileOptions& options, const char* operation, const s
     }
   }
   for (const std::string& kernel : options.kernels) {
-    if (kernel.find_first_not_of(' ') == kernel.npos || kernel.find_first_of(std::string_view("\n\r\0;", 4)) != kernel.npos) {
+    if (kernel.find_first_not_of(' ') == kernel.npos ||
+        kernel.find_first_of(std::string_view("\n\r\0;", 4)) != kernel.npos) {
       refuse("'" + kernel + "' in `kernels` is no kernel's name; write it as it would stand in a launch: blur<float, 3>");
     }
   }
   for (const auto& [name, text] : options.headers) {
-    if (name.empty() || name[0] == '/' || name.back() == '/' || name.find_first_of(std::string_view("\n\r\0\"<>", 6)) != name.npos) {
-      refuse("'" + name + "' in `headers` is no name that an #include can have; give a relative path, as it stands between the quotes");
+    if (name.empty() || name[0] == '/' || name.back() == '/' ||
+        name.find_first_of(std::string_view("\n\r\0\"<>", 6)) != name.npos) {
+      refuse("'" + name +
+             "' in `headers` is no name that an #include can have; give a relative path, as it stands between the quotes");
     }
   }
 }

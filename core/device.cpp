@@ -125,7 +125,8 @@ EventPtr Device::create_event(const EventOptions& options) {
   const Call call(*this, "Device::create_event");
   if (options.interprocess) {
     call.require(Feature::interprocess_events);
-    if (options.timing) call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
+    if (options.timing)
+      call.refuse(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);
@@ -233,7 +234,8 @@ ModulePtr Device::load(const KernelBundle& bundle) {
     if (image.backend != backend || !supports(Feature::modules)) continue;
     if (const int rank = do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {
@@ -252,12 +254,13 @@ ModulePtr Device::load(const KernelBundle& bundle) {
                              properties_.architecture, refusals));
     return compile(*bundle.source(), bundle.options(backend));
   }
-  call.refuse(Errc::invalid_image,
-              fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
-                          "weir_add_kernels",
-                          bundle.name(), images.empty() ? "none" : images, backend, properties_.architecture, refusals,
-                          bundle.source() ? "their source cannot be compiled here: " + feature(Feature::runtime_compilation).reason
-                                          : std::string("the bundle carries no source")));
+  call.refuse(
+      Errc::invalid_image,
+      fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
+                  "weir_add_kernels",
+                  bundle.name(), images.empty() ? "none" : images, backend, properties_.architecture, refusals,
+                  bundle.source() ? "their source cannot be compiled here: " + feature(Feature::runtime_compilation).reason
+                                  : std::string("the bundle carries no source")));
 }
 
 void Device::synchronize() {

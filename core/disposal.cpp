@@ -24,9 +24,10 @@ void throw_barred(const char* operation) {
                 "this process was forked from one that had opened Weir, and drivers do not survive a fork; open Weir in the "
                 "child only, or start the child with exec");
   }
-  throw Error(Errc::called_from_host_function, operation, "",
-              "a host function or callback may not call Weir, since drivers deadlock on it; hand the work to another thread, "
-              "or enqueue it behind the host function");
+  throw Error(
+      Errc::called_from_host_function, operation, "",
+      "a host function or callback may not call Weir, since drivers deadlock on it; hand the work to another thread, "
+      "or enqueue it behind the host function");
 }
 
 }  // namespace detail

@@ -45,11 +45,13 @@ std::string list_sizes(std::span<const std::size_t> sizes) {
 void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) {
   const std::span<const std::size_t> sizes = types.sizes;
   std::string cause;
-  if (const auto& there = kernel.parameter_sizes(); there && !std::equal(sizes.begin(), sizes.end(), there->begin(), there->end())) {
+  if (const auto& there = kernel.parameter_sizes();
+      there && !std::equal(sizes.begin(), sizes.end(), there->begin(), there->end())) {
     cause = "its parameters are " + list_sizes(*there) + ", and those of the type that was given are " + list_sizes(sizes);
   } else if (const std::uint64_t wrong = kernel.parameter_kinds().contradictions(types.kinds); wrong != 0) {
     const int i = std::countr_zero(wrong);
-    cause = "its parameter " + std::to_string(i) + (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
+    cause = "its parameter " + std::to_string(i) +
+            (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
             ", other than in the type that was given";
   } else {
     return;

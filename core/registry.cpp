@@ -120,8 +120,8 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
   // The paths that were tried follow in the error's text, so the suggestion comes first.
   const std::string meant = detail::meant_backend(name, known);
   throw Error(Errc::backend_unknown, "", "",
-              fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}", name,
-                          meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
+              fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}",
+                          name, meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
                           "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
 }
 
@@ -203,7 +203,8 @@ struct Registry::Implementation {
   bool waits_for_me(const Entry& entry, std::uint64_t me) const {
     for (const Entry* e = &entry; e != nullptr;) {
       if (e->opener == me) return true;
-      const auto next = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.thread == e->opener; });
+      const auto next =
+          std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.thread == e->opener; });
       e = next != waiting.end() ? next->entry : nullptr;
     }
     return false;
@@ -218,9 +219,10 @@ struct Registry::Implementation {
     while (e.opener != 0) {
       if (waits_for_me(e, me)) {
         const char* const cause =
-            e.opener == me ? "its own factory asks for it while it is being opened; report this to the plugin's author"
-                           : "its factory waits for a backend whose factory asks for this one; open one of the two before the "
-                             "other, on one thread";
+            e.opener == me
+                ? "its own factory asks for it while it is being opened; report this to the plugin's author"
+                : "its factory waits for a backend whose factory asks for this one; open one of the two before the "
+                  "other, on one thread";
         throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name), cause);
       }
       waiting.push_back({me, &e});
@@ -389,8 +391,8 @@ Device& Registry::device(std::string_view name) {
   return open(wanted.backend).device(wanted.ordinal);
 }
 
-std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture, std::string_view source,
-                                               const CompileOptions& options, std::string* log) {
+std::vector<std::byte> Registry::compile_image(std::string_view backend, std::string_view architecture,
+                                               std::string_view source, const CompileOptions& options, std::string* log) {
   const char* const operation = "Registry::compile_image";
   enter(operation);
   const std::string object = fmt::format("backend {}", backend);

@@ -29,7 +29,8 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
   std::uint32_t flags = 0;
   if (kind == StreamKind::per_thread_default) {
     thread_ = detail::this_thread();
-    flags |= StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can name it without a handle of Weir's
+    flags |=
+        StreamCore::flag_per_thread | StreamCore::flag_external;  // external code can name it without a handle of Weir's
   }
   if (kind == StreamKind::legacy_default) flags |= StreamCore::flag_legacy;
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
@@ -261,7 +262,8 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
     // The owner of a handle ends any capture on it; a borrower only one that it began itself. That of a conditional node's
     // body ends where the body's function returns.
     const auto capture = Captures::instance().find(origin(stream));
-    if (capture && capture->outer == 0 && (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
+    if (capture && capture->outer == 0 &&
+        (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);
     }
   }

@@ -110,7 +110,8 @@ StreamLease::~StreamLease() {
 
 StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
   if (options.sharing > PoolSharing::round_robin) {
-    throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "there is no such PoolSharing; use the enumerators");
+    throw Error(Errc::invalid_argument, "StreamPool", device.describe(),
+                "there is no such PoolSharing; use the enumerators");
   }
   if (options.max_streams == 0) throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool of no streams");
   state_ = make<detail::StreamPoolState>(device, options);

@@ -271,7 +271,9 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
 /// Throws why a launch is not possible.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
                                                           const ArgumentTypes& types) {
-  const auto refuse = [&](Errc code, const std::string& cause) { call.refuse(code, "kernel '" + kernel.name() + "': " + cause); };
+  const auto refuse = [&](Errc code, const std::string& cause) {
+    call.refuse(code, "kernel '" + kernel.name() + "': " + cause);
+  };
   const DeviceProperties& limits = call.device().properties();
   if (&kernel.device() != &call.device()) {
     refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
@@ -296,20 +298,22 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
   if (config.cooperative) call.require(Feature::cooperative_launch);
   const std::span<const std::size_t> sizes = types.sizes;
   if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
-    refuse(Errc::invalid_argument,
-           "it takes " + std::to_string(expected->size()) + " arguments, and " + std::to_string(sizes.size()) + " were given");
+    refuse(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
+                                       std::to_string(sizes.size()) + " were given");
   } else if (expected) {
     const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
     if (given != sizes.end()) {
-      refuse(Errc::invalid_argument, "argument " + std::to_string(given - sizes.begin()) + " takes " + std::to_string(*taken) +
-                                         " bytes, and one of " + std::to_string(*given) + " was given; pass the parameter's own type");
+      refuse(Errc::invalid_argument, "argument " + std::to_string(given - sizes.begin()) + " takes " +
+                                         std::to_string(*taken) + " bytes, and one of " + std::to_string(*given) +
+                                         " was given; pass the parameter's own type");
     }
   }
   const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
   const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
   call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(i) + " is " +
-                                          (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +
-                                          (floating ? "another value" : "one") + " was given; pass the parameter's own type");
+                                          (floating ? "a floating-point number" : "no floating-point number") +
+                                          " to the kernel, and " + (floating ? "another value" : "one") +
+                                          " was given; pass the parameter's own type");
 }
 
 }  // namespace

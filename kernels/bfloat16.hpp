@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `<cuda_bf16.h>`, which is `<hip/hip_bf16.h>`, too: brain floating point under CUDA's names and HIP's. NVRTC takes the toolkit's own
-/// file. For HIPRTC and the CPU the type is written here: kept in 16 bits, computed in float and rounded to even once.
+/// `<cuda_bf16.h>`, which is `<hip/hip_bf16.h>`, too: brain floating point under CUDA's names and HIP's. NVRTC takes the
+/// toolkit's own file. For HIPRTC and the CPU the type is written here: kept in 16 bits, computed in float and rounded to
+/// even once.
 namespace weir::kernels {
 
 inline constexpr const char* bfloat16_header = R"weir(
@@ -76,11 +77,16 @@ WEIR_BF short __bfloat16_as_short(__nv_bfloat16 a) { return (short)a.__x; }
 WEIR_BF __nv_bfloat16 __short_as_bfloat16(short a) { return __ushort_as_bfloat16((unsigned short)a); }
 WEIR_BF __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16((float)a); }
 
-#define WEIR_BF_TWO(name, op, expression)                                                                                   \
-  WEIR_BF __nv_bfloat16 name(__nv_bfloat16 ha, __nv_bfloat16 hb) { const float a = (float)ha, b = (float)hb; return __nv_bfloat16(expression); } \
-  WEIR_BF __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b) { return name(a, b); }                                \
-  WEIR_BF __nv_bfloat16& operator op##=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = name(a, b); }                       \
-  WEIR_BF __nv_bfloat162 operator op(__nv_bfloat162 a, __nv_bfloat162 b) { return __nv_bfloat162(name(a.x, b.x), name(a.y, b.y)); } \
+#define WEIR_BF_TWO(name, op, expression)                                                             \
+  WEIR_BF __nv_bfloat16 name(__nv_bfloat16 ha, __nv_bfloat16 hb) {                                    \
+    const float a = (float)ha, b = (float)hb;                                                         \
+    return __nv_bfloat16(expression);                                                                 \
+  }                                                                                                   \
+  WEIR_BF __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b) { return name(a, b); }          \
+  WEIR_BF __nv_bfloat16& operator op##=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = name(a, b); } \
+  WEIR_BF __nv_bfloat162 operator op(__nv_bfloat162 a, __nv_bfloat162 b) {                            \
+    return __nv_bfloat162(name(a.x, b.x), name(a.y, b.y));                                            \
+  }                                                                                                   \
   WEIR_BF __nv_bfloat162& operator op##=(__nv_bfloat162& a, __nv_bfloat162 b) { return a = a op b; }
 WEIR_BF_TWO(__hadd, +, a + b)
 WEIR_BF_TWO(__hsub, -, a - b)
@@ -133,7 +139,6 @@ WEIR_BF_ONE(hrint, rintf(a))
 #endif
 #endif
 )weir";
-
 
 }  // namespace weir::kernels
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `<cooperative_groups.h>`, which is `<hip/hip_cooperative_groups.h>`, too, on the CPU: what CUDA and HIP share. Where threads of a group
-/// meet, the splitter calls a `meet_group_…` with the group's object, or with an array of those of all threads.
+/// `<cooperative_groups.h>`, which is `<hip/hip_cooperative_groups.h>`, too, on the CPU: what CUDA and HIP share. Where
+/// threads of a group meet, the splitter calls a `meet_group_…` with the group's object, or with an array of those of all
+/// threads.
 namespace weir::kernels {
 
 inline constexpr const char* groups_header = R"weir(
@@ -17,7 +18,9 @@ namespace cooperative_groups {
 struct thread_block {
   uint3 weir_block;
   unsigned short weir_thread[3], weir_dim[3];
-  WEIR_CG unsigned int thread_rank() const { return (weir_thread[2] * weir_dim[1] + weir_thread[1]) * weir_dim[0] + weir_thread[0]; }
+  WEIR_CG unsigned int thread_rank() const {
+    return (weir_thread[2] * weir_dim[1] + weir_thread[1]) * weir_dim[0] + weir_thread[0];
+  }
   WEIR_CG unsigned int size() const { return weir_dim[0] * weir_dim[1] * weir_dim[2]; }
   WEIR_CG unsigned int num_threads() const { return size(); }
   WEIR_CG dim3 group_index() const { return dim3(weir_block); }
@@ -52,7 +55,8 @@ static WEIR_CG grid_group weir_this_grid(const uint3 thread, const uint3 block, 
 
 template <unsigned int N, class Parent = void>
 struct thread_block_tile {
-  static_assert(N != 0 && (N & (N - 1)) == 0 && N <= (unsigned int)warpSize, "a tile has a power of two of threads, no more than a warp");
+  static_assert(N != 0 && (N & (N - 1)) == 0 && N <= (unsigned int)warpSize,
+                "a tile has a power of two of threads, no more than a warp");
   unsigned int weir_rank;
   unsigned short weir_meta_rank, weir_meta_size;
   WEIR_CG unsigned int thread_rank() const { return weir_rank; }
@@ -63,7 +67,8 @@ struct thread_block_tile {
 };
 template <unsigned int N, class Parent>
 WEIR_CG thread_block_tile<N> tiled_partition(const Parent& parent) {
-  return {parent.thread_rank() % N, (unsigned short)(parent.thread_rank() / N), (unsigned short)((parent.size() + N - 1) / N)};
+  return {parent.thread_rank() % N, (unsigned short)(parent.thread_rank() / N),
+          (unsigned short)((parent.size() + N - 1) / N)};
 }
 
 struct coalesced_group {
@@ -71,7 +76,9 @@ struct coalesced_group {
   unsigned int weir_lane;
   WEIR_CG unsigned int size() const { return (unsigned int)__builtin_popcountll(weir_lanes); }
   WEIR_CG unsigned int num_threads() const { return size(); }
-  WEIR_CG unsigned int thread_rank() const { return (unsigned int)__builtin_popcountll(weir_lanes & (((weir_host::lane_bits)1 << weir_lane) - 1)); }
+  WEIR_CG unsigned int thread_rank() const {
+    return (unsigned int)__builtin_popcountll(weir_lanes & (((weir_host::lane_bits)1 << weir_lane) - 1));
+  }
 };
 
 // A block, a tile of a size that is known when the kernel runs, or threads that came together.
@@ -80,7 +87,8 @@ struct thread_group {
   unsigned int weir_tile;  // its size; 0 for a block
   weir_host::lane_bits weir_lanes;  // of those that came together
   thread_group() = default;
-  WEIR_CG thread_group(unsigned int size, unsigned int rank, unsigned int tile) : weir_size(size), weir_rank(rank), weir_tile(tile), weir_lanes(0) {}
+  WEIR_CG thread_group(unsigned int size, unsigned int rank, unsigned int tile)
+      : weir_size(size), weir_rank(rank), weir_tile(tile), weir_lanes(0) {}
   WEIR_CG thread_group(const thread_block& g) : thread_group(g.size(), g.thread_rank(), 0) {}
   template <unsigned int N>
   WEIR_CG thread_group(const thread_block_tile<N>& g) : thread_group(N, g.thread_rank(), N) {}
@@ -117,14 +125,17 @@ WEIR_CG lane_bits tile_lanes(unsigned int n, unsigned int t) {
 }
 template <class G>
 WEIR_CG lane_bits lanes_of(const G&, unsigned int) {
-  static_assert(no_group<G>::value, "in a source that uses cooperative_groups, sync, shfl, any, all, ballot, match_any, match_all and "
-                                    "reduce are functions of a tile or of threads that came together, and of nothing else");
+  static_assert(no_group<G>::value,
+                "in a source that uses cooperative_groups, sync, shfl, any, all, ballot, match_any, match_all and "
+                "reduce are functions of a tile or of threads that came together, and of nothing else");
   return 0;
 }
 template <unsigned int N>
 WEIR_CG lane_bits lanes_of(const cg::thread_block_tile<N>&, unsigned int t) { return tile_lanes(N, t); }
 WEIR_CG lane_bits lanes_of(const cg::coalesced_group& g, unsigned int) { return g.weir_lanes; }
-WEIR_CG lane_bits lanes_of(const cg::thread_group& g, unsigned int t) { return g.weir_tile != 0 ? tile_lanes(g.weir_tile, t) : g.weir_lanes; }
+WEIR_CG lane_bits lanes_of(const cg::thread_group& g, unsigned int t) {
+  return g.weir_tile != 0 ? tile_lanes(g.weir_tile, t) : g.weir_lanes;
+}
 // The lane of a rank in its group.
 template <class G>
 WEIR_CG unsigned int lane_of(const G&, lane_bits lanes, unsigned int rank) {
@@ -167,7 +178,9 @@ struct group_kind<cg::thread_group> {
 template <int kind>
 struct group_sync {
   template <class G>
-  static WEIR_CG bool run(block& b, const mask& m, const char* place, const G& g) { return check_group(b, m, place, "sync", g); }
+  static WEIR_CG bool run(block& b, const mask& m, const char* place, const G& g) {
+    return check_group(b, m, place, "sync", g);
+  }
 };
 template <>
 struct group_sync<1> {
@@ -205,27 +218,31 @@ WEIR_CG bool meet_group_sync(block& b, const mask& m, const char* place, const G
   return group_sync<group_kind<value_of<G>>::value>::run(b, m, place, g);
 }
 
-#define WEIR_GROUP_SHUFFLE(name, tile_way, rank_expression)                                                                        \
-  template <class G, class V, class L>                                                                                              \
-  value_of<V> type__group_##name(const G&, const V&, const L&);                                                                     \
-  template <class R, class G, class V, class L>                                                                                     \
-  inline bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const G& g, const V& v, const L& by) {       \
-    if (!check_group(b, m, place, #name, g)) return false;                                                                          \
-    exchange(m, result, v, [&](int t) __attribute__((always_inline)) {                                                              \
-      const auto& mine = get(g, (unsigned int)t);                                                                                   \
-      const lane_bits lanes = lanes_of(mine, (unsigned int)t);                                                                      \
-      const int rank = (int)mine.thread_rank(), size = (int)mine.size(), k = (int)get(by, (unsigned int)t);                         \
-      (void)rank;                                                                                                                   \
-      const int from = rank_expression;                                                                                             \
-      return t / warpSize * warpSize + (int)lane_of(mine, lanes, (unsigned int)(from >= 0 && from < size ? from : rank));           \
-    });                                                                                                                             \
-    return true;                                                                                                                    \
-  }                                                                                                                                 \
-  template <class R, unsigned int N, class V, class L>                                                                              \
-  WEIR_CG bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const cg::thread_block_tile<N>& g, const V& v, const L& by) { \
-    if (!check_group(b, m, place, #name, g)) return false;                                                                          \
-    tile_way(m, result, v, by, (int)N);                                                                                             \
-    return true;                                                                                                                    \
+#define WEIR_GROUP_SHUFFLE(name, tile_way, rank_expression)                                                                \
+  template <class G, class V, class L>                                                                                     \
+  value_of<V> type__group_##name(const G&, const V&, const L&);                                                            \
+  template <class R, class G, class V, class L>                                                                            \
+  inline bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const G& g, const V& v,             \
+                                const L& by) {                                                                             \
+    if (!check_group(b, m, place, #name, g)) return false;                                                                 \
+    exchange(                                                                                                              \
+        m, result, v, [&](int t) __attribute__((always_inline)) {                                                          \
+          const auto& mine = get(g, (unsigned int)t);                                                                      \
+          const lane_bits lanes = lanes_of(mine, (unsigned int)t);                                                         \
+          const int rank = (int)mine.thread_rank(), size = (int)mine.size(), k = (int)get(by, (unsigned int)t);            \
+          (void)rank;                                                                                                      \
+          const int from = rank_expression;                                                                                \
+          return t / warpSize * warpSize +                                                                                 \
+                 (int)lane_of(mine, lanes, (unsigned int)(from >= 0 && from < size ? from : rank));                        \
+        });                                                                                                                \
+    return true;                                                                                                           \
+  }                                                                                                                        \
+  template <class R, unsigned int N, class V, class L>                                                                     \
+  WEIR_CG bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const cg::thread_block_tile<N>& g, \
+                                 const V& v, const L& by) {                                                                \
+    if (!check_group(b, m, place, #name, g)) return false;                                                                 \
+    tile_way(m, result, v, by, (int)N);                                                                                    \
+    return true;                                                                                                           \
   }
 WEIR_GROUP_SHUFFLE(shfl, shuffle, (int)((unsigned int)k % (unsigned int)size))
 WEIR_GROUP_SHUFFLE(shfl_up, shuffle_up, rank - k)
@@ -235,7 +252,8 @@ WEIR_GROUP_SHUFFLE(shfl_xor, shuffle_xor, rank ^ k)
 
 // `f(lanes, t)` gives thread t's answer from the lanes of its group that say yes, in the places of their lanes.
 template <class R, class G, class P, class F>
-inline bool group_vote(block& b, const mask& m, const char* place, const char* function, R& result, const G& g, const P& predicate, F&& f) {
+inline bool group_vote(block& b, const mask& m, const char* place, const char* function, R& result, const G& g,
+                       const P& predicate, F&& f) {
   if (!check_group(b, m, place, function, g)) return false;
   for (int first = m.low / warpSize * warpSize; first < m.high; first += warpSize) {
     const lane_bits here = lanes_in(m, first);
@@ -255,7 +273,8 @@ inline bool group_vote(block& b, const mask& m, const char* place, const char* f
 // From places of lanes to ranks in the group.
 inline lane_bits ranks_of(lane_bits bits, lane_bits lanes) {
   lane_bits ranks = 0;
-  for (unsigned int r = 0; lanes != 0; lanes &= lanes - 1, ++r) ranks |= (lane_bits)(bits >> __builtin_ctzll(lanes) & 1) << r;
+  for (unsigned int r = 0; lanes != 0; lanes &= lanes - 1, ++r)
+    ranks |= (lane_bits)(bits >> __builtin_ctzll(lanes) & 1) << r;
   return ranks;
 }
 #define WEIR_GROUP_VOTE(name, type, expression)                                                                            \
@@ -281,9 +300,11 @@ inline bool meet_group_match_any(block& b, const mask& m, const char* place, R& 
   for_named(m, group_mask<G>{g}, [&](int first, lane_bits lanes, int l) {
     lane_bits same = 0;
     for (int k = 0; k < warpSize; ++k) {
-      if ((lanes >> k & 1) != 0 && get(v, (unsigned int)(first + k)) == get(v, (unsigned int)(first + l))) same |= (lane_bits)1 << k;
+      if ((lanes >> k & 1) != 0 && get(v, (unsigned int)(first + k)) == get(v, (unsigned int)(first + l)))
+        same |= (lane_bits)1 << k;
     }
-    result.at((unsigned int)(first + l)) = ranks_of(same, lanes_of(get(g, (unsigned int)(first + l)), (unsigned int)(first + l)));
+    result.at((unsigned int)(first + l)) =
+        ranks_of(same, lanes_of(get(g, (unsigned int)(first + l)), (unsigned int)(first + l)));
   });
   return true;
 }

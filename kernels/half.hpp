@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// `<cuda_fp16.h>`, which is `<hip/hip_fp16.h>`, too, on the CPU: half precision under the names that CUDA and HIP share. Kept in 16 bits,
-/// computed in float and rounded to even once.
+/// `<cuda_fp16.h>`, which is `<hip/hip_fp16.h>`, too, on the CPU: half precision under the names that CUDA and HIP share.
+/// Kept in 16 bits, computed in float and rounded to even once.
 namespace weir::kernels {
 
 inline constexpr const char* half_header = R"weir(
@@ -18,8 +18,9 @@ using half_value = __fp16;
 #else
 using half_value = _Float16;
 #endif
-// On the way from double to half: what float cannot keep leaves an odd last bit, so that the second rounding is as if it were the only
-// one. Compilers would call a function of the other compiler's library, which hands its result over in another register.
+// On the way from double to half: what float cannot keep leaves an odd last bit, so that the second rounding is as if it
+// were the only one. Compilers would call a function of the other compiler's library, which hands its result over in another
+// register.
 WEIR_H float rounded_to_odd(double v) {
   float f = (float)v;
   if ((double)f != v && v == v) {
@@ -144,7 +145,10 @@ WEIR_H __half2 operator-(__half2 a) { return __hneg2(a); }
 WEIR_H __half& operator++(__half& a) { return a = __hadd(a, __half(1.0f)); }
 WEIR_H __half& operator--(__half& a) { return a = __hsub(a, __half(1.0f)); }
 WEIR_H bool __hisnan(__half a) { return (__half_as_ushort(a) & 0x7fffu) > 0x7c00u; }
-WEIR_H int __hisinf(__half a) { const unsigned short u = __half_as_ushort(a); return u == 0x7c00u ? 1 : u == 0xfc00u ? -1 : 0; }
+WEIR_H int __hisinf(__half a) {
+  const unsigned short u = __half_as_ushort(a);
+  return u == 0x7c00u ? 1 : u == 0xfc00u ? -1 : 0;
+}
 WEIR_H __half __hmax(__half a, __half b) { return __hisnan(a) || (float)a < (float)b ? b : a; }
 WEIR_H __half __hmin(__half a, __half b) { return __hisnan(a) || (float)b < (float)a ? b : a; }
 WEIR_H __half2 __hmax2(__half2 a, __half2 b) { return __half2(__hmax(a.x, b.x), __hmax(a.y, b.y)); }

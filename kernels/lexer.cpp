@@ -96,7 +96,8 @@ class Lexer {
     if (known == source_.files.end()) {
       source_.files.emplace_back(quoted);
       const std::string name = file_name(quoted);
-      users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name && !name.starts_with(header_folder));
+      users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name &&
+                       !name.starts_with(header_folder));
     }
     // As it was entered: GCC marks what a system header's macro became in the user's file as a system header's.
     user_ = users_[file_];
@@ -110,7 +111,8 @@ class Lexer {
       const std::string_view word = text().substr(position_, end - position_);
       const bool prefix = word == "R" || word == "L" || word == "u" || word == "U" || word == "u8" || word == "LR" ||
                           word == "uR" || word == "UR" || word == "u8R";
-      if (prefix && at(end) == '"') return add(Token::Kind::string, word.back() == 'R' ? raw_string_end(end) : quoted_end(end));
+      if (prefix && at(end) == '"')
+        return add(Token::Kind::string, word.back() == 'R' ? raw_string_end(end) : quoted_end(end));
       if (prefix && at(end) == '\'' && word.back() != 'R') return add(Token::Kind::character, quoted_end(end));
       return add(Token::Kind::identifier, end);
     }

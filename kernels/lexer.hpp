@@ -11,8 +11,8 @@ namespace weir::kernels {
 
 /// How the preprocessor's line markers call the text that stands before a source and is not the user's code.
 inline constexpr std::string_view prelude_file_name = "<weir prelude>";
-/// The folder of headers that belong to it, as the compiler is told it. Not a folder of system headers: words of macros of those
-/// would count as theirs.
+/// The folder of headers that belong to it, as the compiler is told it. Not a folder of system headers: words of macros of
+/// those would count as theirs.
 inline constexpr std::string_view header_folder = "../headers";
 
 struct Token {
@@ -37,9 +37,9 @@ struct TokenizedSource {
   std::string_view spelling(const Token& token) const { return text.substr(token.begin, token.end - token.begin); }
 };
 
-/// Splits what a preprocessor wrote (with line markers) into tokens. The prelude and system headers are passed over: only the
-/// user's source and the user's headers are seen. `::` and `->` are one token each, other punctuation is single characters;
-/// pragmas and comments are skipped. `text` must outlive the result, and be shorter than 4 GiB.
+/// Splits what a preprocessor wrote (with line markers) into tokens. The prelude and system headers are passed over: only
+/// the user's source and the user's headers are seen. `::` and `->` are one token each, other punctuation is single
+/// characters; pragmas and comments are skipped. `text` must outlive the result, and be shorter than 4 GiB.
 TokenizedSource tokenize(std::string_view text);
 
 /// A file's name as the user knows it, from its spelling in a line marker.

@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-/// Atomic functions. Blocks of a launch run on several workers at once, so they are the processor's own; as on a GPU, they order
-/// nothing else. In `weir_host::alone` stand the same for memory that one worker alone can reach: shared memory of a block.
+/// Atomic functions. Blocks of a launch run on several workers at once, so they are the processor's own; as on a GPU, they
+/// order nothing else. In `weir_host::alone` stand the same for memory that one worker alone can reach: shared memory of a
+/// block.
 namespace weir::kernels {
 
 inline constexpr std::string_view runtime_atomics = R"weir(
@@ -67,7 +68,8 @@ WEIR_ATOMIC(atomicSub, old - v, return weir_host::atomic_sum<T>::sub(p, v);)
 WEIR_ATOMIC(atomicExch, v, T old; __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED); return old;)
 WEIR_ATOMIC(atomicMin, v < old ? v : old, return weir_host::atomic_update(p, [v](T old) { return v < old ? v : old; });)
 WEIR_ATOMIC(atomicMax, old < v ? v : old, return weir_host::atomic_update(p, [v](T old) { return old < v ? v : old; });)
-WEIR_ATOMIC(atomicInc, old >= v ? T(0) : T(old + 1), return weir_host::atomic_update(p, [v](T old) { return old >= v ? T(0) : T(old + 1); });)
+WEIR_ATOMIC(atomicInc, old >= v ? T(0) : T(old + 1),
+            return weir_host::atomic_update(p, [v](T old) { return old >= v ? T(0) : T(old + 1); });)
 WEIR_ATOMIC(atomicDec, old == T(0) || old > v ? v : T(old - 1),
             return weir_host::atomic_update(p, [v](T old) { return old == T(0) || old > v ? v : T(old - 1); });)
 WEIR_ATOMIC(atomicAnd, old & v, return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);)

@@ -112,35 +112,36 @@ WEIR_ALWAYS_INLINE void shuffle_xor(const mask& m, R& result, const V& v, const 
     return s <= (t | (w - 1)) ? s : t;
   });
 }
-#define WEIR_SHUFFLE(name, way)                                                                                                      \
-  template <class M, class V, class L>                                                                                               \
-  value_of<V> type_##name##_sync(const M&, const V&, const L&);                                                                      \
-  template <class M, class V, class L, class W>                                                                                      \
-  value_of<V> type_##name##_sync(const M&, const V&, const L&, const W&);                                                            \
-  template <class V, class L>                                                                                                        \
-  value_of<V> type_##name(const V&, const L&);                                                                                       \
-  template <class V, class L, class W>                                                                                               \
-  value_of<V> type_##name(const V&, const L&, const W&);                                                                             \
-  template <class R, class M, class V, class L, class W>                                                                             \
-  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v, const L& lane,    \
-                                const W& width) {                                                                                    \
-    if (!check_mask(b, m, place, #name "_sync", named)) return false;                                                                \
-    way(m, result, v, lane, width);                                                                                                  \
-    return true;                                                                                                                     \
-  }                                                                                                                                  \
-  template <class R, class M, class V, class L>                                                                                      \
-  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v, const L& lane) { \
-    return meet##name##_sync(b, m, place, result, named, v, lane, warpSize);                                                         \
-  }                                                                                                                                  \
-  template <class R, class V, class L, class W>                                                                                      \
-  inline bool meet##name(block&, const mask& m, const char*, R& result, const V& v, const L& lane, const W& width) {                 \
-    way(m, result, v, lane, width);                                                                                                  \
-    return true;                                                                                                                     \
-  }                                                                                                                                  \
-  template <class R, class V, class L>                                                                                               \
-  inline bool meet##name(block&, const mask& m, const char*, R& result, const V& v, const L& lane) {                                 \
-    way(m, result, v, lane, warpSize);                                                                                               \
-    return true;                                                                                                                     \
+#define WEIR_SHUFFLE(name, way)                                                                                      \
+  template <class M, class V, class L>                                                                               \
+  value_of<V> type_##name##_sync(const M&, const V&, const L&);                                                      \
+  template <class M, class V, class L, class W>                                                                      \
+  value_of<V> type_##name##_sync(const M&, const V&, const L&, const W&);                                            \
+  template <class V, class L>                                                                                        \
+  value_of<V> type_##name(const V&, const L&);                                                                       \
+  template <class V, class L, class W>                                                                               \
+  value_of<V> type_##name(const V&, const L&, const W&);                                                             \
+  template <class R, class M, class V, class L, class W>                                                             \
+  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v,   \
+                                const L& lane, const W& width) {                                                     \
+    if (!check_mask(b, m, place, #name "_sync", named)) return false;                                                \
+    way(m, result, v, lane, width);                                                                                  \
+    return true;                                                                                                     \
+  }                                                                                                                  \
+  template <class R, class M, class V, class L>                                                                      \
+  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v,   \
+                                const L& lane) {                                                                     \
+    return meet##name##_sync(b, m, place, result, named, v, lane, warpSize);                                         \
+  }                                                                                                                  \
+  template <class R, class V, class L, class W>                                                                      \
+  inline bool meet##name(block&, const mask& m, const char*, R& result, const V& v, const L& lane, const W& width) { \
+    way(m, result, v, lane, width);                                                                                  \
+    return true;                                                                                                     \
+  }                                                                                                                  \
+  template <class R, class V, class L>                                                                               \
+  inline bool meet##name(block&, const mask& m, const char*, R& result, const V& v, const L& lane) {                 \
+    way(m, result, v, lane, warpSize);                                                                               \
+    return true;                                                                                                     \
   }
 WEIR_SHUFFLE(__shfl, shuffle)
 WEIR_SHUFFLE(__shfl_up, shuffle_up)
@@ -163,19 +164,23 @@ inline void vote(const mask& m, R& result, const P& predicate, F&& f) {
     }
   }
 }
-#define WEIR_VOTE(name, result_type, expression)                                                                                    \
-  template <class M, class P>                                                                                                        \
-  result_type type_##name##_sync(const M&, const P&);                                                                                \
-  template <class P>                                                                                                                 \
-  result_type type_##name(const P&);                                                                                                 \
-  template <class R, class P>                                                                                                        \
-  inline bool meet##name(block&, const mask& m, const char*, R& result, const P& predicate) {                                        \
-    vote(m, result, predicate, [](lane_bits here, lane_bits yes) { (void)here; return (result_type)(expression); });                 \
-    return true;                                                                                                                     \
-  }                                                                                                                                  \
-  template <class R, class M, class P>                                                                                               \
-  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named, const P& predicate) {        \
-    return check_mask(b, m, place, #name "_sync", named) && meet##name(b, m, place, result, predicate);                              \
+#define WEIR_VOTE(name, result_type, expression)                                                        \
+  template <class M, class P>                                                                           \
+  result_type type_##name##_sync(const M&, const P&);                                                   \
+  template <class P>                                                                                    \
+  result_type type_##name(const P&);                                                                    \
+  template <class R, class P>                                                                           \
+  inline bool meet##name(block&, const mask& m, const char*, R& result, const P& predicate) {           \
+    vote(m, result, predicate, [](lane_bits here, lane_bits yes) {                                      \
+      (void)here;                                                                                       \
+      return (result_type)(expression);                                                                 \
+    });                                                                                                 \
+    return true;                                                                                        \
+  }                                                                                                     \
+  template <class R, class M, class P>                                                                  \
+  inline bool meet##name##_sync(block& b, const mask& m, const char* place, R& result, const M& named,  \
+                                const P& predicate) {                                                   \
+    return check_mask(b, m, place, #name "_sync", named) && meet##name(b, m, place, result, predicate); \
   }
 WEIR_VOTE(__ballot, lane_bits, yes)
 WEIR_VOTE(__any, int, yes != 0)
@@ -207,7 +212,8 @@ inline bool meet__match_any_sync(block& b, const mask& m, const char* place, R& 
   for_named(m, named, [&](int first, lane_bits lanes, int l) {
     lane_bits same = 0;
     for (int k = 0; k < warpSize; ++k) {
-      if ((lanes >> k & 1) != 0 && get(v, (unsigned int)(first + k)) == get(v, (unsigned int)(first + l))) same |= (lane_bits)1 << k;
+      if ((lanes >> k & 1) != 0 && get(v, (unsigned int)(first + k)) == get(v, (unsigned int)(first + l)))
+        same |= (lane_bits)1 << k;
     }
     result.at((unsigned int)(first + l)) = same;
   });
@@ -216,7 +222,8 @@ inline bool meet__match_any_sync(block& b, const mask& m, const char* place, R& 
 template <class M, class V, class P>
 lane_bits type___match_all_sync(const M&, const V&, const P&);
 template <class R, class M, class V, class P>
-inline bool meet__match_all_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v, const P& same) {
+inline bool meet__match_all_sync(block& b, const mask& m, const char* place, R& result, const M& named, const V& v,
+                                 const P& same) {
   if (!check_mask(b, m, place, "__match_all_sync", named)) return false;
   for_named(m, named, [&](int first, lane_bits lanes, int l) {
     bool all = true;
@@ -228,22 +235,22 @@ inline bool meet__match_all_sync(block& b, const mask& m, const char* place, R& 
   });
   return true;
 }
-#define WEIR_REDUCE(name, expression)                                                                                               \
-  template <class M, class V>                                                                                                        \
-  value_of<V> type_##name(const M&, const V&);                                                                                       \
-  template <class R, class M, class V>                                                                                               \
-  inline bool meet##name(block& b, const mask& m, const char* place, R& result, const M& named, const V& v) {                        \
-    if (!check_mask(b, m, place, #name, named)) return false;                                                                        \
-    for_named(m, named, [&](int first, lane_bits lanes, int l) {                                                                     \
-      value_of<V> x = get(v, (unsigned int)(first + l));                                                                             \
-      for (int k = 0; k < warpSize; ++k) {                                                                                           \
-        if (k == l || (lanes >> k & 1) == 0) continue;                                                                               \
-        const value_of<V> y = get(v, (unsigned int)(first + k));                                                                     \
-        x = expression;                                                                                                              \
-      }                                                                                                                              \
-      result.at((unsigned int)(first + l)) = x;                                                                                      \
-    });                                                                                                                              \
-    return true;                                                                                                                     \
+#define WEIR_REDUCE(name, expression)                                                                         \
+  template <class M, class V>                                                                                 \
+  value_of<V> type_##name(const M&, const V&);                                                                \
+  template <class R, class M, class V>                                                                        \
+  inline bool meet##name(block& b, const mask& m, const char* place, R& result, const M& named, const V& v) { \
+    if (!check_mask(b, m, place, #name, named)) return false;                                                 \
+    for_named(m, named, [&](int first, lane_bits lanes, int l) {                                              \
+      value_of<V> x = get(v, (unsigned int)(first + l));                                                      \
+      for (int k = 0; k < warpSize; ++k) {                                                                    \
+        if (k == l || (lanes >> k & 1) == 0) continue;                                                        \
+        const value_of<V> y = get(v, (unsigned int)(first + k));                                              \
+        x = expression;                                                                                       \
+      }                                                                                                       \
+      result.at((unsigned int)(first + l)) = x;                                                               \
+    });                                                                                                       \
+    return true;                                                                                              \
   }
 WEIR_REDUCE(__reduce_add_sync, (value_of<V>)(x + y))
 WEIR_REDUCE(__reduce_min_sync, (y < x ? y : x))

@@ -7,8 +7,8 @@
 
 #include "kernels/words.hpp"
 
-/// The statements of a function. Expressions stay lists of words: what matters is where threads meet, which names a statement
-/// uses, and how control flows.
+/// The statements of a function. Expressions stay lists of words: what matters is where threads meet, which names a
+/// statement uses, and how control flows.
 namespace weir::kernels {
 
 struct Declarator {
@@ -51,14 +51,16 @@ struct Statement {
   std::vector<Statement> first;   ///< of a for: what stands before the first semicolon
   std::vector<Statement> before;  ///< of a loop: meetings of the condition, before each time that it is looked at
   Words step;
-  bool ascending = false;         ///< of a loop: among threads of a row, its condition holds up to one of them and for none behind it
+  bool ascending =
+      false;  ///< of a loop: among threads of a row, its condition holds up to one of them and for none behind it
 
   Words specifiers;
   std::vector<Declarator> declarators;
 
   std::string function;           ///< of a meeting or a call; its qualification included
   Words template_arguments;       ///< with the angle brackets
-  std::vector<Words> arguments;   ///< of a meeting: expressions; of a call: names of variables, or expressions that are the same for all
+  std::vector<Words>
+      arguments;  ///< of a meeting: expressions; of a call: names of variables, or expressions that are the same for all
   Word result;                    ///< the variable that takes the value; empty text for none
 
   bool cooperates = false;        ///< threads meet in it

@@ -80,7 +80,8 @@ bool one_of(std::string_view name, const List& list) {
 
 const Meeting* find_meeting(std::string_view name) {
   const auto find = [&](const auto& list) -> const Meeting* {
-    const auto* const found = std::find_if(std::begin(list), std::end(list), [&](const Meeting& m) { return m.name == name; });
+    const auto* const found =
+        std::find_if(std::begin(list), std::end(list), [&](const Meeting& m) { return m.name == name; });
     return found == std::end(list) ? nullptr : found;
   };
   if (name.starts_with("__")) return find(meetings);

@@ -22,7 +22,8 @@ struct Meeting {
 
 /// Null for a word that is none. Those of groups of threads are called `_group_sync` and so on.
 const Meeting* find_meeting(std::string_view name);
-/// A function of a group of threads: `group.sync()` if `member`, else `cooperative_groups::sync(group)`. Null for a word that is none.
+/// A function of a group of threads: `group.sync()` if `member`, else `cooperative_groups::sync(group)`. Null for a word
+/// that is none.
 const Meeting* find_group_meeting(std::string_view name, bool member);
 bool is_of_group(const Meeting& meeting);
 /// `threadIdx`, `blockIdx`, `blockDim`, `gridDim`.

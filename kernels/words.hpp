@@ -28,8 +28,8 @@ struct Word {
 };
 using Words = std::vector<Word>;
 
-/// The words of the tokens `[first, last)`. Operators of several characters become one word, except `>>`, which may close two
-/// lists of template arguments.
+/// The words of the tokens `[first, last)`. Operators of several characters become one word, except `>>`, which may close
+/// two lists of template arguments.
 Words words_of(const TokenizedSource& source, std::size_t first, std::size_t last);
 /// Words that were made up, at the place of the token `at`, if any.
 Words made_up(std::string_view text, std::uint32_t at = no_token);

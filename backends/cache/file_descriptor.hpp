@@ -33,7 +33,8 @@ class FileDescriptor {
     return transfer(size, [&](std::size_t done) { return ::read(number_, static_cast<char*>(to) + done, size - done); });
   }
   bool write(const void* from, std::size_t size) const noexcept {
-    return transfer(size, [&](std::size_t done) { return ::write(number_, static_cast<const char*>(from) + done, size - done); });
+    return transfer(size,
+                    [&](std::size_t done) { return ::write(number_, static_cast<const char*>(from) + done, size - done); });
   }
 
  private:

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::string_view entry_suffix = ".module";
 constexpr std::string_view unfinished_prefix = "new-";
-constexpr std::time_t unfinished_lifetime = 3600;  // seconds after which another process's unfinished entry counts as abandoned
+constexpr std::time_t unfinished_lifetime =
+    3600;  // seconds after which another process's unfinished entry counts as abandoned
 
 struct EntryHeader {
   char magic[8] = {'W', 'E', 'I', 'R', 'K', 'E', 'R', 'N'};
@@ -117,7 +118,8 @@ std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, Ca
   return content;
 }
 
-KernelCache::KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity) : capacity_(capacity) {
+KernelCache::KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity)
+    : capacity_(capacity) {
   if (!folder) {
     warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME is set, and HOME names no folder that is there");
     return;
@@ -140,9 +142,10 @@ bool KernelCache::open_folder() {
     return false;
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
-    warn_once(fmt::format("{} is not this user's alone (owner {}, mode {:o}), and code would be loaded from it; chmod 700 or "
-                          "remove it",
-                          path_, status.st_uid, status.st_mode & 07777U));
+    warn_once(
+        fmt::format("{} is not this user's alone (owner {}, mode {:o}), and code would be loaded from it; chmod 700 or "
+                    "remove it",
+                    path_, status.st_uid, status.st_mode & 07777U));
     return false;
   }
   return true;
@@ -150,9 +153,10 @@ bool KernelCache::open_folder() {
 
 void KernelCache::warn_once(const std::string& cause) {
   if (std::exchange(warned_, true)) return;
-  support::log(support::LogLevel::warn,
-               fmt::format("compiled kernels are kept in memory and not for the next process: {} (WEIR_CACHE_DIR chooses the folder)",
-                           cause));
+  support::log(
+      support::LogLevel::warn,
+      fmt::format("compiled kernels are kept in memory and not for the next process: {} (WEIR_CACHE_DIR chooses the folder)",
+                  cause));
 }
 
 std::optional<Bytes> KernelCache::find(const CacheKey& key) {
@@ -196,8 +200,8 @@ bool KernelCache::write_entry(const CacheKey& key, const std::string& name, std:
   header.content_hash = hash_of(content);
   const std::string unfinished = fmt::format("{}{}-{}", unfinished_prefix, ::getpid(), ++entries);
   FileDescriptor file(::openat(folder_.number(), unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  const bool written = file && file.write(&header, sizeof(header)) && file.write(content.data(), content.size()) && file.close() &&
-                       ::renameat(folder_.number(), unfinished.c_str(), folder_.number(), name.c_str()) == 0;
+  const bool written = file && file.write(&header, sizeof(header)) && file.write(content.data(), content.size()) &&
+                       file.close() && ::renameat(folder_.number(), unfinished.c_str(), folder_.number(), name.c_str()) == 0;
   if (!written) {
     warn_once(fmt::format("writing to {} failed: {}", path_, error_text(errno)));
     ::unlinkat(folder_.number(), unfinished.c_str(), 0);

@@ -86,7 +86,8 @@ class Reader {
   }
 
   static bool names_files(std::string_view option) {
-    for (const char* const word : {"/", "@", "file", "pch", "include", "isystem", "iquote", "idirafter", "imacros", "-Xclang", "plugin"}) {
+    for (const char* const word :
+         {"/", "@", "file", "pch", "include", "isystem", "iquote", "idirafter", "imacros", "-Xclang", "plugin"}) {
       if (option.find(word) != std::string_view::npos) return true;
     }
     return !option.starts_with('-');
@@ -153,7 +154,8 @@ class Reader {
     }
     // "./name" is how a header that is handed over names the one that it hides: none that a system would have.
     if (!known && must_be_known && files_.has_own_folders && !name.starts_with("./")) {
-      throw Unknown(fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
+      throw Unknown(
+          fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
     }
   }
 

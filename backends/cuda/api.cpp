@@ -177,7 +177,8 @@ Api::Result Api::set_access_policy_window(StreamHandle stream, const AccessPolic
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(CUipcEventHandle) == sizeof(InterprocessHandle) && sizeof(CUipcMemHandle) == sizeof(InterprocessHandle));
+static_assert(sizeof(CUipcEventHandle) == sizeof(InterprocessHandle) &&
+              sizeof(CUipcMemHandle) == sizeof(InterprocessHandle));
 
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   CUipcEventHandle native;
@@ -376,8 +377,9 @@ void Api::fill_batch_operation(BatchOperation& to, const MemoryOperation& operat
   }
 }
 
-Api::Result Api::add_batch_node(const DeviceContext& device, NodeHandle& node, GraphHandle graph, const NodeHandle* dependencies,
-                                std::size_t dependency_count, BatchOperation* operations, std::size_t count) const {
+Api::Result Api::add_batch_node(const DeviceContext& device, NodeHandle& node, GraphHandle graph,
+                                const NodeHandle* dependencies, std::size_t dependency_count, BatchOperation* operations,
+                                std::size_t count) const {
   CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
   parameters.ctx = device.context;
   parameters.count = static_cast<unsigned>(count);
@@ -446,11 +448,19 @@ Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::strin
   switch (info.result) {
     case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: difference = "the graphs differ in their nodes or edges"; break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: difference = "a node is of another kind"; break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED: difference = "a node's kernel changed in a way that cannot be updated"; break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: difference = "a node's parameters changed in a way that cannot be updated"; break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+      difference = "a node's kernel changed in a way that cannot be updated";
+      break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
+      difference = "a node's parameters changed in a way that cannot be updated";
+      break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: difference = "a node is of a kind that cannot be updated"; break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: difference = "a node's kernel is of another context or device"; break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: difference = "a node's attributes changed in a way that cannot be updated"; break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
+      difference = "a node's kernel is of another context or device";
+      break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
+      difference = "a node's attributes changed in a way that cannot be updated";
+      break;
     default: difference = "the driver cannot update the executable (result " + std::to_string(info.result) + ")"; break;
   }
   return result;

@@ -325,8 +325,9 @@ class Api : public Symbols {
   // --- Conditional nodes ----------------------------------------------------------------------------------------------
 
   Result create_condition(const DeviceContext& device, GraphHandle graph, ConditionalHandle& handle) const;
-  Result add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies, std::size_t count,
-                              ConditionalHandle handle, bool loop, NodeHandle& node, GraphHandle& body) const;
+  Result add_conditional_node(const DeviceContext& device, GraphHandle graph, const NodeHandle* dependencies,
+                              std::size_t count, ConditionalHandle handle, bool loop, NodeHandle& node,
+                              GraphHandle& body) const;
   Result load_conditional_kernel(ModuleHandle& module, FunctionHandle& function) const;
 
   // --- Modules --------------------------------------------------------------------------------------------------------

@@ -30,12 +30,12 @@ gpu::Library open_library(PluginContext& context) {
   auto library = gpu::Library::open(names(chosen), attempts);
   for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
   if (library) return std::move(*library);
-  const std::string remedy =
-      chosen ? std::string(variable) + " names it; correct or unset that variable"
-      : ::access("/proc/driver/nvidia/version", F_OK) == 0
-          ? "the kernel's NVIDIA driver is there, its library is not visible: in a container, start it with GPU access; else "
-            "install the driver's user-space libraries, or name the file in WEIR_CUDA_DRIVER"
-          : "install NVIDIA's driver (it brings libcuda.so.1), or name the file in WEIR_CUDA_DRIVER";
+  const std::string remedy = chosen ? std::string(variable) + " names it; correct or unset that variable"
+                             : ::access("/proc/driver/nvidia/version", F_OK) == 0
+                                 ? "the kernel's NVIDIA driver is there, its library is not visible: in a container, start "
+                                   "it with GPU access; else "
+                                   "install the driver's user-space libraries, or name the file in WEIR_CUDA_DRIVER"
+                                 : "install NVIDIA's driver (it brings libcuda.so.1), or name the file in WEIR_CUDA_DRIVER";
   throw Error(Errc::driver_not_found, operation, "", "no driver library: " + gpu::list_attempts(attempts) + "; " + remedy);
 }
 
@@ -84,7 +84,8 @@ const Api& Api::load(PluginContext& context) {
     if (result == CUDA_SUCCESS && status == CU_GET_PROC_ADDRESS_SUCCESS) {
       pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(address);
     }
-    if (pointer == nullptr && required) missing += (missing.empty() ? "" : ", ") + (name + (" of " + version_text(signature)));
+    if (pointer == nullptr && required)
+      missing += (missing.empty() ? "" : ", ") + (name + (" of " + version_text(signature)));
   };
   constexpr bool required = true, optional = false;
 #define WEIR_CUDA_FIND(field, function, pinned, need) find(#function, pinned, need, api->field);

@@ -19,10 +19,12 @@ std::string_view Api::error_text(Result result) const noexcept {
 gpu::Meaning Api::meaning(Result result) noexcept {
   switch (static_cast<int>(result)) {
     case CUDA_ERROR_INVALID_VALUE:
-      return {Errc::invalid_argument, "the driver refuses an argument: an address or a size that is not of this device's memory, "
-                                      "or a shape that it does not run"};
+      return {Errc::invalid_argument,
+              "the driver refuses an argument: an address or a size that is not of this device's memory, "
+              "or a shape that it does not run"};
     case CUDA_ERROR_OUT_OF_MEMORY:
-      return {Errc::out_of_memory, "there is not enough memory; free some, ask for less, or see what else runs on the device"};
+      return {Errc::out_of_memory,
+              "there is not enough memory; free some, ask for less, or see what else runs on the device"};
     case CUDA_ERROR_NOT_INITIALIZED:
     case CUDA_ERROR_DEINITIALIZED:
       return {Errc::backend_failure, "the driver has shut down, as it does when the process ends"};
@@ -58,13 +60,16 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case error_graph_recapture_failure:
       return {Errc::graph_update_failed, "the graph could not be captured anew into what was there"};
     case CUDA_ERROR_INVALID_IMAGE:
-    case CUDA_ERROR_INVALID_SOURCE: return {Errc::invalid_image, "the image is not device code; give PTX, a cubin or a fatbin"};
+    case CUDA_ERROR_INVALID_SOURCE:
+      return {Errc::invalid_image, "the image is not device code; give PTX, a cubin or a fatbin"};
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
-      return {Errc::invalid_image, "the image holds no code for this device; build it for the device's architecture, or as PTX"};
+      return {Errc::invalid_image,
+              "the image holds no code for this device; build it for the device's architecture, or as PTX"};
     case CUDA_ERROR_INVALID_PTX: return {Errc::invalid_image, "the PTX does not compile"};
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-      return {Errc::invalid_image, "the PTX is of a newer version than the driver knows; update the driver, or build with an older "
-                                   "toolkit"};
+      return {Errc::invalid_image,
+              "the PTX is of a newer version than the driver knows; update the driver, or build with an older "
+              "toolkit"};
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
       return {Errc::invalid_image, "the driver has no compiler for PTX here; give a cubin for the device's architecture"};
     case CUDA_ERROR_JIT_COMPILATION_DISABLED:
@@ -96,13 +101,15 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
       return {Errc::capture_unsupported, "an open capture forbids the call, and the driver has invalidated it"};
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-      return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
+      return {Errc::capture_invalidated,
+              "an earlier error invalidated the capture; it is over now, and its streams are usable"};
     case CUDA_ERROR_STREAM_CAPTURE_MERGE: return {Errc::capture_merge, "the call would join two captures"};
     case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
       return {Errc::capture_unmatched, "another stream began the capture"};
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-      return {Errc::capture_unjoined, "a stream that was drawn into the capture did work there and was not waited for; let the "
-                                      "stream that began the capture wait for it before the end"};
+      return {Errc::capture_unjoined,
+              "a stream that was drawn into the capture did work there and was not waited for; let the "
+              "stream that began the capture wait for it before the end"};
     case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
       return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
     case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
@@ -113,8 +120,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::backend_failure, "the object is not in a state for this: a stream that captures, or does not"};
     case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: return {Errc::graph_update_failed, "the graph cannot be taken over"};
     case CUDA_ERROR_ILLEGAL_ADDRESS:
-      return {Errc::device_fault, "a kernel or copy used an address that it may not; the device's context is lost, and only a new "
-                                  "process gets another; compute-sanitizer finds the access"};
+      return {Errc::device_fault,
+              "a kernel or copy used an address that it may not; the device's context is lost, and only a new "
+              "process gets another; compute-sanitizer finds the access"};
     case CUDA_ERROR_LAUNCH_TIMEOUT: return {Errc::device_fault, "a kernel ran too long for a device that drives a display"};
     case CUDA_ERROR_LAUNCH_FAILED:
     case CUDA_ERROR_ASSERT:
@@ -127,11 +135,13 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
     case error_contained:
     case error_tensor_memory_leak:
-      return {Errc::device_fault, "work on the device failed; the device's context is lost, and only a new process gets another; "
-                                  "compute-sanitizer finds the cause in a kernel"};
+      return {Errc::device_fault,
+              "work on the device failed; the device's context is lost, and only a new process gets another; "
+              "compute-sanitizer finds the cause in a kernel"};
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-      return {Errc::driver_failed, "the driver's library and its kernel module are of different versions; restart the machine "
-                                   "after an update, or reinstall the driver"};
+      return {Errc::driver_failed,
+              "the driver's library and its kernel module are of different versions; restart the machine "
+              "after an update, or reinstall the driver"};
     case CUDA_ERROR_SYSTEM_NOT_READY:
       return {Errc::driver_failed, "the system is not ready for CUDA; on machines with NVSwitch, start the fabric manager"};
     case CUDA_ERROR_MPS_CONNECTION_FAILED:
@@ -150,8 +160,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
               "the MPS server ended this process's work, as it does after a fault of any client; only a new "
               "process gets another context"};
     case CUDA_ERROR_OPERATING_SYSTEM:
-      return {Errc::driver_failed, "a call to the operating system failed; see the rights on /dev/nvidia* and the limits of the "
-                                   "process"};
+      return {Errc::driver_failed,
+              "a call to the operating system failed; see the rights on /dev/nvidia* and the limits of the "
+              "process"};
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
       return {Errc::driver_failed, "a compatibility package of the driver does not work on this device; take it off the "
                                    "library path"};

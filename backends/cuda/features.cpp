@@ -99,7 +99,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.warp_size = get(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   properties.max_threads_per_block = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   properties.max_threads_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-  properties.max_block = {get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+  properties.max_block = {get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                          get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
                           get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)};
   properties.max_grid = {get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
                          get_unsigned(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)};
@@ -134,9 +135,10 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                            WEIR_HAS(StreamSetAttribute, cuStreamSetAttribute, 11000)};
   rules.decide(Feature::synchronization_policy, attributes);
   rules.decide(Feature::access_policy_window, attributes, WEIR_WHEN(MAX_ACCESS_POLICY_WINDOW_SIZE));
-  rules.decide(Feature::interprocess_events,
-               {WEIR_HAS(IpcGetEventHandle, cuIpcGetEventHandle, 4010), WEIR_HAS(IpcOpenEventHandle, cuIpcOpenEventHandle, 4010)},
-               when(attribute_ipc_event, "CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED"));
+  rules.decide(
+      Feature::interprocess_events,
+      {WEIR_HAS(IpcGetEventHandle, cuIpcGetEventHandle, 4010), WEIR_HAS(IpcOpenEventHandle, cuIpcOpenEventHandle, 4010)},
+      when(attribute_ipc_event, "CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED"));
   rules.decide(Feature::interprocess_memory,
                {WEIR_HAS(IpcGetMemHandle, cuIpcGetMemHandle, 4010), WEIR_HAS(IpcOpenMemHandle, cuIpcOpenMemHandle, 11000),
                 WEIR_HAS(IpcCloseMemHandle, cuIpcCloseMemHandle, 4010)},
@@ -210,9 +212,10 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   if (any_peer) {
     features.native(Feature::peer_access);
   } else {
-    features.absent(Feature::peer_access, device_count_ < 2 ? "there is no other CUDA device"
-                                                            : "this device cannot address any other one's memory "
-                                                              "(cuDeviceCanAccessPeer); copies between them work all the same");
+    features.absent(Feature::peer_access, device_count_ < 2
+                                              ? "there is no other CUDA device"
+                                              : "this device cannot address any other one's memory "
+                                                "(cuDeviceCanAccessPeer); copies between them work all the same");
   }
   describe_runtime_compilation(properties, features);
 #undef WEIR_WHEN

@@ -16,7 +16,8 @@ namespace weir::gpu {
 ///               enumerations that are passed through
 ///   constants   success, not_ready, not_found, illegal_state, peer_already_enabled, of_another_context, max_batch, and the
 ///               flags of streams, graphs and user objects
-///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch): a
+///   functions   the driver's own by the name that both vendors share, without its prefix (StreamSynchronize, GraphLaunch):
+///   a
 ///               table of pointers; and, in lower case, one for each thing that differs (copy_async, capture_info, …)
 ///   Current     makes a device current for a scope, and restores the former one
 ///   CaptureLock CaptureLock or NoCaptureLock: see capture_lock.hpp

@@ -38,8 +38,8 @@ class CaptureModeScope {
 /// Makes `graph`, and so its clones and executables, owners of `owned`: when the last of them is gone and their launches are
 /// over, the driver calls `destroy(owned)`. If this fails, destroys it and throws.
 template <class Api, class Object>
-void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned, void (*destroy)(void*), const char* operation,
-                   const Object& object) {
+void give_to_graph(const Api& api, typename Api::GraphHandle graph, void* owned, void (*destroy)(void*),
+                   const char* operation, const Object& object) {
   typename Api::UserObject user_object = nullptr;
   auto result = api.UserObjectCreate(&user_object, owned, destroy, 1, Api::user_object_no_sync);
   if (result != Api::success) {

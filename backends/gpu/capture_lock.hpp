@@ -31,10 +31,11 @@ class CaptureLock {
    public:
     explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
       // Either this sees that the lock is held, or the holder sees this count.
-      while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst)) [[unlikely]] {
-        count_.fetch_sub(1, std::memory_order_release);
-        while (lock.is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
-      }
+      while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst))
+        [[unlikely]] {
+          count_.fetch_sub(1, std::memory_order_release);
+          while (lock.is_held_alone_.load(std::memory_order_acquire)) std::this_thread::yield();
+        }
     }
     ~Question() { count_.fetch_sub(1, std::memory_order_release); }
     Question(const Question&) = delete;

@@ -126,9 +126,10 @@ class GpuGraph final : public Graph {
   };
   void check_there(const char* operation) const {
     if (lost_) {
-      throw Error(Errc::capture_invalidated, operation, describe(),
-                  "the graph is gone: a capture that continued it failed, and the driver destroyed it with the capture; capture "
-                  "it again");
+      throw Error(
+          Errc::capture_invalidated, operation, describe(),
+          "the graph is gone: a capture that continued it failed, and the driver destroyed it with the capture; capture "
+          "it again");
     }
   }
   void look_through(Handle graph, Contents& contents) const;

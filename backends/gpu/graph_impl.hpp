@@ -75,8 +75,9 @@ std::string GpuGraph<Api>::do_debug_dot() const {
   std::string path = std::string(folder != nullptr && *folder == '/' ? folder : "/tmp") + "/weir-graph-XXXXXX";
   const int file = ::mkstemp(path.data());
   if (file < 0) {
-    throw Error(Errc::backend_failure, operation, describe(),
-                "no temporary file " + path + ": " + std::generic_category().message(errno) + "; set TMPDIR to a writable folder");
+    throw Error(
+        Errc::backend_failure, operation, describe(),
+        "no temporary file " + path + ": " + std::generic_category().message(errno) + "; set TMPDIR to a writable folder");
   }
   ::close(file);
   struct Remove {

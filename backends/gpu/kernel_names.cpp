@@ -64,7 +64,8 @@ class ParameterReader {
     bool is_integer = false, is_floating = false, is_pointer = false, is_other = false, has_name = false;
     for (; i < last && word(i) != "="; i = is_open(word(i)) ? after(i) : i + 1) {
       const std::string_view w = word(i);
-      if (is_one_of(w, qualifiers) || (w == "std" && i + 1 < last && word(i + 1) == "::") || (w == "::" && !is_integer && !is_floating)) {
+      if (is_one_of(w, qualifiers) || (w == "std" && i + 1 < last && word(i + 1) == "::") ||
+          (w == "::" && !is_integer && !is_floating)) {
         continue;
       }
       if (is_one_of(w, integers)) {
@@ -73,7 +74,8 @@ class ParameterReader {
         is_floating = true;
       } else if (w == "*" || w == "[") {
         is_pointer = true;
-      } else if (source_.tokens[i].kind == Token::Kind::identifier && (is_integer || is_floating || is_pointer) && !has_name) {
+      } else if (source_.tokens[i].kind == Token::Kind::identifier && (is_integer || is_floating || is_pointer) &&
+                 !has_name) {
         has_name = true;
       } else if (w == "<") {
         is_other = true;
@@ -97,7 +99,8 @@ class ParameterReader {
 std::string demangled(const std::string& symbol) {
   if (!symbol.starts_with("_Z")) return {};
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
   return status == 0 && text ? std::string(text.get()) : std::string();
 }
 

@@ -20,7 +20,8 @@ struct ImageKernel {
 struct ModuleContents {
   std::vector<ImageKernel> kernels;            ///< as the image describes them; empty where it does not
   std::map<std::string, std::string> symbols;  ///< of those that were asked for by an expression, normalized
-  std::map<std::string, detail::NumberKinds, std::less<>> parameter_kinds;  ///< of those with C linkage, as far as the source tells
+  std::map<std::string, detail::NumberKinds, std::less<>>
+      parameter_kinds;  ///< of those with C linkage, as far as the source tells
 };
 
 }  // namespace weir::gpu

@@ -118,7 +118,8 @@ bool GpuStream<Api>::learn_identity() const {
       unsigned flags = 0;
       operation = "Stream::is_non_blocking";
       result = api_.stream_flags(native(), flags);
-      if (result == Api::success) non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
+      if (result == Api::success)
+        non_blocking_.store((flags & Api::stream_non_blocking) != 0 ? 1 : 0, std::memory_order_relaxed);
     }
   }
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe_handle());
@@ -127,9 +128,10 @@ bool GpuStream<Api>::learn_identity() const {
 
 template <class Api>
 void GpuStream<Api>::refuse_while_capturing(const char* operation) const {
-  throw Error(Errc::capture_unsupported, operation, describe(),
-              "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
-              "after the capture has ended; the capture goes on");
+  throw Error(
+      Errc::capture_unsupported, operation, describe(),
+      "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
+      "after the capture has ended; the capture goes on");
 }
 
 template <class Api>
@@ -140,7 +142,8 @@ std::uint64_t GpuStream<Api>::do_id() const {
 
 template <class Api>
 bool GpuStream<Api>::do_is_non_blocking() const {
-  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity()) refuse_while_capturing("Stream::is_non_blocking");
+  if (non_blocking_.load(std::memory_order_relaxed) < 0 && !learn_identity())
+    refuse_while_capturing("Stream::is_non_blocking");
   return non_blocking_.load(std::memory_order_relaxed) != 0;
 }
 

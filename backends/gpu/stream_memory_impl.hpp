@@ -19,12 +19,14 @@ void GpuStream<Api>::do_copy(void* destination, const void* source, std::size_t 
 }
 
 template <class Api>
-void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                                std::size_t width_bytes, std::size_t height) {
+void GpuStream<Api>::do_copy_2d(void* destination, std::size_t destination_pitch, const void* source,
+                                std::size_t source_pitch, std::size_t width_bytes, std::size_t height) {
   // The pitch of a single row may be anything, but drivers want at least the width.
   destination_pitch = std::max(destination_pitch, width_bytes);
   source_pitch = std::max(source_pitch, width_bytes);
-  submit("Stream::copy_2d", [&] { return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native()); });
+  submit("Stream::copy_2d", [&] {
+    return api_.copy_2d_async(destination, destination_pitch, source, source_pitch, width_bytes, height, native());
+  });
 }
 
 template <class Api>
@@ -32,7 +34,8 @@ void GpuStream<Api>::do_copy_peer(void* destination, const Device& destination_d
                                   const Device& source_device, std::size_t bytes) {
   const auto& to = static_cast<const GpuDevice<Api>&>(destination_device);
   const auto& from = static_cast<const GpuDevice<Api>&>(source_device);
-  submit("Stream::copy_peer", [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
+  submit("Stream::copy_peer",
+         [&] { return api_.copy_peer_async(destination, to.context(), source, from.context(), bytes, native()); });
 }
 
 template <class Api>
@@ -43,7 +46,8 @@ void GpuStream<Api>::do_fill(void* destination, std::uint32_t value, std::size_t
 template <class Api>
 void GpuStream<Api>::do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
                                 std::size_t width, std::size_t height) {
-  submit("Stream::fill_2d", [&] { return api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()); });
+  submit("Stream::fill_2d",
+         [&] { return api_.fill_2d_async(destination, pitch, value, element_size, width, height, native()); });
 }
 
 // --- Stream-ordered memory --------------------------------------------------------------------------------------------
@@ -106,7 +110,8 @@ void GpuStream<Api>::do_attach(const Allocation& managed, AttachMode mode) {
 template <class Api>
 void GpuStream<Api>::do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) {
   const Submission submission(*this);
-  check(api_.prefetch_async(managed, bytes, target == PrefetchTarget::host, device_.context(), native()), "Stream::prefetch");
+  check(api_.prefetch_async(managed, bytes, target == PrefetchTarget::host, device_.context(), native()),
+        "Stream::prefetch");
 }
 
 // --- Memory operations ------------------------------------------------------------------------------------------------
@@ -170,9 +175,10 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     const std::size_t count = std::min(operations.size(), batch.size());
     for (std::size_t i = 0; i < count; ++i) Api::fill_batch_operation(batch[i], operations[i]);
     typename Api::NodeHandle node = nullptr;
-    check_memory_operation(api_.add_batch_node(device_.context(), node, native_graph.graph, last != nullptr ? &last : nullptr,
-                                               last != nullptr ? 1 : 0, batch.data(), count),
-                           name);
+    check_memory_operation(
+        api_.add_batch_node(device_.context(), node, native_graph.graph, last != nullptr ? &last : nullptr,
+                            last != nullptr ? 1 : 0, batch.data(), count),
+        name);
     last = node;
     operations = operations.subspan(count);
   }

@@ -207,7 +207,8 @@ class Api : public Symbols {
   // --- Events ---------------------------------------------------------------------------------------------------------
 
   static unsigned event_flags(const EventOptions& options) noexcept {
-    return (options.timing ? 0U : unsigned{hipEventDisableTiming}) | (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
+    return (options.timing ? 0U : unsigned{hipEventDisableTiming}) |
+           (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
   }
   Result synchronize_event(EventHandle event, bool blocking_sync) const;
   Result record_external(EventHandle event, StreamHandle stream) const {
@@ -278,8 +279,8 @@ class Api : public Symbols {
   static void fill_batch_operation(BatchOperation& to, const MemoryOperation& operation) noexcept;
   Result batch(StreamHandle stream, BatchOperation* operations, std::size_t count) const;
   /// Not used: `orders_submissions` keeps batches together.
-  static Result add_batch_node(const DeviceContext&, NodeHandle&, GraphHandle, const NodeHandle*, std::size_t, BatchOperation*,
-                               std::size_t) noexcept {
+  static Result add_batch_node(const DeviceContext&, NodeHandle&, GraphHandle, const NodeHandle*, std::size_t,
+                               BatchOperation*, std::size_t) noexcept {
     return hipErrorNotSupported;
   }
 
@@ -323,9 +324,11 @@ class Api : public Symbols {
 
   // --- Conditional nodes, which HIP has not -----------------------------------------------------------------------------
 
-  static Result create_condition(const DeviceContext&, GraphHandle, ConditionalHandle&) noexcept { return hipErrorNotSupported; }
-  static Result add_conditional_node(const DeviceContext&, GraphHandle, const NodeHandle*, std::size_t, ConditionalHandle, bool,
-                                     NodeHandle&, GraphHandle&) noexcept {
+  static Result create_condition(const DeviceContext&, GraphHandle, ConditionalHandle&) noexcept {
+    return hipErrorNotSupported;
+  }
+  static Result add_conditional_node(const DeviceContext&, GraphHandle, const NodeHandle*, std::size_t, ConditionalHandle,
+                                     bool, NodeHandle&, GraphHandle&) noexcept {
     return hipErrorNotSupported;
   }
   static Result load_conditional_kernel(ModuleHandle&, FunctionHandle&) noexcept { return hipErrorNotSupported; }
@@ -352,7 +355,8 @@ class Api : public Symbols {
     return ModuleOccupancyMaxPotentialBlockSize(&blocks, &threads, function, shared_memory_bytes, 0);
   }
   gpu::Program compile(const Device& device, std::string_view source, const CompileOptions& options) const {
-    return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile", device.describe());
+    return compiler_->compile_cached(device.properties().architecture, source, options, "Device::compile",
+                                     device.describe());
   }
   static int rank_image(std::string_view architecture, const DeviceProperties& properties) {
     return hip::rank_image(architecture, properties.architecture);

@@ -107,7 +107,8 @@ class MetadataReader final : public Json::json_sax_t {
     if (levels_.size() != keys.size() * 2 || levels_.back().kind != Level::Kind::array) return false;
     std::size_t i = 0;
     for (const std::string_view key : keys) {
-      if (levels_[i].kind != Level::Kind::object || levels_[i].key != key || levels_[i + 1].kind != Level::Kind::array) return false;
+      if (levels_[i].kind != Level::Kind::object || levels_[i].key != key || levels_[i + 1].kind != Level::Kind::array)
+        return false;
       i += 2;
     }
     return true;
@@ -156,7 +157,8 @@ std::vector<gpu::ImageKernel> read_code_object(Bytes image) {
 
 std::string_view base_of(std::string_view architecture) { return architecture.substr(0, architecture.find(':')); }
 
-// Magic, the number of entries, and for each where it lies, its size, and its target's name: "hipv4-amdgcn-amd-amdhsa--gfx90a".
+// Magic, the number of entries, and for each where it lies, its size, and its target's name:
+// "hipv4-amdgcn-amd-amdhsa--gfx90a".
 Bytes entry_of_bundle(Bytes image, std::string_view architecture) {
   constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
   if (!text_of(image).starts_with(magic)) return image;
@@ -170,7 +172,8 @@ Bytes entry_of_bundle(Bytes image, std::string_view architecture) {
     if (!name) return {};
     const std::string_view target = text_of(*name);
     const std::size_t dashes = target.rfind("--");
-    if (target.starts_with("hip") && dashes != std::string_view::npos && base_of(target.substr(dashes + 2)) == base_of(architecture)) {
+    if (target.starts_with("hip") && dashes != std::string_view::npos &&
+        base_of(target.substr(dashes + 2)) == base_of(architecture)) {
       return part(image, *offset, *size).value_or(Bytes{});
     }
     at += 24 + *length;

@@ -22,7 +22,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
                                       "memory, or a shape that it does not run"};
     case hipErrorInvalidConfiguration: return {Errc::invalid_argument, "the device does not run that shape of launch"};
     case hipErrorOutOfMemory:
-      return {Errc::out_of_memory, "there is not enough memory; free some, ask for less, or see what else runs on the device"};
+      return {Errc::out_of_memory,
+              "there is not enough memory; free some, ask for less, or see what else runs on the device"};
     case hipErrorNotInitialized:
       return {Errc::backend_failure, "the runtime has not started: it found no device, or no driver"};
     case hipErrorDeinitialized:
@@ -40,10 +41,12 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::invalid_image, "the image is not device code; give a code object or a bundle of them: HIP knows no PTX"};
     case hipErrorInvalidDeviceFunction:
     case hipErrorNoBinaryForGpu:
-      return {Errc::invalid_image, "the image holds no code for this device; build it for the device's architecture, xnack and "
-                                   "sramecc included"};
+      return {Errc::invalid_image,
+              "the image holds no code for this device; build it for the device's architecture, xnack and "
+              "sramecc included"};
     case hipErrorNotFound: return {Errc::kernel_not_found, "there is nothing of that name"};
-    case hipErrorNotSupported: return {Errc::unsupported, "this device, or this release of HIP, does not support the operation"};
+    case hipErrorNotSupported:
+      return {Errc::unsupported, "this device, or this release of HIP, does not support the operation"};
     case hipErrorLaunchOutOfResources:
       return {Errc::invalid_argument, "the launch needs more registers or memory than a block has; use smaller blocks"};
     case hipErrorCooperativeLaunchTooLarge:
@@ -60,12 +63,14 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::capture_unsupported,
               "an open capture forbids the call, and the runtime may have invalidated it; end that capture first"};
     case hipErrorStreamCaptureInvalidated:
-      return {Errc::capture_invalidated, "an earlier error invalidated the capture; it is over now, and its streams are usable"};
+      return {Errc::capture_invalidated,
+              "an earlier error invalidated the capture; it is over now, and its streams are usable"};
     case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
     case hipErrorStreamCaptureUnmatched: return {Errc::capture_unmatched, "another stream began the capture"};
     case hipErrorStreamCaptureUnjoined:
-      return {Errc::capture_unjoined, "a stream that was drawn into the capture did work there and was not waited for; let the "
-                                      "stream that began the capture wait for it before the end"};
+      return {Errc::capture_unjoined,
+              "a stream that was drawn into the capture did work there and was not waited for; let the "
+              "stream that began the capture wait for it before the end"};
     case hipErrorStreamCaptureIsolation:
       return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
     case hipErrorStreamCaptureImplicit:
@@ -90,9 +95,10 @@ gpu::Meaning Api::meaning(Result result) noexcept {
 
 gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
   if (result == hipErrorLaunchFailure && !mutated(Mutation::launch_failure_is_a_fault)) {
-    return {Errc::invalid_argument,
-            "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
-            "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};
+    return {
+        Errc::invalid_argument,
+        "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
+        "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};
   }
   return meaning(result);
 }
@@ -105,7 +111,8 @@ gpu::Meaning Api::meaning_at_load(Result result) noexcept {
 
 std::string_view Api::refusal_of_memory(Result result) const noexcept {
   if (result != hipErrorStreamCaptureUnsupported || !has(Workaround::explain_refused_memory)) return {};
-  return "an open capture forbids the call, and the runtime may have invalidated it: HIP refuses stream-ordered memory on every "
+  return "an open capture forbids the call, and the runtime may have invalidated it: HIP refuses stream-ordered memory on "
+         "every "
          "stream while another blocking stream of the device captures, and new pools while any capture is open that is not "
          "relaxed; end that capture first, or begin it on a non-blocking stream in relaxed mode";
 }

@@ -83,7 +83,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   properties.async_engine_count = get(attribute_async_engine_count);
   properties.integrated = get(attribute_integrated) != 0;
   properties.ecc_enabled = get(attribute_ecc_enabled) != 0;
-  properties.unified_addressing = attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
+  properties.unified_addressing =
+      attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
 
   decide(features, ordinal);
   try_out(features, ordinal);
@@ -213,9 +214,10 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   if (any_peer || !ordinal) {
     features.native(Feature::peer_access);
   } else {
-    features.absent(Feature::peer_access, device_count_ < 2 ? "there is no other HIP device"
-                                                            : "this device cannot address any other one's memory "
-                                                              "(hipDeviceCanAccessPeer); copies between them work all the same");
+    features.absent(Feature::peer_access, device_count_ < 2
+                                              ? "there is no other HIP device"
+                                              : "this device cannot address any other one's memory "
+                                                "(hipDeviceCanAccessPeer); copies between them work all the same");
   }
 }
 

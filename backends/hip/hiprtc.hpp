@@ -29,8 +29,8 @@ class Compiler {
   /// The code object. Throws `compilation_failed` with the whole log, `compiler_not_found`, also for an architecture
   /// that it does not know, and `invalid_argument` for one that is none, or that stands among the options.
   /// The warnings are put into `log`.
-  gpu::Program compile(const std::string& architecture, std::string_view source, const CompileOptions& options, const char* operation,
-                       std::string_view object, std::string& log) const;
+  gpu::Program compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
+                       const char* operation, std::string_view object, std::string& log) const;
   /// The same from the cache, if it is there; the warnings are logged.
   gpu::Program compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
                               const char* operation, std::string_view object) const;

@@ -23,8 +23,8 @@ inline constexpr GenericTarget generic_targets[] = {
 };
 
 /// How well a code object for `image` ("gfx90a", "gfx90a:xnack-", "gfx11-generic") suits a device that calls itself `device`
-/// ("gfx90a:sramecc+:xnack-"): 0 if it cannot run there. A feature that the image does not name may be on or off; one that it
-/// names must be as the device has it. The more it names the better; generic code last.
+/// ("gfx90a:sramecc+:xnack-"): 0 if it cannot run there. A feature that the image does not name may be on or off; one that
+/// it names must be as the device has it. The more it names the better; generic code last.
 inline int rank_image(std::string_view image, std::string_view device) {
   const auto base_of = [](std::string_view name) { return name.substr(0, name.find(':')); };
   const std::string_view base = base_of(image), wanted = base_of(device);

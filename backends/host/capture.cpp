@@ -41,7 +41,8 @@ Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(o
 std::uint64_t Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   std::lock_guard lock(mutex());
   if (origin.capture_) {
-    throw Error(Errc::already_capturing, "Stream::begin_capture", origin.device().describe(), "the stream is capturing already");
+    throw Error(Errc::already_capturing, "Stream::begin_capture", origin.device().describe(),
+                "the stream is capturing already");
   }
   origin.capture_nodes_ = graph->data()->topology().leaves();
   origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
@@ -71,7 +72,8 @@ bool Capture::all_joined() const {
     open.insert(open.end(), data().nodes[node].after.begin(), data().nodes[node].after.end());
   }
   return std::all_of(queues_.begin(), queues_.end(), [&](const Ptr<Queue>& queue) {
-    return std::all_of(queue->capture_nodes_.begin(), queue->capture_nodes_.end(), [&](std::uint32_t n) { return before[n]; });
+    return std::all_of(queue->capture_nodes_.begin(), queue->capture_nodes_.end(),
+                       [&](std::uint32_t n) { return before[n]; });
   });
 }
 
@@ -101,9 +103,10 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   graph = std::move(capture->graph_);
   if (failure) std::rethrow_exception(failure);
   if (!joined) {
-    throw Error(Errc::capture_unjoined, "Stream::end_capture", origin.device().describe(),
-                "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
-                "it (Stream::wait) before the end; the capture is dropped");
+    throw Error(
+        Errc::capture_unjoined, "Stream::end_capture", origin.device().describe(),
+        "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
+        "it (Stream::wait) before the end; the capture is dropped");
   }
   return graph;
 }

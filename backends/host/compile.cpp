@@ -79,7 +79,8 @@ std::optional<std::filesystem::path> shown_file(const std::string& name) {
 class Compilation {
  public:
   /// `architecture`: as `compiler_flags` takes it.
-  Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size, bool cooperation)
+  Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size,
+              bool cooperation)
       : source_(source),
         options_(options),
         cooperation_(cooperation),
@@ -110,7 +111,8 @@ class Compilation {
     if (alone) preprocess();
     std::string log;
     Image image = compile(log);
-    if (!log.empty()) support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
+    if (!log.empty())
+      support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
     cache.store(key, image);
     return image;
   }
@@ -132,7 +134,10 @@ class Compilation {
 
   cache::CacheKey key(bool alone) const {
     cache::CacheKeyBuilder builder;
-    builder.add(WEIR_VERSION_STRING).add(fmt::format("{} {} {}", rewriter_revision, kernels::splitter_revision, cooperation_)).add(compiler_.identity).add(cpu_features());
+    builder.add(WEIR_VERSION_STRING)
+        .add(fmt::format("{} {} {}", rewriter_revision, kernels::splitter_revision, cooperation_))
+        .add(compiler_.identity)
+        .add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
     builder.add("kernels");
     for (const std::string& kernel : options_.kernels) builder.add(kernel);
@@ -153,7 +158,8 @@ class Compilation {
       throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
     }
     if (outcome.status < 0) {
-      fail(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status), outcome.output));
+      fail(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status),
+                       outcome.output));
     }
     if (outcome.status != 0) {
       if (lacks_program(outcome.output)) {
@@ -220,8 +226,8 @@ class Compilation {
     // Compilers for GPUs fuse in the same way.
     arguments.insert(arguments.begin(), rewritten.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
     if (compiler_.is_gcc && !shown_file(options_.name)) arguments.push_back("-fno-diagnostics-show-caret");
-    arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output", own("rewritten.ii"), "-o",
-                                       own("module.so")});
+    arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output",
+                                       own("rewritten.ii"), "-o", own("module.so")});
     const ChildOutcome outcome = run(std::move(arguments));
     log = outcome.output;
     const std::string bytes = result("module.so", outcome);
@@ -248,13 +254,14 @@ std::string without_line_end(std::string text) {
 // What a compilation ends with: its result, or an error as `Device::compile` promises it. `no_cooperation`: why the threads
 // of a block cannot work together, if they cannot.
 template <class Compile>
-auto with_errors(const char* operation, const std::string& object, const CompileOptions& options, const std::string& no_cooperation,
-                 Compile&& compile) {
+auto with_errors(const char* operation, const std::string& object, const CompileOptions& options,
+                 const std::string& no_cooperation, Compile&& compile) {
   const auto fail = [&](Errc code, const std::string& detail) -> Error { return {code, operation, object, detail}; };
   try {
     return compile();
   } catch (const StepFailed& failure) {
-    throw fail(Errc::compilation_failed, fmt::format("{} did not compile with {}", options.name, without_line_end(failure.what())));
+    throw fail(Errc::compilation_failed,
+               fmt::format("{} did not compile with {}", options.name, without_line_end(failure.what())));
   } catch (const Error&) {
     throw;
   } catch (const NoCompiler& reason) {
@@ -266,9 +273,10 @@ auto with_errors(const char* operation, const std::string& object, const Compile
       throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
     }
     if (refusal.reason() == RefusedSource::Reason::not_understood) {
-      throw fail(Errc::unsupported, fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
-                                                "(docs/kernels.md)\n{}",
-                                                options.name, refusal.what()));
+      throw fail(Errc::unsupported,
+                 fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
+                             "(docs/kernels.md)\n{}",
+                             options.name, refusal.what()));
     }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name, no_cooperation, refusal.what()));
   } catch (const BadImage& bad) {
@@ -284,16 +292,18 @@ auto with_errors(const char* operation, const std::string& object, const Compile
 
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
   return with_errors("Device::compile", device.describe(), options, device.feature(Feature::block_cooperation).reason, [&] {
-    Compilation compilation(source, options, "native", device.properties().warp_size, device.supports(Feature::block_cooperation));
+    Compilation compilation(source, options, "native", device.properties().warp_size,
+                            device.supports(Feature::block_cooperation));
     return load_image(device, compilation.image(), options.debug);
   });
 }
 
 void compile_image(ImageCompilation& request) {
-  request.image = with_errors("Registry::compile_image", "host " + std::string(request.architecture), request.options, {}, [&] {
-    Compilation compilation(request.source, request.options, request.architecture, image_warp_size, true);
-    return compilation.compiled(request.log);
-  });
+  request.image =
+      with_errors("Registry::compile_image", "host " + std::string(request.architecture), request.options, {}, [&] {
+        Compilation compilation(request.source, request.options, request.architecture, image_warp_size, true);
+        return compilation.compiled(request.log);
+      });
 }
 
 }  // namespace weir::host

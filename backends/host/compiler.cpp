@@ -27,7 +27,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 Compiler ask(const std::string& path) {
   const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
-    throw std::runtime_error(fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
+    throw std::runtime_error(
+        fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
   }
   Compiler compiler;
   compiler.path = path;
@@ -46,7 +47,8 @@ Compiler compiler_at(const std::string& path) {
   if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": not a file");
   std::error_code error;
   const std::string target = std::filesystem::canonical(path, error).string();
-  const std::string state = fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  const std::string state =
+      fmt::format("{} {} {} {} {}", path, target, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 
   static std::mutex mutex;
   // Never destroyed: static objects may compile in their destructors.
@@ -76,23 +78,86 @@ std::vector<std::string> search_path() {
 // --- Options
 
 bool is_option(const std::string& option, std::string_view name) {
-  return option.starts_with(name) && (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
+  return option.starts_with(name) &&
+         (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
 }
 
 // Options that only NVRTC or HIPRTC know.
-constexpr std::string_view gpu_options[] = {
-    "--gpu-architecture", "-arch", "--offload-arch", "--gpu-code", "-code", "--device-c", "-dc", "--device-w", "-dw",
-    "--relocatable-device-code", "-rdc", "--extensible-whole-program", "-ewp", "--device-debug", "-G", "--generate-line-info",
-    "-lineinfo", "--dopt", "-dopt", "--ptxas-options", "-Xptxas", "--maxrregcount", "-maxrregcount", "--ftz", "-ftz",
-    "--prec-sqrt", "-prec-sqrt", "--prec-div", "-prec-div", "--fmad", "-fmad", "--use_fast_math", "-use_fast_math",
-    "--extra-device-vectorization", "-extra-device-vectorization", "--modify-stack-limit", "-modify-stack-limit",
-    "--dlink-time-opt", "-dlto", "--gen-opt-lto", "--define-macro", "--undefine-macro", "--include-path", "--pre-include",
-    "--no-source-include", "--builtin-move-forward", "--builtin-initializer-list", "--disable-warnings", "--restrict",
-    "--device-as-default-execution-space", "-default-device", "--device-int128", "--device-float128", "--optimization-info",
-    "--display-error-number", "--no-display-error-number", "--diag-error", "-diag-error", "--diag-suppress", "-diag-suppress",
-    "--diag-warn", "-diag-warn", "--brief-diagnostics", "--split-compile", "--minimal", "--device-stack-protector", "--rocm-path",
-    "--hip-path", "--hip-version", "--cuda-device-only", "--cuda-gpu-arch", "-fgpu-rdc", "-mcumode", "-mwavefrontsize64",
-    "-munsafe-fp-atomics"};
+constexpr std::string_view gpu_options[] = {"--gpu-architecture",
+                                            "-arch",
+                                            "--offload-arch",
+                                            "--gpu-code",
+                                            "-code",
+                                            "--device-c",
+                                            "-dc",
+                                            "--device-w",
+                                            "-dw",
+                                            "--relocatable-device-code",
+                                            "-rdc",
+                                            "--extensible-whole-program",
+                                            "-ewp",
+                                            "--device-debug",
+                                            "-G",
+                                            "--generate-line-info",
+                                            "-lineinfo",
+                                            "--dopt",
+                                            "-dopt",
+                                            "--ptxas-options",
+                                            "-Xptxas",
+                                            "--maxrregcount",
+                                            "-maxrregcount",
+                                            "--ftz",
+                                            "-ftz",
+                                            "--prec-sqrt",
+                                            "-prec-sqrt",
+                                            "--prec-div",
+                                            "-prec-div",
+                                            "--fmad",
+                                            "-fmad",
+                                            "--use_fast_math",
+                                            "-use_fast_math",
+                                            "--extra-device-vectorization",
+                                            "-extra-device-vectorization",
+                                            "--modify-stack-limit",
+                                            "-modify-stack-limit",
+                                            "--dlink-time-opt",
+                                            "-dlto",
+                                            "--gen-opt-lto",
+                                            "--define-macro",
+                                            "--undefine-macro",
+                                            "--include-path",
+                                            "--pre-include",
+                                            "--no-source-include",
+                                            "--builtin-move-forward",
+                                            "--builtin-initializer-list",
+                                            "--disable-warnings",
+                                            "--restrict",
+                                            "--device-as-default-execution-space",
+                                            "-default-device",
+                                            "--device-int128",
+                                            "--device-float128",
+                                            "--optimization-info",
+                                            "--display-error-number",
+                                            "--no-display-error-number",
+                                            "--diag-error",
+                                            "-diag-error",
+                                            "--diag-suppress",
+                                            "-diag-suppress",
+                                            "--diag-warn",
+                                            "-diag-warn",
+                                            "--brief-diagnostics",
+                                            "--split-compile",
+                                            "--minimal",
+                                            "--device-stack-protector",
+                                            "--rocm-path",
+                                            "--hip-path",
+                                            "--hip-version",
+                                            "--cuda-device-only",
+                                            "--cuda-gpu-arch",
+                                            "-fgpu-rdc",
+                                            "-mcumode",
+                                            "-mwavefrontsize64",
+                                            "-munsafe-fp-atomics"};
 
 // Options that make a compilation do something else, and options that Weir passes itself.
 constexpr std::string_view reserved_options[] = {"-c", "-E", "-S", "-P", "-C", "-CC", "-###", "-shared", "-static", "-pie",
@@ -100,9 +165,10 @@ constexpr std::string_view reserved_options[] = {"-c", "-E", "-S", "-P", "-C", "
 constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
 
 // Options whose value is the next argument.
-constexpr std::string_view options_with_value[] = {"-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-I", "-D", "-U",
-                                                   "-L", "-l", "-Xlinker", "-Xclang", "-Xpreprocessor", "-Xassembler", "-mllvm",
-                                                   "--param", "-target", "-isysroot", "--sysroot"};
+constexpr std::string_view options_with_value[] = {
+    "-include", "-imacros",  "-isystem", "-iquote", "-idirafter",     "-I",          "-D",     "-U",
+    "-L",       "-l",        "-Xlinker", "-Xclang", "-Xpreprocessor", "-Xassembler", "-mllvm", "--param",
+    "-target",  "-isysroot", "--sysroot"};
 
 template <class Names>
 bool is_one_of(const std::string& option, const Names& names) {
@@ -113,17 +179,19 @@ void check_extra(const std::vector<std::string>& extra) {
   for (std::size_t i = 0; i < extra.size(); ++i) {
     const std::string& option = extra[i];
     if (std::any_of(std::begin(gpu_options), std::end(gpu_options), [&](auto name) { return is_option(option, name); })) {
-      throw std::invalid_argument(fmt::format("the option '{}' is one of NVRTC or HIPRTC; give it only if device.backend().name() is "
-                                              "\"cuda\" or \"hip\"",
-                                              option));
+      throw std::invalid_argument(
+          fmt::format("the option '{}' is one of NVRTC or HIPRTC; give it only if device.backend().name() is "
+                      "\"cuda\" or \"hip\"",
+                      option));
     }
     const bool reserved = is_one_of(option, reserved_options) ||
                           std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
                                       [&](auto prefix) { return option.starts_with(prefix); });
     if (reserved || option.empty() || option[0] != '-' || option.find('\0') != std::string::npos) {
-      throw std::invalid_argument(fmt::format("'{}' cannot be an extra option: what is read and what is written is Device::compile's "
-                                              "business",
-                                              option));
+      throw std::invalid_argument(
+          fmt::format("'{}' cannot be an extra option: what is read and what is written is Device::compile's "
+                      "business",
+                      option));
     }
     if (is_one_of(option, options_with_value) && ++i == extra.size()) {
       throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
@@ -172,9 +240,10 @@ Compiler find_compiler() {
       }
     }
   }
-  throw NoCompiler(fmt::format("there is no C++ compiler: none of c++, g++, clang++ can be used from {}{}; install one (on Debian, "
-                               "apt-get install g++), or name one in WEIR_HOST_CXX",
-                               fmt::join(folders, ":"), refusals));
+  throw NoCompiler(
+      fmt::format("there is no C++ compiler: none of c++, g++, clang++ can be used from {}{}; install one (on Debian, "
+                  "apt-get install g++), or name one in WEIR_HOST_CXX",
+                  fmt::join(folders, ":"), refusals));
 }
 
 std::string describe_compiler(bool& found) {
@@ -188,12 +257,15 @@ std::string describe_compiler(bool& found) {
   }
 }
 
-std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture, const CompileOptions& options) {
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture,
+                                        const CompileOptions& options) {
   check_extra(options.extra);
-  if (architecture.empty() || architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
-    throw std::invalid_argument(fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
-                                            "calls them: x86-64-v3, armv8.2-a, native",
-                                            architecture));
+  if (architecture.empty() ||
+      architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
+    throw std::invalid_argument(
+        fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
+                    "calls them: x86-64-v3, armv8.2-a, native",
+                    architecture));
   }
   std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",
                                     // As on a GPU: no exceptions, and functions set no errno.

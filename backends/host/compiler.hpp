@@ -40,7 +40,8 @@ std::span<const char* const> search_variables() noexcept;
 /// The options that go with every step, for the processors that `-march=` calls so: "x86-64-v3", or "native" for this one.
 /// Throws std::invalid_argument for an architecture that is no such word, and for options that the host's compiler cannot
 /// honour.
-std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture, const CompileOptions& options);
+std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_view architecture,
+                                        const CompileOptions& options);
 /// The same for a preprocessed source: without files that are included before it.
 std::vector<std::string> flags_after_preprocessing(const std::vector<std::string>& flags);
 

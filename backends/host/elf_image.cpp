@@ -66,7 +66,8 @@ ElfImage::ElfImage(std::span<const std::byte> bytes) : bytes_(bytes) {
   }
   const auto header = read<Header>(0, "the ELF header");
   if (header.e_machine != own_machine || header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order) {
-    throw BadImage(fmt::format("it is for {}, and this processor is {}", machine_name(header.e_machine), machine_name(own_machine)));
+    throw BadImage(
+        fmt::format("it is for {}, and this processor is {}", machine_name(header.e_machine), machine_name(own_machine)));
   }
   if (header.e_type != ET_DYN) throw BadImage("it is an ELF file, and not a shared object");
   if (header.e_phentsize != sizeof(Segment) || header.e_shentsize != sizeof(Section)) {
@@ -80,9 +81,10 @@ void ElfImage::read_segments() {
   const auto header = read<Header>(0, "the ELF header");
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     const auto segment = read<Segment>(header.e_phoff + i * sizeof(Segment), "a program header");
-    if (segment.p_type == PT_LOAD && (segment.p_offset > bytes_.size() || bytes_.size() - segment.p_offset < segment.p_filesz)) {
-      throw BadImage(fmt::format("it is cut short: a segment ends at byte {}, and it has {}", segment.p_offset + segment.p_filesz,
-                                 bytes_.size()));
+    if (segment.p_type == PT_LOAD &&
+        (segment.p_offset > bytes_.size() || bytes_.size() - segment.p_offset < segment.p_filesz)) {
+      throw BadImage(fmt::format("it is cut short: a segment ends at byte {}, and it has {}",
+                                 segment.p_offset + segment.p_filesz, bytes_.size()));
     }
   }
 }
@@ -92,7 +94,8 @@ void ElfImage::read_symbols() {
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     const auto section = read<Section>(header.e_shoff + i * sizeof(Section), "a section header");
     if (section.sh_type != SHT_DYNSYM) continue;
-    const auto strings = read<Section>(header.e_shoff + std::uint64_t{section.sh_link} * sizeof(Section), "a section header");
+    const auto strings =
+        read<Section>(header.e_shoff + std::uint64_t{section.sh_link} * sizeof(Section), "a section header");
     for (std::uint64_t at = 0; at + sizeof(Symbol) <= section.sh_size; at += sizeof(Symbol)) {
       const auto symbol = read<Symbol>(section.sh_offset + at, "a symbol");
       if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xF) != STT_OBJECT) continue;

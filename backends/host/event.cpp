@@ -43,7 +43,8 @@ bool HostEvent::do_is_complete() const {
 void HostEvent::do_synchronize() const {
   const RecordPoint at = point();
   if (!at.signal) return;
-  at.signal->wait_on_host(at.number, options().blocking_sync ? SynchronizationPolicy::block : SynchronizationPolicy::automatic);
+  at.signal->wait_on_host(at.number,
+                          options().blocking_sync ? SynchronizationPolicy::block : SynchronizationPolicy::automatic);
 }
 
 double HostEvent::do_elapsed_ms_since(const Event& start) const {

@@ -60,7 +60,9 @@ class EventPool {
   void give_back(HostEvent& event) noexcept;
 
  private:
-  HostEvent*& list(const EventOptions& options) noexcept { return free_[options.timing ? 1 : 0][options.blocking_sync ? 1 : 0]; }
+  HostEvent*& list(const EventOptions& options) noexcept {
+    return free_[options.timing ? 1 : 0][options.blocking_sync ? 1 : 0];
+  }
   SpinLock lock_;
   HostEvent* free_[2][2] = {};
 };

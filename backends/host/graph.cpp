@@ -77,7 +77,10 @@ GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
 HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
-    : GraphExec(device, this), memory_claim_(std::move(memory_claim)), data_(std::move(data)), program_(make<Program>(*data_)) {}
+    : GraphExec(device, this),
+      memory_claim_(std::move(memory_claim)),
+      data_(std::move(data)),
+      program_(make<Program>(*data_)) {}
 
 void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   Queue& queue = static_cast<HostStream&>(stream).queue();
@@ -113,7 +116,8 @@ const GraphData* nested_graph(const Work& work) noexcept {
 /// The difference between the shapes of two graphs; empty if there is none.
 std::string difference_of(const GraphData& now, const GraphData& then) {
   if (then.nodes.size() != now.nodes.size()) {
-    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " + std::to_string(now.nodes.size());
+    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " +
+           std::to_string(now.nodes.size());
   }
   for (std::size_t i = 0; i < then.nodes.size(); ++i) {
     const GraphNode& a = now.nodes[i];

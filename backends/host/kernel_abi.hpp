@@ -20,7 +20,8 @@ struct KernelFault {
   std::uint32_t thread;          ///< of a warp's function: the linear index of the thread that called it
   std::uint32_t here;            ///< of a barrier: how many threads reached it
   std::uint32_t expected;        ///< how many of them had not returned
-  std::uint64_t missing_lanes;   ///< of a warp's function: lanes that were named and did not call it; 0 if the caller was not named
+  std::uint64_t
+      missing_lanes;  ///< of a warp's function: lanes that were named and did not call it; 0 if the caller was not named
 };
 
 /// Services of the worker for compiled code.

@@ -198,8 +198,8 @@ struct rules<void (*)(WEIR_BUILT_IN, P...)> {
 template <class... P>
 struct rules<void (*)(block&, P...)> : rules<void (*)(WEIR_BUILT_IN, P...)> {};
 
-// `flat`: of blockIdx and threadIdx the kernel uses their sum with the block's width alone, so that threads of neighbouring blocks are
-// one row.
+// `flat`: of blockIdx and threadIdx the kernel uses their sum with the block's width alone, so that threads of neighbouring
+// blocks are one row.
 template <class F, F kernel, bool flat>
 struct launcher;
 
@@ -244,7 +244,8 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat> {
     const dynamic_memory<uses_dynamic_array> shared(range);
     if (flat && !sets_thread_variables && range.block[1] * range.block[2] * range.grid[1] * range.grid[2] == 1 &&
         last * block.x <= 0x7fffffffu) {
-      flat_row(static_cast<global_index>(range.first_block * block.x), static_cast<global_index>(last * block.x), block, grid, p...);
+      flat_row(static_cast<global_index>(range.first_block * block.x), static_cast<global_index>(last * block.x), block,
+               grid, p...);
       return;
     }
     for (uint64_t n = range.first_block; n < last; ++n) {
@@ -274,18 +275,21 @@ struct launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat> {
   __attribute__((always_inline)) static inline void near_threads(uint3 at, dim3 block, dim3 grid, P&... p) {
     if (flat && !sets_thread_variables) {
       const global_index first = static_cast<global_index>(at.x * block.x);
-      for (uint32_t row = 0; row < block.y * block.z; ++row) flat_row(first, first + static_cast<global_index>(block.x), block, grid, p...);
+      for (uint32_t row = 0; row < block.y * block.z; ++row)
+        flat_row(first, first + static_cast<global_index>(block.x), block, grid, p...);
       return;
     }
     for (uint32_t z = 0; z < block.z; ++z) {
       for (uint32_t y = 0; y < block.y; ++y) {
         global_index global_x = static_cast<global_index>(at.x * block.x);
-        for (uint32_t x = 0; x < block.x; ++x, ++global_x) thread(static_cast<uint32_t>(global_x), {x, y, z}, at, block, grid, p...);
+        for (uint32_t x = 0; x < block.x; ++x, ++global_x)
+          thread(static_cast<uint32_t>(global_x), {x, y, z}, at, block, grid, p...);
       }
     }
   }
 
-  WEIR_FLATTEN __attribute__((noinline)) static void flat_row(global_index first, global_index last, dim3 block, dim3 grid, P... p) {
+  WEIR_FLATTEN __attribute__((noinline)) static void flat_row(global_index first, global_index last, dim3 block, dim3 grid,
+                                                              P... p) {
     for (global_index global_x = first; global_x < last; ++global_x) {
       kernel(static_cast<uint32_t>(global_x), uint3{0, 0, 0}, uint3{0, 0, 0}, block, grid, p...);
     }

@@ -53,7 +53,8 @@ void* open_in_memory(std::span<const std::byte> image) {
 void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
   const std::string path = folder.path() + "/module.so";
   const cache::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
-  if (!file || !file.write(image.data(), image.size())) throw std::system_error(errno, std::generic_category(), "writing " + path);
+  if (!file || !file.write(image.data(), image.size()))
+    throw std::system_error(errno, std::generic_category(), "writing " + path);
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -154,7 +155,8 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
     }
     return load_image(device, bytes, false);
   } catch (const BadImage& bad) {
-    throw Error(Errc::invalid_image, "Device::load_module", device.describe(), fmt::format("the image of {} bytes: {}", size, bad.what()));
+    throw Error(Errc::invalid_image, "Device::load_module", device.describe(),
+                fmt::format("the image of {} bytes: {}", size, bad.what()));
   } catch (const std::system_error& failure) {
     throw Error(Errc::backend_failure, "Device::load_module", device.describe(), failure.what());
   } catch (const std::runtime_error& refusal) {
@@ -193,12 +195,13 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
     }
     names.emplace_back(record->name);
   }
-  throw Error(Errc::kernel_not_found, "Module::kernel", device().describe(),
-              names.empty() ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is a __global__ function",
-                                          name)
-                            : fmt::format("there is no kernel '{}'; the module has {}; instances of templates are those in "
-                                          "CompileOptions::kernels, and those that the source instantiates",
-                                          name, list(names)));
+  throw Error(
+      Errc::kernel_not_found, "Module::kernel", device().describe(),
+      names.empty()
+          ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is a __global__ function", name)
+          : fmt::format("there is no kernel '{}'; the module has {}; instances of templates are those in "
+                        "CompileOptions::kernels, and those that the source instantiates",
+                        name, list(names)));
 }
 
 Span<std::byte> HostModule::do_global(std::string_view name) {

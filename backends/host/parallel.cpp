@@ -16,7 +16,8 @@ namespace {
 class Loop final : public Runnable, public RefCounted {
  public:
   /// Null if there is no memory.
-  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) {
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
+                         Continuation& continuation) {
     Loop* const loop = take();
     if (loop == nullptr) return nullptr;
     loop->work_ = &work;
@@ -25,9 +26,10 @@ class Loop final : public Runnable, public RefCounted {
     loop->level_ = level;
     loop->continuation_ = &continuation;
     loop->pieces_ = (count + piece - 1) / piece;
-    loop->helpers_left_.store(
-        static_cast<std::int64_t>(std::min<std::uint64_t>(loop->pieces_, static_cast<std::uint64_t>(Scheduler::instance().threads()))) - 1,
-        std::memory_order_relaxed);
+    loop->helpers_left_.store(static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                  loop->pieces_, static_cast<std::uint64_t>(Scheduler::instance().threads()))) -
+                                  1,
+                              std::memory_order_relaxed);
     // The thread that starts the loop holds a share, so that it learns whether all is done when it leaves.
     loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
     loop->next_.store(0, std::memory_order_release);
@@ -113,7 +115,8 @@ class Loop final : public Runnable, public RefCounted {
 
 }  // namespace
 
-bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) noexcept {
+bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
+                  Continuation& continuation) noexcept {
   if (count <= piece || Scheduler::instance().threads() == 1) {
     work.do_range(0, count);
     return true;

@@ -21,6 +21,7 @@ class Divisible {
 
 /// Runs `[0, count)` in pieces of about `piece`, on this thread, which must be a worker, and on others that are free. True
 /// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`.
-bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation) noexcept;
+bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
+                  Continuation& continuation) noexcept;
 
 }  // namespace weir::host

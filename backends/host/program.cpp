@@ -23,7 +23,9 @@ class Program::Node final : public Runnable, public Continuation {
 };
 
 Program::Program(const GraphData& graph)
-    : node_count_(static_cast<std::uint32_t>(graph.nodes.size())), nodes_(new Node[graph.nodes.size()]), memory_(graph.memory) {
+    : node_count_(static_cast<std::uint32_t>(graph.nodes.size())),
+      nodes_(new Node[graph.nodes.size()]),
+      memory_(graph.memory) {
   for (std::uint32_t i = 0; i < node_count_; ++i) {
     const GraphNode& source = graph.nodes[i];
     Node& node = nodes_[i];

@@ -138,8 +138,9 @@ void OnDemandThread::start(const char* purpose, std::function<void()> loop) {
     const support::SignalsBlocked no_signals;
     std::thread(std::move(loop)).detach();
   } catch (const std::system_error& e) {
-    throw Error(Errc::out_of_memory, "starting a thread", "host",
-                std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
+    throw Error(
+        Errc::out_of_memory, "starting a thread", "host",
+        std::string("the thread ") + purpose + ": " + e.what() + "; raise the limit of threads (ulimit -u, pids.max)");
   }
   started_.store(true, std::memory_order_release);
 }

@@ -233,9 +233,10 @@ void HostStream::do_launch(const Kernel& kernel, const LaunchConfig& config, voi
                            const ArgumentTypes& types, const CaptureState&) {
   const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   if (config.cooperative && blocks > most_cooperative_blocks) {
-    throw Error(Errc::invalid_argument, "Stream::launch", describe(),
-                fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
-                            kernel.name(), blocks, most_cooperative_blocks));
+    throw Error(
+        Errc::invalid_argument, "Stream::launch", describe(),
+        fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
+                    kernel.name(), blocks, most_cooperative_blocks));
   }
   submit(NodeKind::kernel,
          Launch{Ptr<const HostKernel>(&static_cast<const HostKernel&>(kernel)), config.grid, config.block,

@@ -29,7 +29,9 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;  // which Clang before 17 does not find by itself
 
-std::size_t alignment_for(std::size_t size) noexcept { return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1)); }
+std::size_t alignment_for(std::size_t size) noexcept {
+  return size >= 16 ? 16 : std::bit_floor(std::max<std::size_t>(size, 1));
+}
 
 std::size_t place(std::size_t& offset, std::size_t size) noexcept {
   const std::size_t alignment = alignment_for(size);
@@ -248,7 +250,8 @@ Progress WorkRun::run_launch(const Launch& launch) {
   }
   // Just enough pieces to keep all threads busy with an uneven kernel.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
-  const bool done = run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
+  const bool done =
+      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
   return done ? Progress::done : Progress::pending;
 }
 

@@ -10,13 +10,14 @@ if [ $# -lt 2 ]; then
   printf 'usage: compare.sh OLD NEW [RUNS]\n' >&2
   exit 2
 fi
-old=$1 new=$2 runs=${3:-4}
+declare -A programs=([old]=$1 [new]=$2)
+runs=${3:-4}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 for ((i = 0; i < runs; ++i)); do
   for side in old new; do
     # 1: an operation is over its limit, which is no failure here.
-    "${!side}" >"$results/$side.$i" 2>"$results/errors" || [ $? = 1 ] || { cat "$results/errors" >&2; exit 2; }
+    "${programs[$side]}" >"$results/$side.$i" 2>"$results/errors" || [ $? = 1 ] || { cat "$results/errors" >&2; exit 2; }
   done
 done
 awk '

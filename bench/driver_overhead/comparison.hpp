@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-/// Pairs of benchmarks, one that goes through Weir and one that calls the driver, run in turns and compared by their medians.
+/// Pairs of benchmarks, one that goes through Weir and one that calls the driver, run in turns and compared by their
+/// medians.
 namespace weir::bench {
 
 /// How much more than the raw call Weir's may cost: the larger of a share of the raw time and a fixed time.
@@ -18,8 +19,8 @@ struct Limit {
 
 class Comparison {
  public:
-  /// One operation. `iterations` are timed together, few enough for the device's queues to take them without blocking the host;
-  /// `drain` then empties the queues, untimed.
+  /// One operation. `iterations` are timed together, few enough for the device's queues to take them without blocking the
+  /// host; `drain` then empties the queues, untimed.
   struct Pair {
     std::string name;
     Limit limit;

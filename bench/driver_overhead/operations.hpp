@@ -95,8 +95,9 @@ class Operations {
   }
 
   void add_ordering(Comparison& c) {
-    add(c, "record", [this] { stream_->record(*event_); }, [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); },
-        {}, 2000);
+    add(
+        c, "record", [this] { stream_->record(*event_); },
+        [this] { check(api_.EventRecord(raw_event_, raw_stream_), "record"); }, {}, 2000);
     add(c, "wait (event)", [this] { other_->wait(*event_); },
         [this] { check(api_.StreamWaitEvent(raw_other_, raw_event_, 0), "wait"); }, {}, 2000);
     add(c, "wait (stream)", [this] { other_->wait(*stream_); },

@@ -4,8 +4,8 @@
 //
 // `weir_add_kernels(program SOURCES smooth.cu NVIDIA 80 90 AMD gfx90a HOST)` in CMake compiles
 // [smooth.cu](recipes/smooth.cu) for all of them, without a vendor's compiler driver and without a GPU
-// ([ahead of time](ahead-of-time.md)). `weir_kernels(smooth)` names what it made; `load` takes the image that fits the device,
-// and compiles the source where none does.
+// ([ahead of time](ahead-of-time.md)). `weir_kernels(smooth)` names what it made; `load` takes the image that fits the
+// device, and compiles the source where none does.
 #include <cstdio>
 #include <vector>
 #include <weir/weir.hpp>
@@ -13,7 +13,8 @@
 int main() {
   const weir::KernelBundle bundle = weir_kernels(smooth);
   for (const auto& image : bundle.images()) {
-    std::printf("%s %s: %zu bytes\n", std::string(image.backend).c_str(), std::string(image.architecture).c_str(), image.code.size());
+    std::printf("%s %s: %zu bytes\n", std::string(image.backend).c_str(), std::string(image.architecture).c_str(),
+                image.code.size());
   }
 
   weir::Device& device = weir::default_device();

@@ -3,9 +3,9 @@
 // How do I pass arguments to a kernel?
 //
 // By value, in the kernel's order: numbers, structures that are trivially copyable, and a `Buffer` or `Span` for each
-// pointer. A kernel that is given its type converts them, as a function's call would, and what does not fit does not compile.
-// Without its type nothing is converted: what is a `float` there must be a `float` here. A wrong number, a wrong size, or a
-// floating-point number for another number is then `invalid_argument`, where the backend can tell.
+// pointer. A kernel that is given its type converts them, as a function's call would, and what does not fit does not
+// compile. Without its type nothing is converted: what is a `float` there must be a `float` here. A wrong number, a wrong
+// size, or a floating-point number for another number is then `invalid_argument`, where the backend can tell.
 #include <vector>
 #include <weir/weir.hpp>
 

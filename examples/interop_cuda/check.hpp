@@ -10,7 +10,8 @@
 /// Throws where a call of CUDA's failed.
 template <class Status>
 void check(Status status, const char* call) {
-  if (static_cast<int>(status) != 0) throw std::runtime_error(std::string(call) + " failed with " + std::to_string(static_cast<int>(status)));
+  if (static_cast<int>(status) != 0)
+    throw std::runtime_error(std::string(call) + " failed with " + std::to_string(static_cast<int>(status)));
 }
 #define CHECK(call) check((call), #call)
 

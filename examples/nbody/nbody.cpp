@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that attract each other, with kernels that were compiled ahead of time for NVIDIA, AMD and the CPU: nbody.cu is CUDA C++,
-// CMake puts it into this program, and the device takes the image that fits.
+// Bodies that attract each other, with kernels that were compiled ahead of time for NVIDIA, AMD and the CPU: nbody.cu is
+// CUDA C++, CMake puts it into this program, and the device takes the image that fits.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
@@ -105,16 +105,16 @@ int simulate(const Options& options) {
   // As others count them: 20 floating-point operations for each pair.
   const double drift = std::abs((energy[1] - energy[0]) / energy[0]);
   std::printf("%d bodies, %d steps on %s (%s): %.1f GFLOP/s, energy %.6f, changed by %.1e\n", n, options.steps,
-              device.describe().c_str(), device.properties().name.c_str(), 20e-9 * n * n * options.steps / took.count(), energy[1],
-              drift);
+              device.describe().c_str(), device.properties().name.c_str(), 20e-9 * n * n * options.steps / took.count(),
+              energy[1], drift);
   if (drift > 1e-3) {
     std::printf("wrong: the energy is not conserved\n");
     return 1;
   }
   if (options.verify) {
     const double difference = compare(begin, end, options.steps);
-    std::printf("%s: no body is further than %.1e from where double precision puts it\n", difference < 1e-4 ? "verified" : "wrong",
-                difference);
+    std::printf("%s: no body is further than %.1e from where double precision puts it\n",
+                difference < 1e-4 ? "verified" : "wrong", difference);
     if (difference >= 1e-4) return 1;
   }
   return 0;
@@ -125,7 +125,9 @@ int simulate(const Options& options) {
 int main(int argc, char** argv) try {
   Options options;
   CLI::App app("Bodies that attract each other, on the best device there is (WEIR_BACKEND decides).", "nbody");
-  app.add_option("--bodies", options.bodies, "How many bodies there are")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--bodies", options.bodies, "How many bodies there are")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
   app.add_option("--steps", options.steps, "How many steps they take")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_flag("--verify", options.verify, "Compare with the same in double precision, on one thread");
   try {

@@ -94,8 +94,10 @@ constexpr bool is_value_of(V value) {
   if constexpr (std::is_same_v<P, bool>) {
     return value == V(0) || value == V(1);
   } else if constexpr (std::is_integral_v<P>) {
-    return value < 0 ? std::is_signed_v<P> && static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
-                     : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
+    return value < 0
+               ? std::is_signed_v<P> &&
+                     static_cast<long long>(value) >= static_cast<long long>(std::numeric_limits<P>::min())
+               : static_cast<unsigned long long>(value) <= static_cast<unsigned long long>(std::numeric_limits<P>::max());
   } else if constexpr (std::is_integral_v<V>) {
     // No rounding: the number lies in the range in which all integers are there, or is one of those beyond.
     constexpr unsigned long long exact = 1ULL << std::numeric_limits<P>::digits;

@@ -78,7 +78,8 @@ WEIR_API LaunchConfig grid_for(std::size_t count, std::uint32_t block = 256);
 /// Options of compilation. They mean the same to every compiler, except `extra`, which is passed on as it is.
 struct CompileOptions {
   std::string name = "kernel.cu";                               ///< the name of the source in the compiler's messages
-  std::vector<std::pair<std::string, std::string>> defines = {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
+  std::vector<std::pair<std::string, std::string>> defines =
+      {};  ///< macros, `NAME` or `NAME(parameters)`, and their values, of one line
   std::vector<std::string> include_directories = {};              ///< absolute
   int cxx_standard = 17;                                        ///< 14, 17 or 20
   bool fast_math = false;                                       ///< faster, less exact floating point
@@ -157,7 +158,9 @@ class WEIR_API Kernel : public RefCounted {
   }
   /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory
   /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
-  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const { return do_suggested_block_size(shared_memory_bytes); }
+  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const {
+    return do_suggested_block_size(shared_memory_bytes);
+  }
 
  protected:
   Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
@@ -194,7 +197,8 @@ class TypedKernel {
 template <class... P>
 class TypedKernel<void(P...)> {
   static_assert((!std::is_reference_v<P> && ...), "a kernel takes its parameters by value or by pointer, not by reference");
-  static_assert((std::is_trivially_copyable_v<P> && ...), "a kernel's parameters are passed as bytes: they must be trivially copyable");
+  static_assert((std::is_trivially_copyable_v<P> && ...),
+                "a kernel's parameters are passed as bytes: they must be trivially copyable");
 
  public:
   TypedKernel() noexcept = default;

@@ -367,7 +367,8 @@ class WEIR_API Stream : public RefCounted {
   /// The same for a kernel whose parameters' types are known: arguments that do not convert to them do not compile. See
   /// `KernelParameter` for what converts.
   template <class... P>
-  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config, std::type_identity_t<KernelParameter<P>>... args) {
+  void launch(const TypedKernel<void(P...)>& kernel, const LaunchConfig& config,
+              std::type_identity_t<KernelParameter<P>>... args) {
     if (!kernel) detail::throw_null_kernel(*this);
     void* const addresses[sizeof...(P) + 1] = {args.address()...};
     launch_packed(*kernel, config, addresses, kernel.types());
@@ -490,8 +491,8 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
 
   /// `arguments`: the address of each.
-  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
-                         const CaptureState& capture);
+  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                         const ArgumentTypes& types, const CaptureState& capture);
 
   virtual SynchronizationPolicy do_synchronization_policy() const;
   virtual void do_set_synchronization_policy(SynchronizationPolicy policy);

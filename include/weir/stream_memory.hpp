@@ -36,11 +36,13 @@ struct MemoryOperation {
     return {Kind::write_64, {}, {}, address, value};
   }
   /// Waits until the value in memory meets the condition.
-  static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
+  static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value,
+                              WaitCondition condition = WaitCondition::geq,
                               RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
     return {Kind::wait_32, condition, remote, const_cast<std::uint32_t*>(address), value};
   }
-  static MemoryOperation wait(const std::uint64_t* address, std::uint64_t value, WaitCondition condition = WaitCondition::geq,
+  static MemoryOperation wait(const std::uint64_t* address, std::uint64_t value,
+                              WaitCondition condition = WaitCondition::geq,
                               RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
     return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
   }

@@ -30,7 +30,8 @@ class Release {
     const std::string major = name_.substr(0, name_.find('.'));
     const std::string folder = bridge_folder() + "/" + name_;
     library_ = ::dlopen((folder + "/libamdhip64.so." + major).c_str(), RTLD_NOW | RTLD_LOCAL);
-    compiler_ = std::stoi(major) >= 7 ? ::dlopen((folder + "/libhiprtc.so." + major).c_str(), RTLD_NOW | RTLD_LOCAL) : library_;
+    compiler_ =
+        std::stoi(major) >= 7 ? ::dlopen((folder + "/libhiprtc.so." + major).c_str(), RTLD_NOW | RTLD_LOCAL) : library_;
     REQUIRE_MESSAGE(library_ != nullptr, ::dlerror());
     REQUIRE(compiler_ != nullptr);
   }
@@ -76,6 +77,7 @@ hipFunction_t kernel(const Release& hip) {
   REQUIRE(HIP(hip, hiprtcGetCodeSize)(program, &size) == HIPRTC_SUCCESS);
   std::string code(size, '\0');
   REQUIRE(HIP(hip, hiprtcGetCode)(program, code.data()) == HIPRTC_SUCCESS);
+  REQUIRE(HIP(hip, hiprtcDestroyProgram)(&program) == HIPRTC_SUCCESS);
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
   REQUIRE(HIP(hip, hipModuleLoadData)(&module, code.data()) == hipSuccess);
@@ -211,7 +213,8 @@ TEST_CASE("bridge T8: each thread has device 0, and no trace of a CUDA context s
   std::thread([&] {
     void* memory = nullptr;
     result = reinterpret_cast<hipError_t (*)(void**, size_t)>(hip.find("hipMalloc"))(&memory, 256);
-    const auto current = reinterpret_cast<CUresult (*)(CUcontext*)>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetCurrent"));
+    const auto current =
+        reinterpret_cast<CUresult (*)(CUcontext*)>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetCurrent"));
     current(&context);
   }).join();
   CHECK(result == hipSuccess);

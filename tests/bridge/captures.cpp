@@ -203,7 +203,8 @@ hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* stat
   });
 }
 
-hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* dependencies, size_t count, unsigned flags) {
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t stream, hipGraphNode_t* dependencies, size_t count,
+                                              unsigned flags) {
   return on_stream("hipStreamUpdateCaptureDependencies", stream, [&](const Cuda& driver, const Target& on) {
     if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES && on.own != nullptr) {
       const std::lock_guard lock(capture_links());

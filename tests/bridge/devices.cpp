@@ -143,7 +143,8 @@ CUcontext context_of(int ordinal) noexcept {
   State::Device& device = state().devices[static_cast<std::size_t>(ordinal)];
   std::call_once(device.opened, [&] {
     const CUresult result = cuda()->DevicePrimaryCtxRetain(&device.context, device.device);
-    if (result != CUDA_SUCCESS) std::fprintf(stderr, "HIP bridge: no context on device %d: error %d\n", ordinal, static_cast<int>(result));
+    if (result != CUDA_SUCCESS)
+      std::fprintf(stderr, "HIP bridge: no context on device %d: error %d\n", ordinal, static_cast<int>(result));
   });
   return device.context;
 }

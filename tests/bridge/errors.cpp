@@ -86,10 +86,11 @@ hipError_t from_cuda(CUresult result) noexcept {
       break;
     default: break;
   }
-  const bool same = code <= 8 || code == 100 || code == 101 || (code >= 200 && code <= 219) || (code >= 300 && code <= 304) ||
-                    code == 400 || code == 401 || code == 500 || code == 600 || (code >= 700 && code <= 702) || code == 704 ||
-                    code == 705 || (code >= 708 && code <= 710) || code == 712 || code == 713 || code == 719 || code == 720 ||
-                    code == 801 || (code >= 900 && code <= 908) || code == 910;
+  const bool same = code <= 8 || code == 100 || code == 101 || (code >= 200 && code <= 219) ||
+                    (code >= 300 && code <= 304) || code == 400 || code == 401 || code == 500 || code == 600 ||
+                    (code >= 700 && code <= 702) || code == 704 || code == 705 || (code >= 708 && code <= 710) ||
+                    code == 712 || code == 713 || code == 719 || code == 720 || code == 801 ||
+                    (code >= 900 && code <= 908) || code == 910;
   if (same) return static_cast<hipError_t>(code);
   switch (result) {
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION: return hipErrorNoBinaryForGpu;

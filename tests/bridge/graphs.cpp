@@ -273,8 +273,8 @@ hipError_t hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hi
     return from_cuda(driver.GraphAddEmptyNode(nodes(node), graph_of(graph), nodes(dependencies), count));
   });
 }
-hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                                     hipGraph_t child) {
+hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
+                                     size_t count, hipGraph_t child) {
   return on_device([&](const Cuda& driver) {
     return from_cuda(
         driver.GraphAddChildGraphNode(nodes(node), graph_of(graph), nodes(dependencies), count, graph_of(child)));

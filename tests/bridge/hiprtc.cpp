@@ -36,7 +36,8 @@ std::string native_architecture() {
   return "sm_" + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/// clang's options as NVRTC's; false where the compiler would not know one. A wrong target ends the process, as it does there.
+/// clang's options as NVRTC's; false where the compiler would not know one. A wrong target ends the process, as it does
+/// there.
 bool translate(const Nvrtc& compiler, int count, const char** options, std::vector<std::string>& to) {
   std::string target;
   for (int i = 0; i < count; ++i) {

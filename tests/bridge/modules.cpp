@@ -117,8 +117,8 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
     if (has_too_many_threads(driver, native, block_x * block_y * block_z)) return hipErrorLaunchFailure;
     CUresult result = allow_shared_memory(driver, native, shared_bytes);
     if (result == CUDA_SUCCESS) {
-      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, runs_on, parameters,
-                                   nullptr);
+      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, runs_on,
+                                   parameters, nullptr);
     }
     return from_cuda(result);
   });
@@ -152,7 +152,8 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
   });
 }
 
-hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t function, size_t shared_bytes, int limit) {
+hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t function, size_t shared_bytes,
+                                                   int limit) {
   return on_device([&](const Cuda& driver) {
     const auto native = handle<CUfunction>(function);
     CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));

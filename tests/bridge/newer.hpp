@@ -49,7 +49,8 @@ hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, co
                                         const hipGraphEdgeData* edges, size_t count, hipStreamCaptureMode mode);
 hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);
 hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags);
-hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn_t destroy, unsigned references, unsigned flags);
+hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn_t destroy, unsigned references,
+                               unsigned flags);
 hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count);
 hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count);
 hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags);

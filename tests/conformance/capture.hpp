@@ -11,7 +11,8 @@ inline bool needs_capture(Stream& s) {
   return needs(s, {Feature::graph_capture}, [&] { s.begin_capture(); });
 }
 
-/// Whether the device has a feature that is used inside captures; where not, asserts that it is refused in one, which survives.
+/// Whether the device has a feature that is used inside captures; where not, asserts that it is refused in one, which
+/// survives.
 inline bool needs_in_capture(Stream& s, Feature feature, const std::function<void()>& use) {
   if (!needs_capture(s)) return false;
   if (s.device().supports(feature)) return true;
@@ -34,7 +35,8 @@ inline constexpr CaptureMode all_modes[] = {CaptureMode::global, CaptureMode::th
 /// A topology in words, for messages.
 inline std::string to_text(const Topology& t) {
   std::string text;
-  for (std::size_t i = 0; i < t.nodes.size(); ++i) text += std::to_string(i) + ":" + std::string(to_string(t.nodes[i])) + " ";
+  for (std::size_t i = 0; i < t.nodes.size(); ++i)
+    text += std::to_string(i) + ":" + std::string(to_string(t.nodes[i])) + " ";
   for (const auto& [from, to] : t.edges) text += std::to_string(from) + "->" + std::to_string(to) + " ";
   return text;
 }

@@ -159,7 +159,8 @@ TEST_CASE("S31 S40 S48 allocate: freed on a stream that was closed within the ca
 
 TEST_CASE("S40 drop: what is dropped while captures of other streams overlap goes at once, and they go on") {
   const StreamPtr streams[] = {device().create_stream(), device().create_stream()};
-  if (!needs_in_capture(*streams[0], Feature::host_functions_in_capture, [&] { streams[0]->launch_host_function([] {}); })) return;
+  if (!needs_in_capture(*streams[0], Feature::host_functions_in_capture, [&] { streams[0]->launch_host_function([] {}); }))
+    return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
     streams[0]->begin_capture(mode);

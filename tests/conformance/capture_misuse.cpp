@@ -161,13 +161,15 @@ TEST_CASE("S19 S31 refused in a capture: synchronizing the device, in each mode 
   device().synchronize();
 }
 
-TEST_CASE("S31 S39 blocking copy: beside the relaxed capture of a blocking stream, made or refused, it leaves the capture alone") {
+TEST_CASE(
+    "S31 S39 blocking copy: beside the relaxed capture of a blocking stream, made or refused, it leaves the capture alone") {
   const StreamPtr s = device().create_stream({.blocking = true});
   if (!needs_capture(*s)) return;
   Board board;
   Survivor capture(*s, CaptureMode::relaxed);
   const Refusal refusal = refusal_of([&] { device().copy_bytes(board.cell(1).data(), board.cell(2).data(), 4); });
-  CHECK_MESSAGE((!refusal.threw || refusal.is(Errc::capture_implicit) || refusal.is(Errc::capture_unsupported)), refusal.text);
+  CHECK_MESSAGE((!refusal.threw || refusal.is(Errc::capture_implicit) || refusal.is(Errc::capture_unsupported)),
+                refusal.text);
   capture.finish();
 }
 

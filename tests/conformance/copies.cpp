@@ -79,7 +79,8 @@ TEST_CASE("S19 S43 read: elements come back behind the work before, and none whi
   CHECK(last == 1);
   CHECK_REFUSED(Errc::invalid_argument, s->read_bytes(&last, nullptr, sizeof(last)));
   if (!needs_capture(*s)) return;
-  const GraphPtr graph = s->capture([&](Stream& captured) { CHECK_REFUSED(Errc::capture_unsupported, captured.read(memory)); });
+  const GraphPtr graph =
+      s->capture([&](Stream& captured) { CHECK_REFUSED(Errc::capture_unsupported, captured.read(memory)); });
   CHECK(graph->node_count() == 0);
 }
 

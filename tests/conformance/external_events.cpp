@@ -62,7 +62,8 @@ TEST_CASE("S25 external events: of two graphs that record one event, a wait is f
   const StreamPtr free = device().create_stream();
   const StreamPtr waiting = device().create_stream();
   const EventPtr event = device().create_event();
-  if (!needs_in_capture(*held, Feature::external_events, [&] { held->record_external(*event); }) || !needs_gate(*held)) return;
+  if (!needs_in_capture(*held, Feature::external_events, [&] { held->record_external(*event); }) || !needs_gate(*held))
+    return;
   Board board;
   const auto recording = [&](Stream& s, std::size_t cell) {
     return s.capture([&](Stream& c) {

@@ -7,8 +7,8 @@
 
 #include "capture.hpp"
 
-/// Kinds of nodes beyond plain work: child graphs, conditional nodes, memory operations; pausing and resuming a capture; what
-/// is dropped while one is open.
+/// Kinds of nodes beyond plain work: child graphs, conditional nodes, memory operations; pausing and resuming a capture;
+/// what is dropped while one is open.
 namespace conformance {
 namespace {
 

@@ -323,8 +323,10 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();
   Board board;
-  const auto kernel = device().compile("extern \"C\" __global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }")
-                          ->kernel("k");
+  const auto kernel =
+      device()
+          .compile("extern \"C\" __global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }")
+          ->kernel("k");
   if (kernel->parameter_kinds().known == 0) {
     skip("the backend does not tell which parameters are floating-point numbers");
     return;
@@ -357,7 +359,8 @@ extern "C" __global__ void k(double* out, float a, long long b, const double* in
   const int seven = -7;
   s->launch(kernel, {}, out, 2.25, seven, in, 200, true);
   CHECK(s->read(out) == std::vector<double>{2.25, -7, 7.5, 200, 1});
-  s->launch(kernel, {.grid = 1, .block = 1}, out.data(), 4, 5U, weir::Span<const double>(in), static_cast<unsigned char>(6), false);
+  s->launch(kernel, {.grid = 1, .block = 1}, out.data(), 4, 5U, weir::Span<const double>(in), static_cast<unsigned char>(6),
+            false);
   CHECK(s->read(out) == std::vector<double>{4, 5, 7.5, 6, 0});
 }
 
@@ -388,7 +391,9 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void()>("add"));
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, unsigned, unsigned)>("add"));
   const Refusal sizes = refusal_of([&] { (void)module->kernel<void(unsigned*, double)>("add"); });
-  CHECK_MESSAGE(sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"), sizes.text);
+  CHECK_MESSAGE(
+      sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"),
+      sizes.text);
   if (kernels().add->parameter_kinds().known == 0) return;
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, float)>("add"));
 }
@@ -433,7 +438,8 @@ TEST_CASE("S1 kernel: of C++ linkage, and of instances of templates, by their na
   if (!needs_kernels()) return;
   const StreamPtr s = device().create_stream();
   Board board;
-  const weir::ModulePtr module = device().compile(R"(
+  const weir::ModulePtr module = device().compile(
+      R"(
 namespace image {
 template <class T, int N> __global__ void scaled(T* out, T by) { *out = by * N; }
 template <class T> __global__ void sum(T* out) {
@@ -447,13 +453,14 @@ __constant__ unsigned offset = 1000;
 __global__ void plain(unsigned* out) { *out = offset; }
 }
 )",
-                                                  {.kernels = {"image::scaled<unsigned, 3>", "image::scaled<float,2>", "image::plain",
-                                                               "image::sum<unsigned>"}});
+      {.kernels = {"image::scaled<unsigned, 3>", "image::scaled<float,2>", "image::plain", "image::sum<unsigned>"}});
   s->launch(module->kernel("image::scaled<unsigned,3>"), {}, board.cell(0), 7U);
-  s->launch(module->kernel<void(float*, float)>("image::scaled<float, 2>"), {}, reinterpret_cast<float*>(board.cell(1).data()), 1.5);
+  s->launch(module->kernel<void(float*, float)>("image::scaled<float, 2>"), {},
+            reinterpret_cast<float*>(board.cell(1).data()), 1.5);
   s->launch(module->kernel("image::plain"), {}, board.cell(2));
   s->launch(module->kernel("image::scaled< unsigned int, 3u >"), {}, board.cell(3), 5U);
-  if (device().supports(Feature::block_cooperation)) s->launch(module->kernel("image::sum<unsigned>"), {1, 32}, board.cell(4));
+  if (device().supports(Feature::block_cooperation))
+    s->launch(module->kernel("image::sum<unsigned>"), {1, 32}, board.cell(4));
   for (std::size_t i = 0; i < 5; ++i) board.show(*s, i);
   s->synchronize();
   CHECK(board[0] == 21);
@@ -464,7 +471,8 @@ __global__ void plain(unsigned* out) { *out = offset; }
   const Refusal refusal = refusal_of([&] { (void)module->kernel("image::scaled<double, 3>"); });
   CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
   CHECK(refusal.says("CompileOptions::kernels"));
-  CHECK_REFUSED(Errc::compilation_failed, device().compile("__global__ void k() {}", {.kernels = {"no_such_template<int>"}}));
+  CHECK_REFUSED(Errc::compilation_failed,
+                device().compile("__global__ void k() {}", {.kernels = {"no_such_template<int>"}}));
   CHECK_REFUSED(Errc::invalid_argument, device().compile("__global__ void k() {}", {.kernels = {""}}));
 }
 
@@ -531,7 +539,8 @@ TEST_CASE("S1 kernel: the suggested size of a block can be launched, and its occ
   CHECK(iota.max_active_blocks(1, most) >= 1);
   CHECK(iota.max_active_blocks(1, most + 1) == 0);
   CHECK(iota.suggested_block_size(1024) >= 1);
-  const auto bounded = device().compile("extern \"C\" __global__ void __launch_bounds__(64) k(unsigned* p) { *p = 1; }")->kernel("k");
+  const auto bounded =
+      device().compile("extern \"C\" __global__ void __launch_bounds__(64) k(unsigned* p) { *p = 1; }")->kernel("k");
   CHECK(bounded->suggested_block_size() <= 64);
   CHECK(bounded->properties().max_threads_per_block == 64);
 }
@@ -568,7 +577,8 @@ TEST_CASE("S1 kernel: of a name that the module has not, is an error that names 
 TEST_CASE("S1 compile: a source that does not compile is an error with the compiler's log") {
   if (!needs_kernels()) return;
   const Refusal refusal = refusal_of([] {
-    (void)device().compile("extern \"C\" __global__ void k(int* p) { *p = undeclared_thing; }", {.name = "broken_source.cu"});
+    (void)device().compile("extern \"C\" __global__ void k(int* p) { *p = undeclared_thing; }",
+                           {.name = "broken_source.cu"});
   });
   CHECK_MESSAGE(refusal.is(Errc::compilation_failed), refusal.text);
   CHECK(refusal.says("undeclared_thing"));
@@ -587,13 +597,15 @@ TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast ar
   std::size_t cell = 0;
   for (const int standard : {14, 17, 20}) {
     for (const bool debug : {false, true}) {
-      const auto kernel = device().compile("#include \"constant_of_the_suite.h\"\n"
-                                           "extern \"C\" __global__ void k(unsigned* p) { *p = FROM_HEADER + VALUE + (FLAG); }",
-                                           {.defines = {{"VALUE", "4"}, {"FLAG", "5 - 3"}},
-                                            .include_directories = {folder.string()},
-                                            .cxx_standard = standard,
-                                            .fast_math = !debug,
-                                            .debug = debug})
+      const auto kernel = device()
+                              .compile(
+                                  "#include \"constant_of_the_suite.h\"\n"
+                                  "extern \"C\" __global__ void k(unsigned* p) { *p = FROM_HEADER + VALUE + (FLAG); }",
+                                  {.defines = {{"VALUE", "4"}, {"FLAG", "5 - 3"}},
+                                   .include_directories = {folder.string()},
+                                   .cxx_standard = standard,
+                                   .fast_math = !debug,
+                                   .debug = debug})
                               ->kernel("k");
       s->launch(kernel, {}, board.cell(cell));
       board.show(*s, cell);

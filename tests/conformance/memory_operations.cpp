@@ -305,7 +305,8 @@ TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effe
 bool needs_batch(Stream& s, std::span<const MemoryOperation> operations) {
   if (!needs(s, {Feature::batch_memory_operations}, [&] { s.batch(operations); })) return false;
   for (const MemoryOperation& op : operations) {
-    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch(operations); })) return false;
+    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch(operations); }))
+      return false;
   }
   return true;
 }

@@ -18,8 +18,8 @@ const char* const usage = R"(weir-conformance: runs Weir's conformance suite on 
   --list                 lists the cases with the rows that they cover, and which of S1 to S48 are covered
   --known-failures=FILE  lines of BACKEND VERSION-GLOB CASE-GLOB: these cases are expected to fail, and fail the run if they
                          pass; a # begins a comment
-  --timeout=SECONDS      how long one case may take (default: 300). One that takes longer is reported as hanging, and the rest
-                         runs in a new process
+  --timeout=SECONDS      how long one case may take (default: 300). One that takes longer is reported as hanging, and the
+                         rest runs in a new process
   --one-process          runs the cases in this process, for a debugger: one that hangs or crashes ends the run
   --junit=FILE           also writes the report as JUnit XML
   --json=FILE            also writes it as JSON
@@ -36,13 +36,13 @@ namespace {
 
 // doctest ignores what it does not know, so the suite has to know what doctest does.
 constexpr std::array doctest_options = {
-    "?", "h", "v", "version", "c", "count", "ltc", "list-test-cases", "lts", "list-test-suites", "lr", "list-reporters", "tc",
-    "test-case", "tce", "test-case-exclude", "sf", "source-file", "sfe", "source-file-exclude", "ts", "test-suite", "tse",
-    "test-suite-exclude", "sc", "subcase", "sce", "subcase-exclude", "r", "reporters", "o", "out", "ob", "order-by", "rs",
-    "rand-seed", "f", "first", "l", "last", "aa", "abort-after", "scfl", "subcase-filter-levels", "s", "success", "cs",
-    "case-sensitive", "e", "exit", "d", "duration", "m", "minimal", "q", "quiet", "nt", "no-throw", "ne", "no-exitcode", "nr",
-    "no-run", "ni", "no-intro", "nv", "no-version", "nc", "no-colors", "fc", "force-colors", "nb", "no-breaks", "ns", "no-skip",
-    "gfl", "gnu-file-line", "npf", "no-path-filenames", "nln", "no-line-numbers"};
+    "?", "h", "v", "version", "c", "count", "ltc", "list-test-cases", "lts", "list-test-suites", "lr", "list-reporters",
+    "tc", "test-case", "tce", "test-case-exclude", "sf", "source-file", "sfe", "source-file-exclude", "ts", "test-suite",
+    "tse", "test-suite-exclude", "sc", "subcase", "sce", "subcase-exclude", "r", "reporters", "o", "out", "ob", "order-by",
+    "rs", "rand-seed", "f", "first", "l", "last", "aa", "abort-after", "scfl", "subcase-filter-levels", "s", "success",
+    "cs", "case-sensitive", "e", "exit", "d", "duration", "m", "minimal", "q", "quiet", "nt", "no-throw", "ne",
+    "no-exitcode", "nr", "no-run", "ni", "no-intro", "nv", "no-version", "nc", "no-colors", "fc", "force-colors", "nb",
+    "no-breaks", "ns", "no-skip", "gfl", "gnu-file-line", "npf", "no-path-filenames", "nln", "no-line-numbers"};
 
 // Those with which doctest runs no case.
 constexpr std::array queries = {"?",  "h",  "help",            "v",   "version",          "c",  "count",

@@ -220,8 +220,8 @@ void end_after(unsigned seconds) {
   ::alarm(seconds);
 }
 
-/// Has everything alive at its end, work under way among it. `seed` draws the order in which things go, and whether they go in
-/// main or behind it.
+/// Has everything alive at its end, work under way among it. `seed` draws the order in which things go, and whether they go
+/// in main or behind it.
 int play_exit(unsigned seed) {
   struct Everything {
     std::vector<StreamPtr> streams;
@@ -235,8 +235,9 @@ int play_exit(unsigned seed) {
     std::vector<std::function<void()>> ends;
 
     Everything() {
-      ends = {[this] { streams.clear(); }, [this] { events.clear(); }, [this] { memory.clear(); }, [this] { graph.reset(); },
-              [this] { exec.reset(); },    [this] { module.reset(); }, [this] { pool.reset(); },   [this] { lease.reset(); }};
+      ends = {[this] { streams.clear(); }, [this] { events.clear(); }, [this] { memory.clear(); },
+              [this] { graph.reset(); },   [this] { exec.reset(); },   [this] { module.reset(); },
+              [this] { pool.reset(); },    [this] { lease.reset(); }};
     }
     void end() {
       for (const auto& one : std::exchange(ends, {})) one();
@@ -328,7 +329,8 @@ TEST_CASE("S26 inter-process: another process reads and writes this one's memory
 }
 
 TEST_CASE("S19 S29 failure: of work on the device comes out of synchronize, and a callback runs all the same and is told") {
-  if (!needs(device(), {Feature::runtime_compilation}, [] { (void)device().compile("extern \"C\" __global__ void k() {}"); })) {
+  if (!needs(device(), {Feature::runtime_compilation},
+             [] { (void)device().compile("extern \"C\" __global__ void k() {}"); })) {
     return;
   }
   Child child("fault");

@@ -82,7 +82,8 @@ void check_refusal(Device& device, std::initializer_list<Feature> features, cons
     CHECK_MESSAGE(!reason.empty(), "absent without a reason: " << std::string(weir::to_string(f)));
     names_reason = names_reason || (!reason.empty() && refusal.says(reason));
   }
-  CHECK_MESSAGE(refusal.is(Errc::unsupported), "without " << missing << " the call was to throw unsupported; " << refusal.text);
+  CHECK_MESSAGE(refusal.is(Errc::unsupported),
+                "without " << missing << " the call was to throw unsupported; " << refusal.text);
   CHECK_MESSAGE(names_reason, "the error does not give the reason in the feature table: " << refusal.text);
   count_refusal();
 }

@@ -171,7 +171,8 @@ TEST_CASE("S27 S37 one executable graph launched by many threads: its runs do no
   CHECK(board[1] == 4);
 }
 
-TEST_CASE("S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
+TEST_CASE(
+    "S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
   const StreamPtr probe = device().create_stream();
   if (!needs_capture(*probe)) return;
   constexpr int each = 100;

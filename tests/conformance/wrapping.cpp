@@ -97,7 +97,8 @@ TEST_CASE("S6 borrow: a stream of Weir's own can be what a wrapper keeps alive")
   struct Owner {
     StreamPtr stream;
   };
-  const StreamPtr wrapper = device().wrap_stream(handle, Ownership::borrow, std::make_shared<Owner>(Owner{std::move(original)}));
+  const StreamPtr wrapper =
+      device().wrap_stream(handle, Ownership::borrow, std::make_shared<Owner>(Owner{std::move(original)}));
   CHECK_WORKS(*wrapper);
 }
 

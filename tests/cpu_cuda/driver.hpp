@@ -33,8 +33,8 @@ struct Stream;
 std::mutex& machine() noexcept;
 using Lock = std::unique_lock<std::mutex>;
 
-/// Whether the process ends, and the driver's own handler of that has run. Each call returns CUDA_ERROR_DEINITIALIZED then, and
-/// streams begin no more work.
+/// Whether the process ends, and the driver's own handler of that has run. Each call returns CUDA_ERROR_DEINITIALIZED then,
+/// and streams begin no more work.
 bool is_shut_down() noexcept;
 
 // --- Devices ----------------------------------------------------------------------------------------------------------

@@ -148,7 +148,8 @@ CUresult OccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int 
   *blocks = std::max(1, 2048 / std::max(1, threads));
   return CUDA_SUCCESS;
 }
-CUresult OccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction function, CUoccupancyB2DSize, std::size_t, int limit) {
+CUresult OccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction function, CUoccupancyB2DSize, std::size_t,
+                                        int limit) {
   const int most = static_cast<int>(function_of(function)->description->max_threads);
   *threads = limit > 0 ? std::min(limit, most) : most;
   return OccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, *threads, 0);
@@ -173,7 +174,9 @@ template <auto function>
 struct Entry;
 template <class... A, CUresult (*function)(A...)>
 struct Entry<function> {
-  static CUresult call(A... arguments) { return cpu_cuda::is_shut_down() ? CUDA_ERROR_DEINITIALIZED : function(arguments...); }
+  static CUresult call(A... arguments) {
+    return cpu_cuda::is_shut_down() ? CUDA_ERROR_DEINITIALIZED : function(arguments...);
+  }
 };
 
 }  // namespace

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for libamdhip64. It carries out work at once, on the calling thread, in host memory; see script.hpp for what it can
-// be told, and beside that
+// A stand-in for libamdhip64. It carries out work at once, on the calling thread, in host memory; see script.hpp for what it
+// can be told, and beside that
 //
 //   trace=1          on standard error: "call NAME A B C D E", and "freed N" where the N-th stream-ordered memory is
-//   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time; invalid_after=NUMBER:
+//   foreign=N-M      streams capture, by other code, when they are asked for the N-th to the M-th time;
+//   invalid_after=NUMBER:
 //                    and are invalid after that question
-//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those frees and
+//   tally=1          on standard error, at the end: "tally: ALLOCATED FREED of stream-ordered memory, DEAD calls": those
+//   frees and
 //                    questions after captures that were for streams that had been destroyed
 //   delay=NUMBER     a call that is to fail takes that many microseconds
-//   busy=NUMBER      streams and events are not ready for that many questions
-//   busy_ms=NUMBER   the same for that time, from the first question on; questions=1: their number at the end
+//   busy=NUMBER      streams and events are not ready for that many questions, or until weir_be_ready() is called
 //   attributes=N     every attribute of the device is N, but its architecture's numbers, its warp size and its shared memory
 //   peers=1          devices can address each other's memory
 //   nodes=NUMBER     what a capture holds from its beginning; first_node=KIND: of that kind and the next ones
@@ -47,6 +48,7 @@ int release() { return FAKE_RELEASE; }
 thread_local int current_device = 0;
 thread_local int last = 0;
 std::atomic<int> questions{0};
+std::atomic<bool> is_ready{false};
 std::atomic<int> every_call_fails{0};
 int dummy[64];  // what handles point to
 std::atomic<int> next_handle{0};
@@ -65,7 +67,6 @@ struct Tally {
   std::atomic<int> allocated{0}, freed{0}, dead{0};
   void use(Word stream) { dead += world().was_destroyed(stream) ? 1 : 0; }
   ~Tally() {
-    if (Script::instance().number("questions", 0) != 0) std::fprintf(stderr, "questions: %d\n", questions.load());
     if (Script::instance().number("tally", 0) == 0) return;
     std::fprintf(stderr, "tally: %d %d of stream-ordered memory, %d calls\n", allocated.load(), freed.load(), dead.load());
   }
@@ -110,12 +111,7 @@ int no_device_or(int result) {
 
 int busy() {
   if (trial.is_on()) return hipSuccess;
-  if (const int time = Script::instance().number("busy_ms", 0); time != 0) {
-    static const auto begin = std::chrono::steady_clock::now();
-    ++questions;
-    return std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(time) ? hipErrorNotReady : hipSuccess;
-  }
-  return questions.fetch_add(1) < Script::instance().number("busy", 0) ? hipErrorNotReady : hipSuccess;
+  return !is_ready && questions.fetch_add(1) < Script::instance().number("busy", 0) ? hipErrorNotReady : hipSuccess;
 }
 
 struct StreamIsGone {};  // thrown, and the call's result is 709
@@ -136,7 +132,8 @@ void check_device(int device, const char* what) {
 }
 /// An answer to a question after an event's or a stream's end, from an event that follows its stream.
 void check_living(const Event* event) {
-  if (event->of_made_stream && !world().living.contains(event->stream)) crash("an event is asked whose stream was destroyed");
+  if (event->of_made_stream && !world().living.contains(event->stream))
+    crash("an event is asked whose stream was destroyed");
 }
 bool no_capture(int how) { return Script::instance().number("no_capture", 0) == how; }
 bool foreign(int question) { return !trial.is_on() && Script::instance().is_among("foreign", question); }
@@ -227,88 +224,169 @@ struct Function {
 
 constexpr Function functions[] = {
     // Without a device, as 5.2.3: an invalid device each time.
-    {"hipGetErrorName", [](const Call& c) -> Word { return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted"); }},
-    {"hipGetErrorString", [](const Call& c) -> Word { return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted"); }},
-    {"hipInit", [](const Call&) -> Word { return Script::instance().number("devices", 1) > 0 ? hipSuccess : hipErrorInvalidDevice; }},
-    {"hipRuntimeGetVersion", [](const Call& c) -> Word {
+    {"hipGetErrorName",
+     [](const Call& c) -> Word {
+       return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted");
+     }},
+    {"hipGetErrorString",
+     [](const Call& c) -> Word {
+       return reinterpret_cast<Word>(c.a == 700 ? "hipErrorIllegalAddress" : "hipErrorScripted");
+     }},
+    {"hipInit",
+     [](const Call&) -> Word { return Script::instance().number("devices", 1) > 0 ? hipSuccess : hipErrorInvalidDevice; }},
+    {"hipRuntimeGetVersion",
+     [](const Call& c) -> Word {
        *out<int>(c.a) = Script::instance().number("version", release() / 100 * 10000000 + release() % 100 * 100000 + 21153);
        return 0;
      }},
-    {"hipGetDeviceCount", [](const Call& c) -> Word { return no_device_or(*out<int>(c.a) = Script::instance().number("devices", 1)) == hipErrorNoDevice ? static_cast<int>(hipErrorNoDevice) : 0; }},
-    {"hipGetDevice", [](const Call& c) -> Word { *out<int>(c.a) = current_device; return 0; }},
-    {"hipSetDevice", [](const Call& c) -> Word { current_device = static_cast<int>(c.a); return 0; }},
-    {"hipDeviceGetName", [](const Call& c) -> Word { std::strncpy(out<char>(c.a), "Stand-in", c.b); return 0; }},
-    {"hipDeviceGetUuid", [](const Call& c) -> Word { std::memcpy(out<char>(c.a), Script::instance().number("shared_uuid", 0) != 0 ? "XX\0\0\0\0\0\0\0\0\0\0\0\0\0" : "0123456789abcdef", 16); return 0; }},
-    {"hipDeviceGetPCIBusId", [](const Call& c) -> Word { std::snprintf(out<char>(c.a), c.b, "0000:%02x:00.0", static_cast<int>(c.c)); return 0; }},
-    {"hipDeviceTotalMem", [](const Call& c) -> Word { *out<std::size_t>(c.a) = 1 << 30; return 0; }},
+    {"hipGetDeviceCount",
+     [](const Call& c) -> Word {
+       return no_device_or(*out<int>(c.a) = Script::instance().number("devices", 1)) == hipErrorNoDevice
+                  ? static_cast<int>(hipErrorNoDevice)
+                  : 0;
+     }},
+    {"hipGetDevice",
+     [](const Call& c) -> Word {
+       *out<int>(c.a) = current_device;
+       return 0;
+     }},
+    {"hipSetDevice",
+     [](const Call& c) -> Word {
+       current_device = static_cast<int>(c.a);
+       return 0;
+     }},
+    {"hipDeviceGetName",
+     [](const Call& c) -> Word {
+       std::strncpy(out<char>(c.a), "Stand-in", c.b);
+       return 0;
+     }},
+    {"hipDeviceGetUuid",
+     [](const Call& c) -> Word {
+       std::memcpy(out<char>(c.a),
+                   Script::instance().number("shared_uuid", 0) != 0 ? "XX\0\0\0\0\0\0\0\0\0\0\0\0\0" : "0123456789abcdef",
+                   16);
+       return 0;
+     }},
+    {"hipDeviceGetPCIBusId",
+     [](const Call& c) -> Word {
+       std::snprintf(out<char>(c.a), c.b, "0000:%02x:00.0", static_cast<int>(c.c));
+       return 0;
+     }},
+    {"hipDeviceTotalMem",
+     [](const Call& c) -> Word {
+       *out<std::size_t>(c.a) = 1 << 30;
+       return 0;
+     }},
     {"hipDeviceGetAttribute", [](const Call& c) -> Word { return attribute(static_cast<int>(c.b), out<int>(c.a)); }},
-    {"hipDeviceGetStreamPriorityRange", [](const Call& c) -> Word { *out<int>(c.a) = 1; *out<int>(c.b) = -1; return 0; }},
+    {"hipDeviceGetStreamPriorityRange",
+     [](const Call& c) -> Word {
+       *out<int>(c.a) = 1;
+       *out<int>(c.b) = -1;
+       return 0;
+     }},
     // The plain name is the old layout's, also where there is a newer one.
-    {"hipGetDeviceProperties", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
-    {"hipGetDevicePropertiesR0000", [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
-    {"hipGetDevicePropertiesR0600", [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
-    {"hipDeviceCanAccessPeer", [](const Call& c) -> Word { *out<int>(c.a) = Script::instance().number("peers", 0); return 0; }},
+    {"hipGetDeviceProperties",
+     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
+    {"hipGetDevicePropertiesR0000",
+     [](const Call& c) -> Word { return properties(memory(c.a), 792, 396, "gfx906:sramecc-:xnack-"); }},
+    {"hipGetDevicePropertiesR0600",
+     [](const Call& c) -> Word { return properties(memory(c.a), 1472, 1160, "gfx942:sramecc+:xnack-"); }},
+    {"hipDeviceCanAccessPeer",
+     [](const Call& c) -> Word {
+       *out<int>(c.a) = Script::instance().number("peers", 0);
+       return 0;
+     }},
     // Taking access away is refused for every device in 6.2.
-    {"hipMemPoolSetAccess", [](const Call& c) -> Word { return release() == 602 && out<hipMemAccessDesc>(c.b)->flags == 0 ? static_cast<int>(hipErrorInvalidDevice) : 0; }},
+    {"hipMemPoolSetAccess",
+     [](const Call& c) -> Word {
+       return release() == 602 && out<hipMemAccessDesc>(c.b)->flags == 0 ? static_cast<int>(hipErrorInvalidDevice) : 0;
+     }},
     // It looks the function up on the current device, and follows a null pointer where that is not the module's.
-    {"hipFuncGetAttribute", [](const Call& c) -> Word {
+    {"hipFuncGetAttribute",
+     [](const Call& c) -> Word {
        check_device(module_device, "the current device is not the kernel's");
        *out<int>(c.a) = 64;
        return 0;
      }},
-    {"hipStreamCreateWithPriority", [](const Call& c) -> Word {
+    {"hipStreamCreateWithPriority",
+     [](const Call& c) -> Word {
        auto* const stream = new Stream{.device = current_device, .blocking = c.b == 0};
        world().living.insert(stream);
        give(c.a, stream);
        return 0;
      }},
-    {"hipStreamDestroy", [](const Call& c) -> Word {
+    {"hipStreamDestroy",
+     [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
        check_device(stream->device, "a stream is destroyed with another device current");
-       if (stream->done < stream->submitted && Script::instance().number("busy", 0) > questions) crash("the end of a stream waits for its work");
+       if (stream->done < stream->submitted && Script::instance().number("busy", 0) > questions)
+         crash("the end of a stream waits for its work");
        if (stream->capture != 0 && stream->origin == stream) world().leave_capture(stream->capture);
        if (world().living.erase(stream) != 0) world().ended.insert(stream);
        return 0;
      }},
-    {"hipStreamQuery", [](const Call& c) -> Word {
+    {"hipStreamQuery",
+     [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
        if (captures_and_breaks(stream)) return hipErrorStreamCaptureUnsupported;
        const int result = busy();
        if (result == hipSuccess) stream->done = stream->submitted;
        return result;
      }},
-    {"hipEventCreateWithFlags", [](const Call& c) -> Word { give(c.a, new Event); return 0; }},
-    {"hipEventQuery", [](const Call& c) -> Word {
+    {"hipEventCreateWithFlags",
+     [](const Call& c) -> Word {
+       give(c.a, new Event);
+       return 0;
+     }},
+    {"hipEventQuery",
+     [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
        const int result = busy();
-       if (result == hipSuccess && event->stream != nullptr) event->stream->done = std::max(event->stream->done, event->number);
+       if (result == hipSuccess && event->stream != nullptr)
+         event->stream->done = std::max(event->stream->done, event->number);
        return result;
      }},
-    {"hipMalloc", [](const Call& c) -> Word {
+    {"hipMalloc",
+     [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(c.b);
        if (trial.left < 0) trial.left = Script::instance().number("devices", 1);
        if (trial.left > 0 && trial.memory == 0) trial = {trial.left - 1, *out<Word>(c.a)};
        return 0;
      }},
-    {"hipFree", [](const Call& c) -> Word {
+    {"hipFree",
+     [](const Call& c) -> Word {
        std::free(memory(c.a));
        if (trial.memory == c.a) trial.memory = 0;
        return 0;
      }},
     // Portable and mapped; 8 is CUDA's read-only and AMD's coarse-grained memory.
     {"hipHostRegister", [](const Call& c) -> Word { return c.c == 3 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
-    {"hipHostGetDevicePointer", [](const Call& c) -> Word { *out<Word>(c.a) = c.b; return 0; }},
-    {"hipHostMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
-    {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
-    {"hipMallocAsync", [](const Call& c) -> Word {
+    {"hipHostGetDevicePointer",
+     [](const Call& c) -> Word {
+       *out<Word>(c.a) = c.b;
+       return 0;
+     }},
+    {"hipHostMalloc",
+     [](const Call& c) -> Word {
+       *out<void*>(c.a) = std::malloc(c.b);
+       return 0;
+     }},
+    {"hipHostFree",
+     [](const Call& c) -> Word {
+       std::free(memory(c.a));
+       return 0;
+     }},
+    {"hipMallocAsync",
+     [](const Call& c) -> Word {
        if (c.c == 0) crash("the null stream is followed as a pointer");
        if (release() >= 701 && world().another_blocking_captures(stream_of(c.c))) return hipErrorStreamCaptureUnsupported;
        *out<void*>(c.a) = std::malloc(c.b);
        **out<int*>(c.a) = ++tally.allocated;
        return 0;
      }},
-    {"hipFreeAsync", [](const Call& c) -> Word {
+    {"hipFreeAsync",
+     [](const Call& c) -> Word {
        if (c.b == 0) crash("the null stream is followed as a pointer");
        if (!world().was_destroyed(c.b) && release() >= 701 && world().another_blocking_captures(stream_of(c.b))) {
          return hipErrorStreamCaptureUnsupported;
@@ -319,25 +397,40 @@ constexpr Function functions[] = {
        std::free(memory(c.a));
        return 0;
      }},
-    {"hipMemcpyAsync", [](const Call& c) -> Word {
+    {"hipMemcpyAsync",
+     [](const Call& c) -> Word {
        if (submitted(c.e, 1) == nullptr) std::memmove(memory(c.a), memory(c.b), c.c);
        return 0;
      }},
-    {"hipMemsetD16Async", [](const Call& c) -> Word {
+    {"hipMemsetD16Async",
+     [](const Call& c) -> Word {
        if (submitted(c.d, 2) != nullptr) return 0;
        for (Word i = 0; i < c.c; ++i) out<std::uint16_t>(c.a)[i] = static_cast<std::uint16_t>(c.b);
        return 0;
      }},
-    {"hipMemsetD32Async", [](const Call& c) -> Word {
+    {"hipMemsetD32Async",
+     [](const Call& c) -> Word {
        if (submitted(c.d, 2) != nullptr) return 0;
        for (Word i = 0; i < c.c; ++i) out<std::uint32_t>(c.a)[i] = static_cast<std::uint32_t>(c.b);
        return 0;
      }},
-    {"hipStreamWriteValue32", [](const Call& c) -> Word { *out<std::uint32_t>(c.b) = static_cast<std::uint32_t>(c.c); return c.d == 0 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
+    {"hipStreamWriteValue32",
+     [](const Call& c) -> Word {
+       *out<std::uint32_t>(c.b) = static_cast<std::uint32_t>(c.c);
+       return c.d == 0 ? 0 : static_cast<int>(hipErrorInvalidValue);
+     }},
     // A mask that was not passed is whatever the register holds.
-    {"hipStreamWaitValue32", [](const Call& c) -> Word { return wait_for_value(wait_is_over(*out<std::uint32_t>(c.b), static_cast<std::uint32_t>(c.c), static_cast<std::uint32_t>(c.e), static_cast<unsigned>(c.d))); }},
-    {"hipStreamWaitValue64", [](const Call& c) -> Word { return wait_for_value(wait_is_over(*out<Word>(c.b), c.c, c.e, static_cast<unsigned>(c.d))); }},
-    {"hipLaunchHostFunc", [](const Call& c) -> Word {
+    {"hipStreamWaitValue32",
+     [](const Call& c) -> Word {
+       return wait_for_value(wait_is_over(*out<std::uint32_t>(c.b), static_cast<std::uint32_t>(c.c),
+                                          static_cast<std::uint32_t>(c.e), static_cast<unsigned>(c.d)));
+     }},
+    {"hipStreamWaitValue64",
+     [](const Call& c) -> Word {
+       return wait_for_value(wait_is_over(*out<Word>(c.b), c.c, c.e, static_cast<unsigned>(c.d)));
+     }},
+    {"hipLaunchHostFunc",
+     [](const Call& c) -> Word {
        const auto function = reinterpret_cast<void (*)(void*)>(c.b);
        if (Node* const node = submitted(c.a, 3)) {
          node->function = function;
@@ -347,24 +440,33 @@ constexpr Function functions[] = {
        }
        return 0;
      }},
-    {"hipStreamAddCallback", [](const Call& c) -> Word {
+    {"hipStreamAddCallback",
+     [](const Call& c) -> Word {
        reinterpret_cast<hipStreamCallback_t>(c.b)(reinterpret_cast<hipStream_t>(c.a), hipSuccess, memory(c.c));
        return 0;
      }},
     // The flag that there is was 0 up to 5.7, and is 1 since. The handle is passed by value, on the stack.
-    {"hipIpcOpenMemHandle", [](const Call& c) -> Word {
+    {"hipIpcOpenMemHandle",
+     [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(64);
        return static_cast<unsigned>(c.b) == (release() < 600 ? 0U : 1U) ? 0 : static_cast<int>(hipErrorInvalidValue);
      }},
-    {"hipIpcCloseMemHandle", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
-    {"hipStreamBeginCapture", [](const Call& c) -> Word { return begin_capture(stream_of(c.a), nullptr, static_cast<int>(c.b)); }},
-    {"hipStreamEndCapture", [](const Call& c) -> Word {
+    {"hipIpcCloseMemHandle",
+     [](const Call& c) -> Word {
+       std::free(memory(c.a));
+       return 0;
+     }},
+    {"hipStreamBeginCapture",
+     [](const Call& c) -> Word { return begin_capture(stream_of(c.a), nullptr, static_cast<int>(c.b)); }},
+    {"hipStreamEndCapture",
+     [](const Call& c) -> Word {
        Graph* graph = nullptr;
        const int result = end_capture(stream_of(c.a), graph);
        give(c.b, graph);
        return result;
      }},
-    {"hipStreamIsCapturing", [](const Call& c) -> Word {
+    {"hipStreamIsCapturing",
+     [](const Call& c) -> Word {
        tally.use(c.a);
        const int question = trial.is_on() ? 0 : ++capture_questions;
        const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
@@ -375,7 +477,8 @@ constexpr Function functions[] = {
        return 0;
      }},
     // What a stream that does not capture is not told stays as it was.
-    {"hipStreamGetCaptureInfo_v2", [](const Call& c) -> Word {
+    {"hipStreamGetCaptureInfo_v2",
+     [](const Call& c) -> Word {
        tally.use(c.a);
        const int question = trial.is_on() ? 0 : ++capture_questions;
        const bool valid = question <= Script::instance().number("invalid_after", 1 << 30);
@@ -392,13 +495,15 @@ constexpr Function functions[] = {
        if (c.f != 0) *out<std::size_t>(c.f) = captures ? stream->dependencies.size() : 0;
        return 0;
      }},
-    {"hipGraphGetNodes", [](const Call& c) -> Word {
+    {"hipGraphGetNodes",
+     [](const Call& c) -> Word {
        const Graph& graph = *graph_of(c.a);
        *out<std::size_t>(c.c) = graph.nodes.size();
        if (c.b != 0) std::copy(graph.nodes.begin(), graph.nodes.end(), out<Node*>(c.b));
        return 0;
      }},
-    {"hipGraphGetEdges", [](const Call& c) -> Word {
+    {"hipGraphGetEdges",
+     [](const Call& c) -> Word {
        const Graph& graph = *graph_of(c.a);
        *out<std::size_t>(c.d) = graph.edges.size();
        for (std::size_t i = 0; c.b != 0 && i < graph.edges.size(); ++i) {
@@ -407,98 +512,143 @@ constexpr Function functions[] = {
        }
        return 0;
      }},
-    {"hipGraphNodeGetType", [](const Call& c) -> Word { *out<int>(c.b) = out<Node>(c.a)->kind; return 0; }},
-    {"hipGraphInstantiateWithFlags", [](const Call& c) -> Word {
+    {"hipGraphNodeGetType",
+     [](const Call& c) -> Word {
+       *out<int>(c.b) = out<Node>(c.a)->kind;
+       return 0;
+     }},
+    {"hipGraphInstantiateWithFlags",
+     [](const Call& c) -> Word {
        auto* const exec = new Exec{.device = current_device};
        for (Node* node : graph_of(c.b)->nodes) exec->nodes.push_back(*node);
        world().execs.insert(exec);
        give(c.a, exec);
        return 0;
      }},
-    {"hipModuleLoadData", [](const Call& c) -> Word {
+    {"hipModuleLoadData",
+     [](const Call& c) -> Word {
        module_device = current_device;
        return make(out<hipModule_t>(c.a));
      }},
     {"hipModuleGetFunction", [](const Call& c) -> Word { return make(out<hipFunction_t>(c.a)); }},
-    {"hipModuleUnload", [](const Call&) -> Word {
+    {"hipModuleUnload",
+     [](const Call&) -> Word {
        check_device(module_device, "a module is unloaded with another device current");
        world().unload("a module is unloaded under a graph that runs");
        return 0;
      }},
-    {"hipModuleLaunchKernel", [](const Call& c) -> Word {
+    {"hipModuleLaunchKernel",
+     [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.i);
        if (stream->device != module_device) crash("a kernel is launched on a device that its module is not for");
        world().submit(stream, 0);
        return 0;
      }},
-    {"hipStreamSynchronize", [](const Call& c) -> Word {
+    {"hipStreamSynchronize",
+     [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
        if (captures_and_breaks(stream)) return hipErrorStreamCaptureUnsupported;
        stream->done = stream->submitted;
        return 0;
      }},
-    {"hipStreamGetFlags", [](const Call& c) -> Word { *out<unsigned>(c.b) = stream_of(c.a)->blocking ? 0 : 1; return 0; }},
-    {"hipStreamGetAttribute", [](const Call& c) -> Word { *out<int>(c.c) = stream_of(c.a)->policy; return 0; }},
-    {"hipStreamSetAttribute", [](const Call& c) -> Word { stream_of(c.a)->policy = *out<int>(c.c); return 0; }},
-    {"hipEventDestroy", [](const Call& c) -> Word { delete event_of(c.a); return 0; }},
-    {"hipEventRecord", [](const Call& c) -> Word {
+    {"hipStreamGetFlags",
+     [](const Call& c) -> Word {
+       *out<unsigned>(c.b) = stream_of(c.a)->blocking ? 0 : 1;
+       return 0;
+     }},
+    {"hipStreamGetAttribute",
+     [](const Call& c) -> Word {
+       *out<int>(c.c) = stream_of(c.a)->policy;
+       return 0;
+     }},
+    {"hipStreamSetAttribute",
+     [](const Call& c) -> Word {
+       stream_of(c.a)->policy = *out<int>(c.c);
+       return 0;
+     }},
+    {"hipEventDestroy",
+     [](const Call& c) -> Word {
+       delete event_of(c.a);
+       return 0;
+     }},
+    {"hipEventRecord",
+     [](const Call& c) -> Word {
        world().record(event_of(c.a), stream_of(c.b), release() < 604);
        return 0;
      }},
-    {"hipStreamWaitEvent", [](const Call& c) -> Word {
+    {"hipStreamWaitEvent",
+     [](const Call& c) -> Word {
        world().wait(stream_of(c.a), event_of(c.b));
        return 0;
      }},
-    {"hipEventSynchronize", [](const Call& c) -> Word {
+    {"hipEventSynchronize",
+     [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
        if (event->stream != nullptr) event->stream->done = std::max(event->stream->done, event->number);
        return 0;
      }},
-    {"hipEventElapsedTime", [](const Call& c) -> Word {
+    {"hipEventElapsedTime",
+     [](const Call& c) -> Word {
        check_living(event_of(c.b));
        check_living(event_of(c.c));
        *out<float>(c.a) = 1;
        return 0;
      }},
-    {"hipMallocManaged", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
-    {"hipMemPoolCreate", [](const Call& c) -> Word {
+    {"hipMallocManaged",
+     [](const Call& c) -> Word {
+       *out<void*>(c.a) = std::malloc(c.b);
+       return 0;
+     }},
+    {"hipMemPoolCreate",
+     [](const Call& c) -> Word {
        if (world().any_strict_capture()) return hipErrorStreamCaptureUnsupported;
        return make(out<hipMemPool_t>(c.a));
      }},
-    {"hipMemPoolDestroy", [](const Call&) -> Word {
+    {"hipMemPoolDestroy",
+     [](const Call&) -> Word {
        if (world().any_strict_capture()) return hipErrorStreamCaptureUnsupported;
        return 0;
      }},
-    {"hipMemsetD8Async", [](const Call& c) -> Word {
+    {"hipMemsetD8Async",
+     [](const Call& c) -> Word {
        if (submitted(c.d, 2) == nullptr) std::memset(memory(c.a), static_cast<int>(c.b), c.c);
        return 0;
      }},
-    {"hipStreamBeginCaptureToGraph", [](const Call& c) -> Word {
+    {"hipStreamBeginCaptureToGraph",
+     [](const Call& c) -> Word {
        const int result = begin_capture(stream_of(c.a), graph_of(c.b), static_cast<int>(c.f));
        for (Word i = 0; result == hipSuccess && i < c.e; ++i) stream_of(c.a)->dependencies.push_back(out<Node*>(c.c)[i]);
        return result;
      }},
-    {"hipStreamUpdateCaptureDependencies", [](const Call& c) -> Word {
+    {"hipStreamUpdateCaptureDependencies",
+     [](const Call& c) -> Word {
        Stream* const stream = stream_of(c.a);
        std::vector<Node*> nodes(out<Node*>(c.b), out<Node*>(c.b) + c.c);
        if (c.d == 0) nodes.insert(nodes.begin(), stream->dependencies.begin(), stream->dependencies.end());
        stream->dependencies = nodes;
        return 0;
      }},
-    {"hipGraphHostNodeGetParams", [](const Call& c) -> Word {
+    {"hipGraphHostNodeGetParams",
+     [](const Call& c) -> Word {
        *out<hipHostNodeParams>(c.b) = {out<Node>(c.a)->function, out<Node>(c.a)->data};
        return 0;
      }},
-    {"hipGraphAddChildGraphNode", [](const Call& c) -> Word {
+    {"hipGraphAddChildGraphNode",
+     [](const Call& c) -> Word {
        auto* const node = new Node{.kind = 4, .graph = graph_of(c.b), .data = memory(c.e)};
        graph_of(c.b)->nodes.push_back(node);
        for (Word i = 0; i < c.d; ++i) graph_of(c.b)->edges.emplace_back(out<Node*>(c.c)[i], node);
        give(c.a, node);
        return 0;
      }},
-    {"hipGraphChildGraphNodeGetGraph", [](const Call& c) -> Word { *out<void*>(c.b) = out<Node>(c.a)->data; return 0; }},
-    {"hipGraphClone", [](const Call& c) -> Word {
+    {"hipGraphChildGraphNodeGetGraph",
+     [](const Call& c) -> Word {
+       *out<void*>(c.b) = out<Node>(c.a)->data;
+       return 0;
+     }},
+    {"hipGraphClone",
+     [](const Call& c) -> Word {
        auto* const copy = new Graph;
        std::map<Node*, Node*> copies;
        for (Node* node : graph_of(c.b)->nodes) {
@@ -511,11 +661,13 @@ constexpr Function functions[] = {
        give(c.a, copy);
        return 0;
      }},
-    {"hipGraphDestroy", [](const Call& c) -> Word {
+    {"hipGraphDestroy",
+     [](const Call& c) -> Word {
        destroy(graph_of(c.a));
        return 0;
      }},
-    {"hipGraphLaunch", [](const Call& c) -> Word {
+    {"hipGraphLaunch",
+     [](const Call& c) -> Word {
        auto* const exec = out<Exec>(c.a);
        Stream* const stream = stream_of(c.b);
        if (exec->device != stream->device) crash("a graph is launched on another device");
@@ -525,7 +677,8 @@ constexpr Function functions[] = {
        }
        return 0;
      }},
-    {"hipGraphExecDestroy", [](const Call& c) -> Word {
+    {"hipGraphExecDestroy",
+     [](const Call& c) -> Word {
        auto* const exec = out<Exec>(c.a);
        check_device(exec->device, "an executable is destroyed with another device current");
        if (world().is_running(exec)) crash("an executable is destroyed while it runs");
@@ -533,16 +686,19 @@ constexpr Function functions[] = {
        delete exec;
        return 0;
      }},
-    {"hipUserObjectCreate", [](const Call& c) -> Word {
+    {"hipUserObjectCreate",
+     [](const Call& c) -> Word {
        give(c.a, new Owned{memory(c.b), reinterpret_cast<void (*)(void*)>(c.c), static_cast<int>(c.d)});
        return 0;
      }},
-    {"hipUserObjectRelease", [](const Call& c) -> Word {
+    {"hipUserObjectRelease",
+     [](const Call& c) -> Word {
        let_go(out<Owned>(c.a));
        return 0;
      }},
     // One that is moved, the graph does not find again.
-    {"hipGraphRetainUserObject", [](const Call& c) -> Word {
+    {"hipGraphRetainUserObject",
+     [](const Call& c) -> Word {
        if ((c.d & 1) != 0) return 0;
        ++out<Owned>(c.b)->references;
        graph_of(c.a)->owned.push_back(out<Owned>(c.b));
@@ -561,11 +717,13 @@ Word run(const char* name, const Call& call) {
   const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
                       Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;
+  char trace[200] = "";
   if (counts && Script::instance().number("trace", 0) != 0) {
     const auto show = [](Word w) { return w < 0x10000 ? static_cast<long long>(w) : -1LL; };
-    std::fprintf(stderr, "call %s %lld %lld %lld %lld %lld\n", name, show(call.a), show(call.b), show(call.c), show(call.d), show(call.e));
+    std::snprintf(trace, sizeof(trace), "call %s %lld %lld %lld %lld %lld\n", name, show(call.a), show(call.b), show(call.c),
+                  show(call.d), show(call.e));
   }
-  Word result = counts ? static_cast<Word>(Script::instance().failure_of(name)) : 0;
+  Word result = counts ? static_cast<Word>(Script::instance().failure_of(name, trace)) : 0;
   if (result == 0 && std::strstr(name, "GetError") == nullptr) result = static_cast<Word>(every_call_fails.load());
   if (result != 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(Script::instance().number("delay", 0)));
@@ -595,13 +753,13 @@ Word run(const char* name, const Call& call) {
 
 }  // namespace
 
-// The functions under the runtime's names, which the headers have given to others: the assembler does not mind. Arguments that
-// a caller did not pass, beyond the six in registers, are words of its own stack: there, and not looked at.
-#define FAKE_HIP(function)                                                                                                \
-  extern "C" __attribute__((visibility("default"))) Word fake_##function(Word, Word, Word, Word, Word, Word, Word, Word, Word) \
-      __asm__(#function);                                                                                                  \
-  extern "C" Word fake_##function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {                \
-    return run(#function, {a, b, c, d, e, f, g, h, i});                                                                    \
+// The functions under the runtime's names, which the headers have given to others: the assembler does not mind. Arguments
+// that a caller did not pass, beyond the six in registers, are words of its own stack: there, and not looked at.
+#define FAKE_HIP(function)                                                                                  \
+  extern "C" __attribute__((visibility("default")))                                                         \
+  Word fake_##function(Word, Word, Word, Word, Word, Word, Word, Word, Word) __asm__(#function);            \
+  extern "C" Word fake_##function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) { \
+    return run(#function, {a, b, c, d, e, f, g, h, i});                                                     \
   }
 #define FAKE_HIP_SYMBOL(field, function, since, more) FAKE_HIP(function)
 WEIR_HIP_SYMBOLS(FAKE_HIP_SYMBOL)
@@ -611,6 +769,10 @@ extern "C" __attribute__((visibility("default"))) void weir_fail_every_call(int 
 extern "C" __attribute__((visibility("default"))) int weir_wait_for(const char* function, int calls) {
   return Script::instance().wait_for(function, calls) ? 1 : 0;
 }
+extern "C" __attribute__((visibility("default"))) int weir_wait_for_next(const char* function, const char* other) {
+  return Script::instance().wait_for_next(function, other) ? 1 : 0;
+}
+extern "C" __attribute__((visibility("default"))) void weir_be_ready() { is_ready = true; }
 
 extern "C" __attribute__((visibility("default"))) int fake_last_error() __asm__("hipGetLastError");
 extern "C" int fake_last_error() {

@@ -5,7 +5,8 @@ include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
 function(weir_add_fake_hip name release soversion)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
-  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call weir_wait_for)
+  weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call weir_wait_for weir_wait_for_next
+    weir_be_ready)
   add_library(weir_fake_hip_${name} SHARED fake_hip.cpp)
   weir_configure_target(weir_fake_hip_${name})
   target_include_directories(weir_fake_hip_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
@@ -40,8 +41,6 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
 add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
   weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
-# Some cases compare what happens within milliseconds.
-set_tests_properties(drivers-hip PROPERTIES RUN_SERIAL ON)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")
 weir_compile_prototypes(weir_hip_prototypes hip_prototypes.cpp

@@ -22,8 +22,8 @@
 #include "weir/interop/hip.hpp"
 #include "weir/weir.hpp"
 
-// The real HIP runtime and the real HIPRTC, as Debian packages them, on a machine that has no AMD device: that the plugin opens
-// the one and says what is missing, and that the other compiles Weir's kernels. Nothing here shows that they run.
+// The real HIP runtime and the real HIPRTC, as Debian packages them, on a machine that has no AMD device: that the plugin
+// opens the one and says what is missing, and that the other compiles Weir's kernels. Nothing here shows that they run.
 
 namespace {
 
@@ -51,12 +51,14 @@ const Compiler& compiler() {
   return opened;
 }
 
-weir::gpu::Program compile(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+weir::gpu::Program compile(const std::string& architecture, const std::string& source,
+                           const weir::CompileOptions& options = {}) {
   std::string log;
   return compiler().compile(architecture, source, options, "test", "test", log);
 }
 
-std::vector<std::byte> image_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options = {}) {
+std::vector<std::byte> image_of(const std::string& architecture, const std::string& source,
+                                const weir::CompileOptions& options = {}) {
   return compile(architecture, source, options).image;
 }
 
@@ -79,7 +81,8 @@ unsigned target_of(const std::vector<std::byte>& image) {
   return byte(48);  // e_flags: EF_AMDGPU_MACH
 }
 
-std::string error_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options, weir::Errc code) {
+std::string error_of(const std::string& architecture, const std::string& source, const weir::CompileOptions& options,
+                     weir::Errc code) {
   try {
     compile(architecture, source, options);
   } catch (const weir::Error& error) {
@@ -99,7 +102,8 @@ TEST_CASE("hip runtime T16: where the kernel's driver is there, each variable th
   const int file = ::mkstemp(node);
   REQUIRE(file >= 0);
   ::close(file);
-  for (const char* const name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+  for (const char* const name :
+       {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
     ::unsetenv(name);
   }
   CHECK(weir::hip::why_no_device(node).find("can be opened") != std::string::npos);
@@ -172,20 +176,21 @@ TEST_CASE("hiprtc T12: an architecture that would end the process is refused bef
 }
 
 TEST_CASE("hiprtc: what does not compile is told in the compiler's own words") {
-  const std::string text = error_of("gfx1030", "extern \"C\" __global__ void k() { no_such_thing(); }", {.name = "broken.cu"},
-                                    weir::Errc::compilation_failed);
+  const std::string text = error_of("gfx1030", "extern \"C\" __global__ void k() { no_such_thing(); }",
+                                    {.name = "broken.cu"}, weir::Errc::compilation_failed);
   CHECK(text.find("broken.cu") != std::string::npos);
   CHECK(text.find("no_such_thing") != std::string::npos);
-  CHECK(error_of("gfx906", trivial, {.extra = {"--no-such-option"}}, weir::Errc::compilation_failed).find("no-such-option") !=
-        std::string::npos);
+  CHECK(
+      error_of("gfx906", trivial, {.extra = {"--no-such-option"}}, weir::Errc::compilation_failed).find("no-such-option") !=
+      std::string::npos);
 }
 
 TEST_CASE("hiprtc: fixed-width integers are there by their headers, and mean the same as elsewhere") {
   const std::string source = R"(
 #include <cstddef>
 #include <cstdint>
-static_assert(sizeof(std::int8_t) == 1 && sizeof(std::uint16_t) == 2 && sizeof(std::int32_t) == 4 && sizeof(std::uint64_t) == 8 &&
-              sizeof(std::uintptr_t) == sizeof(void*) && sizeof(std::size_t) == 8);
+static_assert(sizeof(std::int8_t) == 1 && sizeof(std::uint16_t) == 2 && sizeof(std::int32_t) == 4 &&
+              sizeof(std::uint64_t) == 8 && sizeof(std::uintptr_t) == sizeof(void*) && sizeof(std::size_t) == 8);
 extern "C" __global__ void k(std::uint64_t n, uint32_t* p) { if (threadIdx.x < n) p[threadIdx.x] = 1; })";
   CHECK(image_of("gfx90a", source).size() > 64);
 }
@@ -215,7 +220,10 @@ extern "C" __global__ void k(int* p, std::byte* q) {
 
 TEST_CASE("hiprtc: instances of templates are made by their names, and what the linker calls them is told") {
   const std::string source = R"(
-template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
+template <class T, int N>
+__global__ void blur(const T* in, T* out, T scale) {
+  out[threadIdx.x] = in[threadIdx.x] * N * scale;
+}
 namespace image { __global__ void flip(float* p) { *p = 1; } }
 )";
   const weir::gpu::Program program = compile("gfx90a", source, {.kernels = {"blur<float, 3>", "image::flip"}});
@@ -224,7 +232,8 @@ namespace image { __global__ void flip(float* p) { *p = 1; } }
   const auto kernels = weir::hip::kernels_of(program.image, "gfx90a");
   REQUIRE(kernels.size() == 2);
   CHECK(weir::gpu::name_of("_Z4blurIfLi3EEvPKT_PS0_S0_") == "blur<float,3>");
-  CHECK(error_of("gfx90a", source, {.kernels = {"nothing<float>"}}, weir::Errc::compilation_failed).find("nothing") != std::string::npos);
+  CHECK(error_of("gfx90a", source, {.kernels = {"nothing<float>"}}, weir::Errc::compilation_failed).find("nothing") !=
+        std::string::npos);
 }
 
 TEST_CASE("hiprtc: what was compiled comes from the cache; not where a header may be the system's") {
@@ -239,7 +248,8 @@ TEST_CASE("hiprtc: what was compiled comes from the cache; not where a header ma
     return compiler().compile_cached("gfx90a", source, options, "test", "test");
   };
   std::ofstream(folder + "/own.h") << "#define VALUE 3\n";
-  const std::string source = "#include <cstdint>\n#include \"own.h\"\ntemplate <class T> __global__ void k(T* p) { *p = VALUE; }";
+  const std::string source =
+      "#include <cstdint>\n#include \"own.h\"\ntemplate <class T> __global__ void k(T* p) { *p = VALUE; }";
   const weir::CompileOptions options{.include_directories = {folder}, .kernels = {"k<int>"}};
   const auto first = cached(source, options);
   CHECK(entries() == 1);
@@ -264,7 +274,9 @@ using Sizes = std::vector<std::size_t>;
 
 constexpr const char* described = R"(
 struct Pair { double d; short s; };
-extern "C" __global__ void first(bool a, unsigned short b, int c, Pair d, const float* e, long long f) { ((float*)e)[c] = a + b + d.d + f; }
+extern "C" __global__ void first(bool a, unsigned short b, int c, Pair d, const float* e, long long f) {
+  ((float*)e)[c] = a + b + d.d + f;
+}
 extern "C" __global__ void second() {}
 __global__ void third(char3 a, int* p) { *p = a.x + gridDim.x; }
 )";
@@ -343,7 +355,8 @@ TEST_CASE("code objects: one that does not hold together, or is none, tells noth
   const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
   const std::size_t document = text.find("AMDGPU") + 8;
   REQUIRE(document < image.size());
-  std::fill(deep.begin() + static_cast<std::ptrdiff_t>(document), deep.begin() + static_cast<std::ptrdiff_t>(document) + 1024, std::byte{0x91});
+  std::fill(deep.begin() + static_cast<std::ptrdiff_t>(document),
+            deep.begin() + static_cast<std::ptrdiff_t>(document) + 1024, std::byte{0x91});
   CHECK(weir::hip::kernels_of(deep, "gfx90a").empty());
 }
 

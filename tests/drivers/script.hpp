@@ -19,13 +19,13 @@
 ///   version=NUMBER          what it says its version is
 ///   devices=NUMBER          how many devices it shows
 ///   fail=FUNCTION:N:CODE    the N-th call of that function, from 1, returns CODE; N-M: the N-th to the M-th; 0: each; *N:
-///   all but
-///                           one in N
+///                           all but one in N
 ///   hold=FUNCTION:N:OTHER:M the N-th call of that function waits until the other has been called M times, for 30 s
 ///   trace=1                 each call on standard error, "call NAME" and what the stand-in knows of its arguments
 ///
 /// A library has `weir_fail_every_call(CODE)`, too: from then on each call returns CODE, as when a driver has shut down; and
-/// HIP's `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times.
+/// HIP's `weir_wait_for(FUNCTION, N)`, which waits until the function has been called N times, and
+/// `weir_wait_for_next(FUNCTION, OTHER)`, which waits until it has been called after the last call of the other.
 ///
 /// Stand-ins show how Weir takes what a driver answers. They prove nothing about devices.
 namespace weir::test {
@@ -49,10 +49,13 @@ class Script {
     return found != numbers_.end() && found->second.contains(count);
   }
 
-  /// Counts a call, and holds it where it is told to; what it is to return instead of being carried out, or 0.
-  int failure_of(const std::string& function) {
+  /// Counts a call, writes `trace` on standard error, and holds the call where it is told to; what it is to return instead
+  /// of being carried out, or 0. Calls stand in the trace in the order in which they are counted.
+  int failure_of(const std::string& function, const std::string& trace = "") {
     std::unique_lock lock(mutex_);
+    std::fputs(trace.c_str(), stderr);
     const int call = ++calls_[function];
+    last_calls_[function] = ++call_;
     called_.notify_all();
     for (const Hold& hold : holds_) {
       if (hold.function != function || hold.call != call) continue;
@@ -68,6 +71,12 @@ class Script {
   bool wait_for(const std::string& function, int calls) {
     std::unique_lock lock(mutex_);
     return called_.wait_for(lock, std::chrono::seconds(30), [&] { return calls_[function] >= calls; });
+  }
+
+  /// Waits until a function has been called after the last call of the other, for 30 s. Whether it was.
+  bool wait_for_next(const std::string& function, const std::string& other) {
+    std::unique_lock lock(mutex_);
+    return called_.wait_for(lock, std::chrono::seconds(30), [&] { return last_calls_[function] > last_calls_[other]; });
   }
 
  private:
@@ -128,6 +137,8 @@ class Script {
   std::mutex mutex_;
   std::condition_variable called_;
   std::map<std::string, int> calls_;
+  int call_ = 0;                           // how many calls there were, of all functions
+  std::map<std::string, int> last_calls_;  // which of them was a function's last
   std::map<std::string, Failure> failures_;
   std::vector<Hold> holds_;
 };

@@ -4,10 +4,12 @@
 // "STEP: CODE | NATIVE | what()". For tests that need a driver's answer in a process of its own.
 
 #include <dlfcn.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <map>
@@ -21,6 +23,29 @@
 
 #include "core/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
+
+namespace {
+
+// How often the thread slept and made way: what it does between the questions of a wait.
+thread_local int naps = 0, yields = 0;
+
+/// The C library's function of that name, which this program's own stands before.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// std::this_thread's functions call these, in the plugins, too.
+extern "C" __attribute__((visibility("default"))) int nanosleep(const timespec* time, timespec* left) {
+  ++naps;
+  return next<int(const timespec*, timespec*)>("nanosleep")(time, left);
+}
+extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
+  ++yields;
+  return next<int()>("sched_yield")();
+}
 
 namespace {
 
@@ -74,8 +99,8 @@ void fail_every_call(int code) {
 void find_kernel(World& world, const std::string& name) {
   world.kernel = world.module->kernel(name);
   const auto& kinds = world.kernel->parameter_kinds();
-  std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(), static_cast<unsigned long long>(kinds.known),
-              static_cast<unsigned long long>(kinds.floating));
+  std::printf("kernel %s: known %llx floating %llx\n", world.kernel->name().c_str(),
+              static_cast<unsigned long long>(kinds.known), static_cast<unsigned long long>(kinds.floating));
 }
 
 /// A call of external code's with the stream.
@@ -88,7 +113,8 @@ void call_natively(const char* function, weir::Stream& stream) {
 template <class... Args>
 void call_cuda(const char* function, int version, Args... args) {
   void* const driver = ::dlopen(std::getenv("WEIR_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
-  const auto find = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t, int*)>(::dlsym(driver, "cuGetProcAddress_v2"));
+  const auto find =
+      reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t, int*)>(::dlsym(driver, "cuGetProcAddress_v2"));
   void* found = nullptr;
   int status = 0;
   (void)find(function, &found, version, 0, &status);
@@ -103,7 +129,8 @@ weir::CompileOptions compile_options() {
   return options;
 }
 
-/// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
+/// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its
+/// word.
 std::vector<std::byte> bundle_of(const std::string& list) {
   weir::detail::BundleWriter writer;
   bool has_source = false;
@@ -116,13 +143,21 @@ std::vector<std::byte> bundle_of(const std::string& list) {
   return writer.bundle();
 }
 
-/// "until:FUNCTION:N": waits until the stand-in's function has been called that often.
+/// The function of that name of the stand-in for HIP.
+template <class Function>
+Function* of_driver(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD), name));
+}
+
+/// "until:FUNCTION:N": waits until the stand-in's function has been called that often. "next:FUNCTION:OTHER": until it has
+/// been called after the last call of the other.
 void wait_for_calls(const std::string& step) {
-  const std::size_t colon = step.rfind(':');
-  void* const driver = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
-  const auto wait = reinterpret_cast<int (*)(const char*, int)>(::dlsym(driver, "weir_wait_for"));
-  if (wait(step.substr(6, colon - 6).c_str(), std::stoi(step.substr(colon + 1))) == 0)
-    throw std::runtime_error("waited in vain");
+  const std::size_t first = step.find(':') + 1, colon = step.rfind(':');
+  const std::string function = step.substr(first, colon - first), rest = step.substr(colon + 1);
+  const int found = step.starts_with("next:")
+                        ? of_driver<int(const char*, const char*)>("weir_wait_for_next")(function.c_str(), rest.c_str())
+                        : of_driver<int(const char*, int)>("weir_wait_for")(function.c_str(), std::stoi(rest));
+  if (found == 0) throw std::runtime_error("waited in vain");
 }
 
 const std::map<std::string, std::function<void(World&)>> steps = {
@@ -159,6 +194,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"wrap-kept", [](World& w) { w.stream = wrap(weir::Ownership::borrow); }},
     {"adopt-kept", [](World& w) { w.stream = wrap(weir::Ownership::adopt); }},
     {"mark", [](World&) { std::fprintf(stderr, "call mark \n"); }},
+    {"ready", [](World&) { of_driver<void()>("weir_be_ready")(); }},
+    {"waits", [](World&) { std::printf("naps: %d, yields: %d\n", naps, yields); }},
     {"stream", [](World& w) { w.stream = weir::default_device().create_stream(); }},
     {"event", [](World& w) { w.event = weir::default_device().create_event(); }},
     {"drop-event", [](World& w) { w.event.reset(); }},
@@ -212,6 +249,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::printf("least: %d, greatest: %d\n", range.least, range.greatest);
      }},
     {"policy-block", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::block); }},
+    {"policy-yield", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::yield); }},
     {"policy-spin", [](World& w) { w.stream->set_synchronization_policy(weir::SynchronizationPolicy::spin); }},
     {"blocking-event", [](World& w) { w.event = weir::default_device().create_event({.blocking_sync = true}); }},
     {"complete", [](World& w) { std::printf("complete: %d\n", w.event->is_complete() ? 1 : 0); }},
@@ -447,7 +485,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
 int main(int argc, char** argv) {
   World world;
   for (int i = 1; i < argc; ++i) {
-    const bool waits = std::string(argv[i]).starts_with("until:");
+    const bool waits = std::string(argv[i]).starts_with("until:") || std::string(argv[i]).starts_with("next:");
     const bool finds = std::string(argv[i]).starts_with("kernel:");
     const auto step = steps.find(argv[i]);
     if (step == steps.end() && !waits && !finds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A kernel that writes to null is an error of the stream's next call, also on a stream that external code knows. A process of
-// its own, since the fault ends the device's use for the whole process. The backend's name is the argument.
+// A kernel that writes to null is an error of the stream's next call, also on a stream that external code knows. A process
+// of its own, since the fault ends the device's use for the whole process. The backend's name is the argument.
 
 #include <cstdio>
 #include <string>

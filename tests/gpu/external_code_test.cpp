@@ -71,7 +71,8 @@ class Gate {
 TEST_CASE("external capture: on a handle of Weir's stream is noticed, and misuse does not end it") {
   const weir::StreamPtr stream = device().create_stream();
   CUstream const native = weir::cuda::stream(*stream);
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
+          CUDA_SUCCESS);
   CHECK(stream->is_capturing());
   CHECK(error_of([&] { stream->synchronize(); }) == Errc::capture_unsupported);
   CHECK(error_of([&] { (void)stream->is_complete(); }) == Errc::capture_unsupported);
@@ -164,7 +165,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "external capture: begun on a stream whose capture by Weir external code has ended, it outlives the wrapper of that one") {
+    "external capture: begun on a stream whose capture by Weir external code has ended, it outlives the wrapper of that "
+    "one") {
   const weir::StreamPtr owner = device().create_stream();
   CUstream const native = weir::cuda::stream(*owner);
   weir::StreamPtr wrapper = weir::cuda::wrap(device(), native);

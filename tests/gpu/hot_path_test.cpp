@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // That no call on a stream's hot path allocates: every allocation of the process is counted, Weir's, its plugins' and this
-// program's. (The driver allocates by means of its own, which are not counted.) The backend's name is the argument; a second one,
-// "host-functions", leaves out all but those and what comes before.
+// program's. (The driver allocates by means of its own, which are not counted.) The backend's name is the argument; a second
+// one, "host-functions", leaves out all but those and what comes before.
 
 #include <array>
 #include <atomic>
@@ -33,8 +33,12 @@ void* counted(std::size_t size, std::size_t alignment) {
 
 void* operator new(std::size_t size) { return counted(size, 0); }
 void* operator new[](std::size_t size) { return counted(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
-void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, static_cast<std::size_t>(alignment)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -30,7 +30,9 @@ Bytes image_of(std::string_view text) {
 
 CacheKey key_of(std::string_view text) { return CacheKeyBuilder().add(text).key(); }
 
-fs::path entry(const TemporaryFolder& folder, const CacheKey& key) { return folder.path() + "/host/" + key.hex() + ".module"; }
+fs::path entry(const TemporaryFolder& folder, const CacheKey& key) {
+  return folder.path() + "/host/" + key.hex() + ".module";
+}
 
 std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));

@@ -12,7 +12,8 @@ namespace {
 TEST_CASE("the compiler's message comes with the user's name and line") {
   CompileOptions options;
   options.name = "filters/blur.cu";
-  const Error error = compile_error("#define SCALE 2\n\nextern \"C\" __global__ void k(float* x) {\n  x[0] = SCALE * unknown_name;\n}\n", options);
+  const Error error = compile_error(
+      "#define SCALE 2\n\nextern \"C\" __global__ void k(float* x) {\n  x[0] = SCALE * unknown_name;\n}\n", options);
   CHECK(error.errc() == Errc::compilation_failed);
   CHECK(has(error.what(), "filters/blur.cu did not compile with /"));
   CHECK(has(error.what(), "filters/blur.cu:4:"));
@@ -23,7 +24,8 @@ TEST_CASE("the compiler's message comes with the user's name and line") {
 
 TEST_CASE("a compiler finds its assembler and linker in a process without PATH") {
   const std::string compiler = std::filesystem::canonical("/usr/bin/c++").string();
-  const Variable chosen("WEIR_HOST_CXX", ::getenv("WEIR_HOST_CXX") != nullptr ? ::getenv("WEIR_HOST_CXX") : compiler.c_str());
+  const Variable chosen("WEIR_HOST_CXX",
+                        ::getenv("WEIR_HOST_CXX") != nullptr ? ::getenv("WEIR_HOST_CXX") : compiler.c_str());
   const Variable none("PATH", nullptr);
   CHECK_NOTHROW(host().compile("extern \"C\" __global__ void compiled_without_path() {}"));
 }
@@ -35,7 +37,8 @@ TEST_CASE("one that does not find them is no compiler, and the message says wher
     CAPTURE(complaint);
     const host::TemporaryFolder folder;
     const std::string path = folder.path() + "/c++";
-    std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && echo lame 1 && exit 0\ncat <<'END'\n" << complaint << "\nEND\nexit 1\n";
+    std::ofstream(path) << "#!/bin/sh\n[ \"$1\" = --version ] && echo lame 1 && exit 0\ncat <<'END'\n"
+                        << complaint << "\nEND\nexit 1\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     const Variable chosen("WEIR_HOST_CXX", path.c_str());
     const Error error = compile_error("extern \"C\" __global__ void k() {}");
@@ -70,7 +73,8 @@ TEST_CASE("a header's mistake is told by the header's name") {
 }
 
 TEST_CASE("a function that is nowhere is found out when compiling") {
-  const Error error = compile_error("__device__ int absent(int); extern \"C\" __global__ void k(int* x) { *x = absent(1); }");
+  const Error error =
+      compile_error("__device__ int absent(int); extern \"C\" __global__ void k(int* x) { *x = absent(1); }");
   CHECK(error.errc() == Errc::compilation_failed);
   CHECK(has(error.what(), "absent(int)"));
 }
@@ -95,11 +99,13 @@ TEST_CASE("cooperation that cannot be split is refused with its line and the rea
   CHECK(error.errc() == Errc::unsupported);
   CAPTURE(error.what());
   CHECK(has(error.what(), "kernel.cu:3: error: 'goto' in a function in which threads of a block work together"));
-  CHECK_NOTHROW(host().compile("#ifdef NEVER\nswitch __syncthreads\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
+  CHECK_NOTHROW(
+      host().compile("#ifdef NEVER\nswitch __syncthreads\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
 }
 
 TEST_CASE("what is wrong in a kernel that is split is told with the user's names and lines") {
-  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  __syncthreads();\n  x[0] = undeclared;\n}");
+  const Error error = compile_error(
+      "extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  __syncthreads();\n  x[0] = undeclared;\n}");
   CHECK(error.errc() == Errc::compilation_failed);
   CAPTURE(error.what());
   CHECK(has(error.what(), "kernel.cu:4:"));
@@ -117,7 +123,8 @@ TEST_CASE("options that cannot be honoured are invalid arguments") {
   const Error unknown = compile_error("", extra({"--no-such-option-at-all"}));
   CHECK(unknown.errc() == Errc::compilation_failed);
   CHECK(has(unknown.what(), "no-such-option-at-all"));
-  CHECK_NOTHROW(host().compile("extern \"C\" __global__ void k() {}\n#ifndef GIVEN\n#error missing\n#endif", extra({"-DGIVEN", "-O1"})));
+  CHECK_NOTHROW(host().compile("extern \"C\" __global__ void k() {}\n#ifndef GIVEN\n#error missing\n#endif",
+                               extra({"-DGIVEN", "-O1"})));
 }
 
 TEST_CASE("without a compiler the error says what was tried") {

@@ -115,13 +115,15 @@ TEST_CASE("a compiler runs in a small environment, in which it finds its own fol
 }
 
 TEST_CASE("options become flags") {
-  Compiler gcc{.path = "/c++", .version = "", .identity = "", .is_gcc = true}, clang{.path = "/c++", .version = "", .identity = "", .is_gcc = false};
+  Compiler gcc{.path = "/c++", .version = "", .identity = "", .is_gcc = true},
+      clang{.path = "/c++", .version = "", .identity = "", .is_gcc = false};
   CompileOptions options;
   options.cxx_standard = 14;
   options.include_directories = {"/one", "/two words"};
   options.extra = {"-funroll-loops", "-include", "x.h"};
   const auto flags = compiler_flags(gcc, "native", options);
-  for (const char* flag : {"-std=c++14", "-O3", "-I/one", "-I/two words", "-funroll-loops", "-fno-gnu-unique"}) CHECK(contains(flags, flag));
+  for (const char* flag : {"-std=c++14", "-O3", "-I/one", "-I/two words", "-funroll-loops", "-fno-gnu-unique"})
+    CHECK(contains(flags, flag));
   CHECK(flags.back() == "x.h");
   CHECK_FALSE(contains(flags_after_preprocessing(flags), "-include"));
   CHECK_FALSE(contains(flags_after_preprocessing(flags), "x.h"));
@@ -147,7 +149,8 @@ TEST_CASE("options that cannot be honoured are refused by name") {
     }
     return "";
   };
-  for (const char* option : {"--gpu-architecture=sm_90", "-arch=sm_90", "--offload-arch=gfx90a", "-use_fast_math", "--fmad=false", "-lineinfo", "-G"}) {
+  for (const char* option : {"--gpu-architecture=sm_90", "-arch=sm_90", "--offload-arch=gfx90a", "-use_fast_math",
+                             "--fmad=false", "-lineinfo", "-G"}) {
     CHECK(has(refusal({option}), std::string("'") + option + "' is one of NVRTC or HIPRTC"));
   }
   for (const char* option : {"-o", "-oout", "-c", "-E", "-xc", "-MD", "@file", "file.cpp", "", "-shared"}) {

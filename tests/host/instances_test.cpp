@@ -39,7 +39,10 @@ template <typename T> __global__ void add(T* p, unsigned n) { if (threadIdx.x < 
 template <> __global__ void add<double>(double* p, unsigned n) { if (threadIdx.x < n) p[threadIdx.x] += 100; }
 template __global__ void add<int>(int*, unsigned);
 extern template __global__ void add<short>(short*, unsigned);
-template <bool B, unsigned long long V, class... Rest> __global__ void number(unsigned long long* p) { *p = B ? V + sizeof...(Rest) : 0; }
+template <bool B, unsigned long long V, class... Rest>
+__global__ void number(unsigned long long* p) {
+  *p = B ? V + sizeof...(Rest) : 0;
+}
 )",
                                      {.kernels = {"add<double>", "number<true, 7ull, int, float>"}});
   const auto i = upload<int>({1, 2});
@@ -79,7 +82,8 @@ TEST_CASE("instances: what cannot be made is refused with its reason") {
   says("__global__ void k() {}", {"image::nothing<float>"}, "the source has no __global__ function 'image::nothing'");
   says("__device__ void k() {}", {"k"}, "the source has no __global__ function 'k'");
   says("__global__ void k(int*) {}\n__global__ void k(float*) {}", {}, "kernel.cu:2: error: there are several kernels 'k'");
-  says("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k(int*);", {}, "kernel.cu:2: error: the instance of 'k' is not named");
+  says("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k(int*);", {},
+       "kernel.cu:2: error: the instance of 'k' is not named");
   says("template <class T> __global__ void k(T&) {}", {"k<int>"}, "not by reference");
   says("template <class T> __global__ int k(T) { return 1; }", {"k<int>"}, "returns void");
 }
@@ -92,7 +96,8 @@ struct Pair { float a, b; };
 template <class T> __global__ void k(real a, T b, Choice c, Pair d, const T* e, bool f, T g) {}
 )",
                                      {.kernels = {"k<double>", "k<int>"}});
-  const auto& doubles = module->kernel("k<double>")->parameter_kinds();
+  const auto of_doubles = module->kernel("k<double>");
+  const auto& doubles = of_doubles->parameter_kinds();
   CHECK(doubles.known == 0b1110111);
   CHECK(doubles.floating == 0b1000011);
   CHECK(module->kernel("k<int>")->parameter_kinds().floating == 0b0000001);

@@ -19,7 +19,8 @@ extern "C" __global__ void places(unsigned int* counts, unsigned int* wrong) {
   const unsigned int width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
   counts[(z * height + y) * width + x] += 1 + x + 100 * y + 10000 * z;
   if (blockDim.x != 3 || blockDim.y != 2 || blockDim.z != 5 || gridDim.x != 7 || gridDim.y != 4 || gridDim.z != 2) ++*wrong;
-  if (threadIdx.x >= 3 || threadIdx.y >= 2 || threadIdx.z >= 5 || blockIdx.x >= 7 || blockIdx.y >= 4 || blockIdx.z >= 2) ++*wrong;
+  if (threadIdx.x >= 3 || threadIdx.y >= 2 || threadIdx.z >= 5 || blockIdx.x >= 7 || blockIdx.y >= 4 || blockIdx.z >= 2)
+    ++*wrong;
 })");
   const unsigned width = 21, height = 8, depth = 10;
   const auto counts = upload(std::vector<unsigned>(width * height * depth)), wrong = upload(std::vector<unsigned>(1));
@@ -118,8 +119,8 @@ TEST_CASE("parameters of every size and shape") {
   const auto module = host().compile(R"(
 struct Big { double values[40]; char tail; };
 struct alignas(64) Wide { int x; };
-extern "C" __global__ void k(char a, short b, int c, long long d, float e, double f, bool g, uint3 h, float4 i, Big j, Wide w, const Big* p,
-                             double* out) {
+extern "C" __global__ void k(char a, short b, int c, long long d, float e, double f, bool g, uint3 h, float4 i, Big j,
+                             Wide w, const Big* p, double* out) {
   out[0] = a + b + c + d + e + f + g + h.z + i.w + j.values[39] + j.tail + w.x + p->values[1];
   a = 0; j.values[39] = -1;  // a thread's own copy
 })");
@@ -134,14 +135,15 @@ extern "C" __global__ void k(char a, short b, int c, long long d, float e, doubl
   big.values[1] = 0.25;
   big.tail = 3;
   const auto out = upload(std::vector<double>(1));
-  launch(kernel, {.grid = {3, 1, 1}, .block = {5, 1, 1}}, char{1}, short{2}, 3, 4LL, 5.0F, 6.0, true, Uint3{0, 0, 7}, Float4{0, 0, 0, 8}, big,
-         Wide{9}, static_cast<const Big*>(&big), out);
+  launch(kernel, {.grid = {3, 1, 1}, .block = {5, 1, 1}}, char{1}, short{2}, 3, 4LL, 5.0F, 6.0, true, Uint3{0, 0, 7},
+         Float4{0, 0, 0, 8}, big, Wide{9}, static_cast<const Big*>(&big), out);
   CHECK(out.data()[0] == 1 + 2 + 3 + 4 + 5 + 6 + 1 + 7 + 8 + 0.5 + 3 + 9 + 0.25);
 }
 
 TEST_CASE("kernels without parameters, and kernels from macros, headers and namespaces") {
   const host::TemporaryFolder folder;
-  std::ofstream(folder.path() + "/kernels.h") << "#define ADD(name, n) extern \"C\" __global__ void name(int* x) { x[0] += n; }\nADD(from_header, 1)\n";
+  std::ofstream(folder.path() + "/kernels.h")
+      << "#define ADD(name, n) extern \"C\" __global__ void name(int* x) { x[0] += n; }\nADD(from_header, 1)\n";
   CompileOptions options;
   options.include_directories = {folder.path()};
   options.defines = {{"TEN", "10"}, {"SUM(a, b)", "((a) + (b))"}};
@@ -169,7 +171,8 @@ TEST_CASE("a header that changed is compiled anew") {
   options.include_directories = {folder.path()};
   for (const int value : {1, 2}) {
     std::ofstream(folder.path() + "/value.h") << "#define VALUE " << value << "\n";
-    const auto module = test::host().compile("#include \"value.h\"\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }", options);
+    const auto module =
+        test::host().compile("#include \"value.h\"\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }", options);
     const auto x = upload(std::vector<int>(1));
     launch(module->kernel("k"), {}, x);
     CHECK(x.data()[0] == value);
@@ -205,7 +208,8 @@ TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, 
 })")->kernel("k");
   // Two blocks alone, by the compiled function itself: all of them would take a while.
   const auto run = reinterpret_cast<host::RunBlocks>(kernel->native_handle());
-  for (const std::uint64_t first : {std::uint64_t{1} << 22U, (std::uint64_t{1} << 21U) - 2, (std::uint64_t{1} << 21U) - 1, std::uint64_t{5}}) {
+  for (const std::uint64_t first :
+       {std::uint64_t{1} << 22U, (std::uint64_t{1} << 21U) - 2, (std::uint64_t{1} << 21U) - 1, std::uint64_t{5}}) {
     std::vector<unsigned long long> wide(2048);
     std::vector<unsigned> narrow(2048);
     void *w = wide.data(), *n = narrow.data();

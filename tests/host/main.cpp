@@ -26,7 +26,8 @@ int compile_and_run(const char* summand) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"}) ::unsetenv(variable);
+  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
+    ::unsetenv(variable);
   if (argc == 3 && std::string_view(argv[1]) == "--compile-and-run") return compile_and_run(argv[2]);
   const weir::host::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);

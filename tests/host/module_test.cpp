@@ -201,8 +201,8 @@ TEST_CASE("an image of another revision or for another processor is refused befo
   const auto build = [](const std::string& source) {
     const host::TemporaryFolder folder;
     std::ofstream(folder.path() + "/x.cpp") << "#include <stdlib.h>\nstruct A { A() { abort(); } } a;\n" << source;
-    const auto outcome = host::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"}, folder.path(),
-                                         host::compiler_environment(host::find_compiler().path));
+    const auto outcome = host::run_child({host::find_compiler().path, "-shared", "-fPIC", "-o", "x.so", "x.cpp"},
+                                         folder.path(), host::compiler_environment(host::find_compiler().path));
     CAPTURE(outcome.output);
     REQUIRE(outcome.status == 0);
     std::ifstream file(folder.path() + "/x.so", std::ios::binary);

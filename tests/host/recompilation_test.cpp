@@ -20,13 +20,16 @@ namespace fs = std::filesystem;
 class CountingCompiler {
  public:
   CountingCompiler()
-      : path_(folder_.path() + "/c++"), cache_("WEIR_CACHE_DIR", (folder_.path() + "/cache").c_str()), real_(host::find_compiler().path) {
+      : path_(folder_.path() + "/c++"),
+        cache_("WEIR_CACHE_DIR", (folder_.path() + "/cache").c_str()),
+        real_(host::find_compiler().path) {
     write();
     chosen_.emplace("WEIR_HOST_CXX", path_.c_str());
   }
   /// Also changes what the compiler is, as an update does.
   void write(const std::string& comment = "") const {
-    std::ofstream(path_) << "#!/bin/sh\n# " << comment << "\n[ \"$1\" = --version ] || echo \"$@\" >> " << log() << "\nexec " << real_ << " \"$@\"\n";
+    std::ofstream(path_) << "#!/bin/sh\n# " << comment << "\n[ \"$1\" = --version ] || echo \"$@\" >> " << log() << "\nexec "
+                         << real_ << " \"$@\"\n";
     fs::permissions(path_, fs::perms::owner_all);
   }
   std::string log() const { return folder_.path() + "/log"; }

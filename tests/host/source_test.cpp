@@ -40,13 +40,15 @@ std::string refusal(const std::string& source, bool cooperation = true) {
   try {
     rewrite_kernels("# 1 \"kernel.cu\"\n" + source, true, cooperation);
   } catch (const RefusedSource& refused) {
-    return (refused.reason() == RefusedSource::Reason::needs_cooperation ? "[cooperation] " : "") + std::string(refused.what());
+    return (refused.reason() == RefusedSource::Reason::needs_cooperation ? "[cooperation] " : "") +
+           std::string(refused.what());
   }
   return "";
 }
 
 constexpr const char* parameters =
-    "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 blockDim, const ::dim3 gridDim";
+    "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 blockDim, const ::dim3 "
+    "gridDim";
 
 TEST_CASE("a source may begin with a byte order mark, and with no more than one") {
   const std::string mark = "\xEF\xBB\xBF", source = "extern \"C\" __global__ void k() {}";
@@ -57,7 +59,8 @@ TEST_CASE("a source may begin with a byte order mark, and with no more than one"
 
 TEST_CASE("a kernel gets parameters, a name of its own and a record") {
   const std::string text = rewritten("extern \"C\" __global__ void k(int n, float* x) { x[0] = n; }");
-  CHECK(has(text, std::string("extern \"C\" inline __attribute__((always_inline)) void weir_kernel_k (") + parameters + ", int n, float* x) { x[0] = n; }"));
+  CHECK(has(text, std::string("extern \"C\" inline __attribute__((always_inline)) void weir_kernel_k (") + parameters +
+                      ", int n, float* x) { x[0] = n; }"));
   CHECK(has(text, "::record(\"k\", 0);"));
   CHECK(has(text, "sets_thread_variables = false"));
   CHECK(has(rewritten("extern \"C\" __global__ void k(int n) {}", false), "extern \"C\" inline void weir_kernel_k ("));
@@ -70,14 +73,16 @@ TEST_CASE("a kernel without parameters") {
 }
 
 TEST_CASE("kernels are found wherever their words stand") {
-  for (const char* source : {"extern \"C\" __global__ void k(int n) {}", "extern \"C\" void __global__ k(int n) {}",
-                             "extern \"C\" { int x; __global__ void k(int n) {} }", "namespace a { namespace { extern \"C\" __global__ void k(int n) {} } }",
-                             "namespace a::b { extern \"C\" { __global__ void k(int n) {} } }",
-                             "struct S { int m() { return 1; } }; extern \"C\" __global__ void k(int n) {}",
-                             "extern \"C\" __global__ __attribute__((unused)) void k(int n) {}",
-                             "extern \"C\" inline __global__ void k(int n) {}", "extern \"C\" __forceinline__ __global__ void k(int n) {}",
-                             "extern \"C\" __host__ __global__ void k(int n) {}",
-                             "extern \"C\" __global__ void k(int n);\nextern \"C\" __global__ void k(int n) {}"}) {
+  for (const char* source :
+       {"extern \"C\" __global__ void k(int n) {}", "extern \"C\" void __global__ k(int n) {}",
+        "extern \"C\" { int x; __global__ void k(int n) {} }",
+        "namespace a { namespace { extern \"C\" __global__ void k(int n) {} } }",
+        "namespace a::b { extern \"C\" { __global__ void k(int n) {} } }",
+        "struct S { int m() { return 1; } }; extern \"C\" __global__ void k(int n) {}",
+        "extern \"C\" __global__ __attribute__((unused)) void k(int n) {}",
+        "extern \"C\" inline __global__ void k(int n) {}", "extern \"C\" __forceinline__ __global__ void k(int n) {}",
+        "extern \"C\" __host__ __global__ void k(int n) {}",
+        "extern \"C\" __global__ void k(int n);\nextern \"C\" __global__ void k(int n) {}"}) {
     CAPTURE(source);
     const std::string text = rewritten(source);
     CHECK(has(text, "::record(\"k\""));
@@ -90,12 +95,14 @@ TEST_CASE("kernels of C++ linkage are recorded by their names with their namespa
   CHECK(has(rewritten("namespace a::b { extern \"C++\" { __global__ void k(int n) {} } }"), "::record(\"a::b::k\", 0);"));
   CHECK(has(rewritten("extern \"C\" { } __global__ void k() {}"), "::record(\"k\", 0);"));
   CHECK_FALSE(has(rewritten("template <class T> __global__ void k(T n) {}"), "::record("));
-  const std::string text = rewritten("namespace a { template <class T> __global__ void k(T n) {}\ntemplate __global__ void k<int>(int); }");
+  const std::string text =
+      rewritten("namespace a { template <class T> __global__ void k(T n) {}\ntemplate __global__ void k<int>(int); }");
   CHECK(has(text, "&::a::weir_kernel_k<int>, true>::record(\"a::k<int>\", 0);"));
 }
 
 TEST_CASE("launch bounds are kept, whatever expression they are") {
-  CHECK(has(rewritten("extern \"C\" __global__ void __launch_bounds__(64 * f(1, 2), 2) k(int n) {}"), "\"k\", 64 * f ( 1 , 2 ) );"));
+  CHECK(has(rewritten("extern \"C\" __global__ void __launch_bounds__(64 * f(1, 2), 2) k(int n) {}"),
+            "\"k\", 64 * f ( 1 , 2 ) );"));
   CHECK(has(rewritten("extern \"C\" __launch_bounds__(threads) __global__ void k(int n) {}"), "\"k\", threads );"));
   CHECK_FALSE(has(rewritten("extern \"C\" __global__ void __launch_bounds__(64) k(int n) {}"), "__launch_bounds__"));
 }
@@ -107,20 +114,24 @@ TEST_CASE("what Module::kernel could not find is refused, with its line") {
 }
 
 TEST_CASE("without the feature, what threads of a block do together is refused, with its line and the feature's name") {
-  for (const char* use : {"__shared__ float s[2];", "__syncthreads();", "atomicAdd(p, 1);", "__shfl_down_sync(~0u, 1, 2);", "__syncwarp();",
-                          "cooperative_groups::sync(g);", "extern __shared__ int s[];"}) {
+  for (const char* use : {"__shared__ float s[2];", "__syncthreads();", "atomicAdd(p, 1);", "__shfl_down_sync(~0u, 1, 2);",
+                          "__syncwarp();", "cooperative_groups::sync(g);", "extern __shared__ int s[];"}) {
     const std::string text = refusal(std::string("extern \"C\" __global__ void k(int* p) {\n  ") + use + " }", false);
     CAPTURE(use);
     CHECK(has(text, "[cooperation] kernel.cu:2: error: '"));
     CHECK(has(text, "block_cooperation"));
   }
-  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }", false).empty());
+  CHECK(refusal("extern \"C\" __global__ void k(A* p, A q) { p->atomicAdd = q.atomicAdd; const char* s = \"__shared__\"; }",
+                false)
+            .empty());
 }
 
 TEST_CASE("thread variables are set only if something but a kernel's own body uses them") {
   const auto sets = [](const char* source) { return has(rewritten(source), "sets_thread_variables = true"); };
   CHECK_FALSE(sets("extern \"C\" __global__ void k(int* x) { x[threadIdx.x] = blockIdx.y; }"));
-  CHECK_FALSE(sets("extern \"C\" __global__ void k(int* x) { auto f = [=] { return threadIdx.x; }; auto g = [&](int) { return f(); }; }"));
+  CHECK_FALSE(
+      sets("extern \"C\" __global__ void k(int* x) { auto f = [=] { return threadIdx.x; }; auto g = [&](int) { return f(); "
+           "}; }"));
   CHECK_FALSE(sets("int f(S s) { return s.threadIdx; } extern \"C\" __global__ void k(int* x) { x[0] = a[threadIdx.x]; }"));
   CHECK(sets("__device__ int f() { return threadIdx.x; }"));
   CHECK(sets("extern \"C\" __global__ void k(int* x) { struct S { int f() { return threadIdx.x; } }; x[0] = S().f(); }"));
@@ -133,21 +144,24 @@ TEST_CASE("the thread's number in the row is counted by the launcher") {
   const auto body = [](const std::string& expression) {
     return rewritten("extern \"C\" __global__ void k(int* p) { " + expression + " }");
   };
-  for (const char* sum : {"blockIdx.x * blockDim.x + threadIdx.x", "blockDim.x*blockIdx.x+threadIdx.x", "threadIdx.x + blockIdx.x * blockDim.x"}) {
+  for (const char* sum : {"blockIdx.x * blockDim.x + threadIdx.x", "blockDim.x*blockIdx.x+threadIdx.x",
+                          "threadIdx.x + blockIdx.x * blockDim.x"}) {
     CAPTURE(sum);
     CHECK(has(body("int i = " + std::string(sum) + ";"), "int i = weir_global_x ;"));
     CHECK(has(body("f(1, " + std::string(sum) + ");"), "f(1, weir_global_x )"));
     CHECK(has(body("p[" + std::string(sum) + "]"), "p[weir_global_x ]"));
     CHECK(has(body("int i = " + std::string(sum) + " + 1;"), "weir_global_x + 1"));
-    for (const std::string& whole : {"2 * " + std::string(sum), "1 - " + std::string(sum), "(long)" + std::string(sum), std::string(sum) + " * 2",
-                                    std::string(sum) + " / 2", std::string(sum) + " % 2", "1 + " + std::string(sum), "-" + std::string(sum)}) {
+    for (const std::string& whole :
+         {"2 * " + std::string(sum), "1 - " + std::string(sum), "(long)" + std::string(sum), std::string(sum) + " * 2",
+          std::string(sum) + " / 2", std::string(sum) + " % 2", "1 + " + std::string(sum), "-" + std::string(sum)}) {
       CAPTURE(whole);
       CHECK_FALSE(has(body("int i = " + whole + ";"), "= weir_global_x"));
       CHECK_FALSE(has(body("int i = " + whole + ";"), " weir_global_x ;"));
     }
   }
-  for (const char* other : {"blockIdx.y * blockDim.x + threadIdx.x", "blockIdx.x * blockDim.y + threadIdx.x", "blockIdx.x * blockDim.x + threadIdx.y",
-                            "blockIdx.x * gridDim.x + threadIdx.x", "a.blockIdx.x * blockDim.x + threadIdx.x"}) {
+  for (const char* other : {"blockIdx.y * blockDim.x + threadIdx.x", "blockIdx.x * blockDim.y + threadIdx.x",
+                            "blockIdx.x * blockDim.x + threadIdx.y", "blockIdx.x * gridDim.x + threadIdx.x",
+                            "a.blockIdx.x * blockDim.x + threadIdx.x"}) {
     CAPTURE(other);
     CHECK_FALSE(has(body("int i = " + std::string(other) + ";"), "= weir_global_x"));
   }
@@ -186,7 +200,8 @@ TEST_CASE("lines and columns stay the user's") {
 }
 
 TEST_CASE("the lines that a compiler shows stand where they stood") {
-  CHECK(lines_of("# 1 \"a.h\"\nx\n# 2 \"k.cu\"\n  int a = 1;\n# 4 \"k.cu\"\nint b;\n", "k.cu") == "\n  int a = 1;\n\nint b;\n");
+  CHECK(lines_of("# 1 \"a.h\"\nx\n# 2 \"k.cu\"\n  int a = 1;\n# 4 \"k.cu\"\nint b;\n", "k.cu") ==
+        "\n  int a = 1;\n\nint b;\n");
 }
 
 TEST_CASE("fusing is given up where the source asks for single roundings") {

@@ -56,14 +56,16 @@ TEST_CASE("kernels as people write them are vectorized") {
            "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2.5f * x[i] + y[i];",
            "unsigned i = threadIdx.x; y[i] = 2.5f * x[i];",
            "int i = blockDim.x * blockIdx.x + threadIdx.x; if (i >= n) return; y[i] = fmaxf(x[i] * 2.5f, 0.0f);",
-           "int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y; if (i < n && j < m) y[j * n + i] = 2.5f * x[j * n + i];",
+           "int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y; if (i < n && j < m) "
+           "y[j * n + i] = 2.5f * x[j * n + i];",
            "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = twice(x[i]);",
            "int i = index(); if (i < n) y[i] = 2.5f * x[i];",
        }) {
     CAPTURE(std::string(body));
     CHECK(packed("__device__ float twice(float v) { return v * 2.5f; }\n"
                  "__device__ int index() { return blockIdx.x * blockDim.x + threadIdx.x; }\n"
-                 "extern \"C\" __global__ void k(const float* x, float* y, int n, int m) { " + std::string(body) + " }") > 0);
+                 "extern \"C\" __global__ void k(const float* x, float* y, int n, int m) { " +
+                 std::string(body) + " }") > 0);
   }
 }
 

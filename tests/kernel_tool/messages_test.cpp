@@ -14,13 +14,17 @@ TEST_CASE("messages: NVRTC's get the column that it marks, and the paths of head
   const auto source = files.write("k.cu", "#include \"a.h\"\n__global__ void k() {\n\t int y = x;\n}\n");
   const auto header = files.write("a.h", "int f() { return g; }\n");
   const std::vector<Header> headers = {{"a.h", "int f() { return g; }\n", header}};
-  CHECK(usual_form(source.string() + "(3): error: identifier \"x\" is undefined\n   int y = x;\n           ^\n", source, headers) ==
+  CHECK(usual_form(source.string() + "(3): error: identifier \"x\" is undefined\n   int y = x;\n           ^\n", source,
+                   headers) ==
         source.string() + ":3:11: error: identifier \"x\" is undefined\n   int y = x;\n           ^\n");
-  CHECK(usual_form("a.h(1): error: identifier \"g\" is undefined\n  int f() { return g; }\n                   ^", source, headers) ==
+  CHECK(usual_form("a.h(1): error: identifier \"g\" is undefined\n  int f() { return g; }\n                   ^", source,
+                   headers) ==
         header.string() + ":1:18: error: identifier \"g\" is undefined\n  int f() { return g; }\n                   ^\n");
   // A line that is not the file's, and one behind its end: no column.
-  CHECK(usual_form("a.h(1): warning: odd\n  other\n  ^\n", source, headers) == header.string() + ":1: warning: odd\n  other\n  ^\n");
-  CHECK(usual_form("a.h(99): error: odd\n  other\n  ^\n", source, headers).starts_with(header.string() + ":99: error: odd\n"));
+  CHECK(usual_form("a.h(1): warning: odd\n  other\n  ^\n", source, headers) ==
+        header.string() + ":1: warning: odd\n  other\n  ^\n");
+  CHECK(
+      usual_form("a.h(99): error: odd\n  other\n  ^\n", source, headers).starts_with(header.string() + ":99: error: odd\n"));
 }
 
 TEST_CASE("messages: those of GCC and Clang stay, with the paths of headers") {
@@ -35,7 +39,9 @@ TEST_CASE("messages: those of GCC and Clang stay, with the paths of headers") {
         "In file included from " + path + ":7,\n                 from /k.cu:1:\n");
   CHECK(usual_form("/tmp/comgr-1f/input/CompileSource:7:28: warning: slow\n", source, headers) ==
         source.string() + ":7:28: warning: slow\n");
-  CHECK(usual_form("/tmp/comgr-1f/include/sub/a.h:7:28: warning: slow\n", source, headers) == path + ":7:28: warning: slow\n");
-  CHECK(usual_form("1 error generated when compiling for gfx90a.\n", source, headers) == "1 error generated when compiling for gfx90a.\n");
+  CHECK(usual_form("/tmp/comgr-1f/include/sub/a.h:7:28: warning: slow\n", source, headers) ==
+        path + ":7:28: warning: slow\n");
+  CHECK(usual_form("1 error generated when compiling for gfx90a.\n", source, headers) ==
+        "1 error generated when compiling for gfx90a.\n");
   CHECK(usual_form("", source, headers) == "");
 }

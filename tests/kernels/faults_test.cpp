@@ -28,7 +28,9 @@ extern "C" __global__ void skipped_in_a_loop(const int* in, int* out) {
   for (int i = 0; i < in[threadIdx.x]; ++i) __syncthreads();
   out[threadIdx.x] = 1;
 }
-extern "C" __global__ void skipped_by_return_of_a_function(const int* in, int* out) { out[threadIdx.x] = twice_the_left(in[threadIdx.x], out); }
+extern "C" __global__ void skipped_by_return_of_a_function(const int* in, int* out) {
+  out[threadIdx.x] = twice_the_left(in[threadIdx.x], out);
+}
 extern "C" __global__ void missing_lanes(const int* in, int* out) {
   int v = 0;
   if (in[threadIdx.x] > 0) v = __shfl_down_sync(0xffffffff, in[threadIdx.x], 1);

@@ -198,8 +198,8 @@ class Generator {
   void strided(int depth) {
     const int known = masks_;
     masks_ = 0;
-    line(fmt::format("for (unsigned k{0} = tid{1}; k{0} < {2} % 200u; k{0} += {3}) {{", depth, pick({"", " + 1", " * 2", " + n % 5"}), pick({"n", "150u", "u0"}),
-                     pick({"blockDim.x", "32u", "7u"})));
+    line(fmt::format("for (unsigned k{0} = tid{1}; k{0} < {2} % 200u; k{0} += {3}) {{", depth,
+                     pick({"", " + 1", " * 2", " + n % 5"}), pick({"n", "150u", "u0"}), pick({"blockDim.x", "32u", "7u"})));
     ++indent_;
     line(fmt::format("v0 += k{} * 3u;", depth));
     statements(Level::thread, depth + 1, 2, true);

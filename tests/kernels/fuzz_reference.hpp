@@ -3,8 +3,8 @@
 
 namespace weir::test {
 
-/// What stands before a source of kernels to run it in the slow and obvious way: a fiber for each thread of a block, which yields
-/// where it waits. The source is compiled as it is. `weir_run_fibers` runs a launch.
+/// What stands before a source of kernels to run it in the slow and obvious way: a fiber for each thread of a block, which
+/// yields where it waits. The source is compiled as it is. `weir_run_fibers` runs a launch.
 inline constexpr const char* fuzz_reference = R"weir(
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,12 @@ static void run_thread() {
 }
 
 static void __syncthreads() { fibers[current].value = 0; wait_in(in_block); }
-static int __syncthreads_count(int p) { const unsigned me = current; fibers[me].value = p != 0; wait_in(in_block); return fibers[me].block_count; }
+static int __syncthreads_count(int p) {
+  const unsigned me = current;
+  fibers[me].value = p != 0;
+  wait_in(in_block);
+  return fibers[me].block_count;
+}
 static int __syncthreads_or(int p) { return __syncthreads_count(p) != 0; }
 static fiber& exchange(unsigned mask, unsigned v) {
   const unsigned me = current;
@@ -133,7 +138,8 @@ static bool release(unsigned threads) {
   return released;
 }
 
-extern "C" __attribute__((visibility("default"))) int weir_run_fibers(kernel_type* kernel, unsigned blocks, unsigned threads, unsigned* out, unsigned n) {
+extern "C" __attribute__((visibility("default"))) int weir_run_fibers(kernel_type* kernel, unsigned blocks, unsigned threads,
+                                                                      unsigned* out, unsigned n) {
   kernel_to_run = kernel;
   kernel_out = out;
   kernel_n = n;

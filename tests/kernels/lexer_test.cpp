@@ -17,14 +17,16 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("what is not code is not split") {
   CHECK(words("a /* __global__ */ b // c\nd") == Words{"a", "b", "d"});
-  CHECK(words(R"(f("__global__ \" x", 'q', '\'', L"w"))") == Words{"f", "(", R"("__global__ \" x")", ",", "'q'", ",", R"('\'')", ",", R"(L"w")", ")"});
+  CHECK(words(R"(f("__global__ \" x", 'q', '\'', L"w"))") ==
+        Words{"f", "(", R"("__global__ \" x")", ",", "'q'", ",", R"('\'')", ",", R"(L"w")", ")"});
   CHECK(words("R\"x(a \" )\" // )x\" b") == Words{"R\"x(a \" )\" // )x\"", "b"});
   CHECK(words("u8R\"(\n# 7 \"file\"\n)\" b") == Words{"u8R\"(\n# 7 \"file\"\n)\"", "b"});
   CHECK(words("#pragma omp __global__\na") == Words{"a"});
 }
 
 TEST_CASE("numbers with signs, separators and suffixes are one token") {
-  CHECK(words("1'000'000 0x1p-3f 1e+9 .5f 2.0f-x 'a'") == Words{"1'000'000", "0x1p-3f", "1e+9", ".5f", "2.0f", "-", "x", "'a'"});
+  CHECK(words("1'000'000 0x1p-3f 1e+9 .5f 2.0f-x 'a'") ==
+        Words{"1'000'000", "0x1p-3f", "1e+9", ".5f", "2.0f", "-", "x", "'a'"});
 }
 
 TEST_CASE("punctuation of two characters is one token where it matters") {
@@ -43,7 +45,8 @@ TEST_CASE("brackets know their other half, and broken ones do not") {
 
 TEST_CASE("line markers tell where a token comes from") {
   const std::string_view text =
-      "# 1 \"<weir prelude>\"\nprelude\n# 1 \"/usr/include/math.h\" 1 3 4\nsystem\n# 7 \"dir/k \\\"q\\\".cu\" 2\n  one\n\n two\n# 1 \"own.h\" 1\nthree\n";
+      "# 1 \"<weir prelude>\"\nprelude\n# 1 \"/usr/include/math.h\" 1 3 4\nsystem\n# 7 \"dir/k \\\"q\\\".cu\" 2\n  one\n\n "
+      "two\n# 1 \"own.h\" 1\nthree\n";
   const TokenizedSource source = tokenize(text);
   REQUIRE(source.tokens.size() == 3);
   CHECK(source.spelling(0) == "one");
@@ -59,7 +62,8 @@ TEST_CASE("line markers tell where a token comes from") {
 TEST_CASE("what a system header's macro became in the user's file is the user's") {
   // GCC's way to write: float x = INFINITY;
   const TokenizedSource source = tokenize(
-      "# 1 \"/usr/include/math.h\" 1 3 4\nsystem\n# 1 \"k.cu\"\nfloat x =\n# 1 \"k.cu\" 3 4\n __builtin_inff ()\n# 1 \"k.cu\"\n ;\n");
+      "# 1 \"/usr/include/math.h\" 1 3 4\nsystem\n# 1 \"k.cu\"\nfloat x =\n# 1 \"k.cu\" 3 4\n __builtin_inff ()\n# 1 "
+      "\"k.cu\"\n ;\n");
   std::string text;
   for (std::size_t i = 0; i < source.tokens.size(); ++i) text += source.spelling(i);
   CHECK(text == "floatx=__builtin_inff();");

@@ -5,7 +5,8 @@
 #include "backends/host/temporary_folder.hpp"
 
 int main(int argc, char** argv) {
-  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"}) ::unsetenv(variable);
+  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
+    ::unsetenv(variable);
   const weir::host::TemporaryFolder cache;
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   return doctest::Context(argc, argv).run();

@@ -131,13 +131,18 @@ class Writer {
     for (std::uint32_t n = 1 + below(8); n > 0; --n) {
       const Step step = random_step();
       order(slot, step);
-      if (const std::uint32_t next = siblings[below(static_cast<std::uint32_t>(siblings.size()))]; next != at && below(3) == 0) {
-        graph.body.push_back({.kind = Item::Kind::follow, .slot = next, .other = at, .order = below(2) == 0 ? Order::event : Order::wait_stream});
+      if (const std::uint32_t next = siblings[below(static_cast<std::uint32_t>(siblings.size()))];
+          next != at && below(3) == 0) {
+        graph.body.push_back({.kind = Item::Kind::follow,
+                              .slot = next,
+                              .other = at,
+                              .order = below(2) == 0 ? Order::event : Order::wait_stream});
         at = next;
       }
       graph.body.push_back({.kind = Item::Kind::step, .slot = at, .step = step});
     }
-    if (at != slot) graph.body.push_back({.kind = Item::Kind::follow, .slot = slot, .other = at, .order = Order::wait_stream});
+    if (at != slot)
+      graph.body.push_back({.kind = Item::Kind::follow, .slot = slot, .other = at, .order = Order::wait_stream});
     for (const Item& item : graph.body) {
       if (item.kind == Item::Kind::step) note(slot, item.step);
     }

@@ -129,7 +129,7 @@ TEST_CASE("feature: a value that is no feature is absent and cannot be set") {
     CHECK(table.state(none).support == weir::Support::absent);
     CHECK(table.state(none).reason.find("no such feature") != std::string::npos);
     CHECK_THROWS_AS(table.native(none), weir::Error);
-    CHECK_THROWS_WITH_AS(weir::device("immediate").require({none}), doctest::Contains("'unknown' is absent: there is no such feature"),
-                         weir::Error);
+    CHECK_THROWS_WITH_AS(weir::device("immediate").require({none}),
+                         doctest::Contains("'unknown' is absent: there is no such feature"), weir::Error);
   }
 }

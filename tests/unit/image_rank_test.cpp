@@ -24,14 +24,18 @@ std::string best(const std::vector<std::string>& images, const Device& device, i
   return chosen;
 }
 
-std::string for_cuda(const std::vector<std::string>& images, int device) { return best<int>(images, device, weir::cuda::rank_image); }
+std::string for_cuda(const std::vector<std::string>& images, int device) {
+  return best<int>(images, device, weir::cuda::rank_image);
+}
 std::string for_hip(const std::vector<std::string>& images, std::string_view device) {
   return best<std::string_view>(images, device, weir::hip::rank_image);
 }
 
 }  // namespace
 
-TEST_CASE("images: NVIDIA's devices take the nearest machine code of their major number, else the newest PTX that is not too new") {
+TEST_CASE(
+    "images: NVIDIA's devices take the nearest machine code of their major number, else the newest PTX that is not too "
+    "new") {
   const std::vector<std::string> images = {"sm_70", "sm_80", "sm_86", "sm_90", "compute_70", "compute_90"};
   CHECK(for_cuda(images, 60) == "");
   CHECK(for_cuda(images, 70) == "sm_70");
@@ -56,14 +60,16 @@ TEST_CASE("images: NVIDIA's features of one architecture run there alone, those 
 }
 
 TEST_CASE("images: words that are no architecture of NVIDIA's fit nothing") {
-  for (const char* const word : {"", "sm_", "sm_9", "sm_90b", "sm_90aa", "sm_x", "compute_", "gfx90a", "90", "sm_-90", "sm_99999999999"}) {
+  for (const char* const word :
+       {"", "sm_", "sm_9", "sm_90b", "sm_90aa", "sm_x", "compute_", "gfx90a", "90", "sm_-90", "sm_99999999999"}) {
     CAPTURE(word);
     CHECK(weir::cuda::rank_image(word, 90) == 0);
   }
 }
 
 TEST_CASE("images: AMD's devices take code for their features before code for any, and generic code last") {
-  const std::vector<std::string> images = {"gfx9-4-generic", "gfx90a", "gfx90a:xnack-", "gfx90a:sramecc+:xnack-", "gfx90a:xnack+"};
+  const std::vector<std::string> images = {"gfx9-4-generic", "gfx90a", "gfx90a:xnack-", "gfx90a:sramecc+:xnack-",
+                                           "gfx90a:xnack+"};
   CHECK(for_hip(images, "gfx90a:sramecc+:xnack-") == "gfx90a:sramecc+:xnack-");
   CHECK(for_hip(images, "gfx90a:sramecc-:xnack-") == "gfx90a:xnack-");
   CHECK(for_hip(images, "gfx90a:sramecc+:xnack+") == "gfx90a:xnack+");

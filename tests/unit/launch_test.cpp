@@ -86,7 +86,8 @@ constexpr bool is_value(A number) {
 }  // namespace
 
 TEST_CASE("typed kernels: numbers convert where every value of their type is one of the parameter's") {
-  static_assert(passes<int, int> && passes<int, short> && passes<int, unsigned char> && passes<int, bool> && passes<int, char>);
+  static_assert(passes<int, int> && passes<int, short> && passes<int, unsigned char> && passes<int, bool> &&
+                passes<int, char>);
   static_assert(passes<long long, int> && passes<long long, unsigned> && passes<unsigned, unsigned short>);
   static_assert(passes<double, float> && passes<double, int> && passes<double, unsigned> && passes<float, short>);
   static_assert(!passes<int, long> && !passes<int, unsigned> && !passes<unsigned, int> && !passes<unsigned long, int>);
@@ -100,18 +101,24 @@ TEST_CASE("typed kernels: a constant converts where it is a value of the paramet
   static_assert(is_value<int>(2147483647U) && !is_value<int>(2147483648U) && !is_value<unsigned>(-1));
   static_assert(is_value<signed char>(-128) && !is_value<signed char>(-129) && !is_value<signed char>(128));
   static_assert(is_value<unsigned long long>(1) && is_value<long long>(~0U) && !is_value<long long>(~0ULL));
-  static_assert(is_value<float>(16777216) && !is_value<float>(16777217) && is_value<float>(-16777216) && is_value<float>(1LL << 62));
-  static_assert(is_value<double>(~0ULL << 11) && !is_value<double>(~0ULL) && is_value<double>(std::numeric_limits<long long>::min()));
+  static_assert(is_value<float>(16777216) && !is_value<float>(16777217) && is_value<float>(-16777216) &&
+                is_value<float>(1LL << 62));
+  static_assert(is_value<double>(~0ULL << 11) && !is_value<double>(~0ULL) &&
+                is_value<double>(std::numeric_limits<long long>::min()));
   static_assert(is_value<float>(0.1) && !is_value<float>(1e300) && !is_value<float>(-1e300));
-  static_assert(is_value<float>(std::numeric_limits<double>::infinity()) && is_value<float>(std::numeric_limits<double>::quiet_NaN()));
+  static_assert(is_value<float>(std::numeric_limits<double>::infinity()) &&
+                is_value<float>(std::numeric_limits<double>::quiet_NaN()));
   static_assert(is_value<bool>(1) && is_value<bool>(0) && !is_value<bool>(2) && !is_value<bool>(-1));
 }
 
 TEST_CASE("typed kernels: memory converts to pointers to its elements, or to constant ones, or to void") {
-  static_assert(passes<float*, weir::Buffer<float>> && passes<const float*, weir::Buffer<float>> && passes<void*, weir::Buffer<float>>);
-  static_assert(passes<const float*, weir::Span<const float>> && passes<float*, std::span<float, 4>> && passes<float*, float*>);
+  static_assert(passes<float*, weir::Buffer<float>> && passes<const float*, weir::Buffer<float>> &&
+                passes<void*, weir::Buffer<float>>);
+  static_assert(passes<const float*, weir::Span<const float>> && passes<float*, std::span<float, 4>> &&
+                passes<float*, float*>);
   static_assert(passes<float*, std::nullptr_t> && passes<void*, weir::AllocationPtr> && passes<const void*, const int*>);
-  static_assert(!passes<float*, weir::Buffer<int>> && !passes<float*, weir::Span<const float>> && !passes<float*, const float*>);
+  static_assert(!passes<float*, weir::Buffer<int>> && !passes<float*, weir::Span<const float>> &&
+                !passes<float*, const float*>);
   static_assert(!passes<float*, weir::AllocationPtr> && !passes<float*, void*> && !passes<unsigned*, weir::Buffer<int>>);
 }
 

@@ -130,7 +130,8 @@ TEST_CASE("source files: where they cannot be known, it says why") {
   CHECK(says(ask("#embed <x>"), "#embed"));
   CHECK(says(ask("int x = __TIME__;"), "__TIME__"));
   CHECK(says(ask("", {"-DX=__DATE__"}), "__DATE__"));
-  for (const char* const option : {"-isystem", "--options-file=x", "@x", "-fplugin=x", "--use-pch=x", "-imacros", "x.cu", "-fprofile-use=/x"}) {
+  for (const char* const option :
+       {"-isystem", "--options-file=x", "@x", "-fplugin=x", "--use-pch=x", "-imacros", "x.cu", "-fprofile-use=/x"}) {
     CHECK(says(ask("", {option}), "may name a file"));
   }
   CHECK(says(ask("#include <stdlib.h>", {}, true), "'stdlib.h' is in none of the folders"));

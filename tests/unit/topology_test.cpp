@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "weir/graph.hpp"
@@ -16,12 +16,12 @@ TEST_CASE("topology: a question about a long chain takes time in proportion to i
   chain.nodes.assign(length, NodeKind::empty);
   for (std::uint32_t i = 0; i + 1 < length; ++i) chain.edges.emplace_back(i, i + 1);
   std::shuffle(chain.edges.begin(), chain.edges.end(), std::mt19937(1));
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   CHECK(chain.reaches(0, length - 1));
   CHECK_FALSE(chain.reaches(length - 1, 0));
   CHECK_FALSE(chain.reaches(1, 0));
-  // Milliseconds. With a look at all edges for each node it would be 20 seconds.
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
+  // Of the processor's time, milliseconds. With a look at all edges for each node it would be 20 seconds.
+  CHECK(std::clock() - begin < 4 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("topology: which node reaches which") {

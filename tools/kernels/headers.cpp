@@ -61,13 +61,15 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
         const fs::path path = fs::canonical(found);
         const auto [known, is_new] = file_of_name.try_emplace(std::string(include.name), path);
         if (known->second != path) {
-          throw std::runtime_error(fmt::format(
-              "{}: error: '{}' means {} here, and {} elsewhere; a bundle carries one header of a name, so rename one of the two",
-              file.string(), include.name, path.string(), known->second.string()));
+          throw std::runtime_error(
+              fmt::format("{}: error: '{}' means {} here, and {} elsewhere; a bundle carries one header of a name, so "
+                          "rename one of the two",
+                          file.string(), include.name, path.string(), known->second.string()));
         }
         if (!is_new) break;
         const auto [name, is_new_file] = name_of_file.try_emplace(path, include.name);
-        headers.push_back({std::string(include.name), is_new_file ? read_file(path) : fmt::format("#include <{}>\n", name->second), path});
+        headers.push_back(
+            {std::string(include.name), is_new_file ? read_file(path) : fmt::format("#include <{}>\n", name->second), path});
         break;
       }
     }
@@ -97,7 +99,9 @@ std::optional<Place> place_of(std::string_view text) {
     for (std::size_t at = text.find(open); at != std::string_view::npos; at = text.find(open, at + 1)) {
       const std::size_t end = text.find_first_not_of("0123456789", at + 1);
       if (at == 0 || end == at + 1 || end == std::string_view::npos) continue;
-      const std::string_view close = open == '(' ? "): " : text.substr(end) == "," ? "," : ":";  // "…:7," of a list of includes
+      const std::string_view close = open == '('               ? "): "
+                                     : text.substr(end) == "," ? ","
+                                                               : ":";  // "…:7," of a list of includes
       if (!text.substr(end).starts_with(close)) continue;
       return Place{text.substr(0, at), text.substr(at + 1, end - at - 1), text.substr(end + close.size()), open == '('};
     }
@@ -105,7 +109,8 @@ std::optional<Place> place_of(std::string_view text) {
   return std::nullopt;
 }
 
-// The column that a line of blanks and one caret marks in `shown`, a line of `file` with blanks of its own before it; 0 if it cannot be told.
+// The column that a line of blanks and one caret marks in `shown`, a line of `file` with blanks of its own before it; 0 if
+// it cannot be told.
 std::size_t column(std::string_view shown, std::string_view mark, std::string_view file, std::string_view line) {
   const std::size_t caret = mark.find_first_not_of(' ');
   const std::size_t shown_begin = shown.find_first_not_of(" \t");
@@ -151,14 +156,18 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
         if (const std::size_t found = name.find(folder, own); found != name.npos) name.remove_prefix(found + folder.size());
       }
     }
-    const auto header = std::find_if(headers.begin(), headers.end(), [&](const Header& h) { return h.name == name || h.path == name; });
+    const auto header =
+        std::find_if(headers.begin(), headers.end(), [&](const Header& h) { return h.name == name || h.path == name; });
     std::size_t at = 0;
     if (place->parentheses && i + 2 < lines.size()) {
       const std::string_view text = header != headers.end() ? std::string_view(header->text) : std::string_view(source_text);
       at = column(lines[i + 1], lines[i + 2], text, place->line);
     }
     const bool goes_on = line.ends_with(',') && place->rest.empty();
-    all += fmt::format("{}{}:{}{}", before, header != headers.end() ? header->path.string() : name == "CompileSource" ? source.string() : std::string(place->file),
+    all += fmt::format("{}{}:{}{}", before,
+                       header != headers.end()   ? header->path.string()
+                       : name == "CompileSource" ? source.string()
+                                                 : std::string(place->file),
                        place->line, goes_on ? "," : ":");
     if (at != 0) all += fmt::format("{}:", at);
     all += place->parentheses ? " " : "";

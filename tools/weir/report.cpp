@@ -134,7 +134,8 @@ Json backend_of(const BackendInfo& info) {
     json["versions"] = {
         {"driver", v.driver}, {"runtime", v.runtime}, {"library_path", v.library_path}, {"compiler", v.compiler}};
   }
-  if (info.features) json["features"] = features_by([&](Feature f) -> const FeatureState& { return info.features->state(f); });
+  if (info.features)
+    json["features"] = features_by([&](Feature f) -> const FeatureState& { return info.features->state(f); });
   Json& attempts = json["attempts"] = Json::array();
   for (const LoadAttempt& a : info.attempts) attempts.push_back({{"path", a.path}, {"outcome", a.outcome}});
   Json& devices = json["devices"] = Json::array();

@@ -76,7 +76,8 @@ class Writer {
       for (const Json& attempt : backend["attempts"]) field(2, std::exchange(label, ""), column, attempt_text(attempt));
     }
     devices(backend["devices"]);
-    if (backend.contains("features")) features("a device of " + text_of(backend, "name") + ", if there were one", backend["features"]);
+    if (backend.contains("features"))
+      features("a device of " + text_of(backend, "name") + ", if there were one", backend["features"]);
   }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that loads Weir late, as an interpreter does: after its start, after other libraries have taken of the room that the
-// loader keeps for thread-local variables that are found without a call, and while another thread runs. Weir's own are of that
-// kind (core/thread_state.hpp): the loader refuses a library that takes more of it than is left.
+// A program that loads Weir late, as an interpreter does: after its start, after other libraries have taken of the room that
+// the loader keeps for thread-local variables that are found without a call, and while another thread runs. Weir's own are
+// of that kind (core/thread_state.hpp): the loader refuses a library that takes more of it than is left.
 //
 // weir_late_load USER OTHER…: loads OTHER…, then USER, which is linked to Weir, and works through it.
 
@@ -17,8 +17,8 @@
 
 namespace {
 
-// glibc keeps 512 bytes for all such libraries of a process (tunable glibc.rtld.optional_static_tls). Weir is to take no more
-// than half of it.
+// glibc keeps 512 bytes for all such libraries of a process (tunable glibc.rtld.optional_static_tls). Weir is to take no
+// more than half of it.
 constexpr std::size_t most_static_tls = 256;
 
 int largest_of_weir(dl_phdr_info* info, std::size_t, void* largest) {
@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
   const bool worked = work != nullptr && work() == 0;
   std::size_t largest = 0;
   ::dl_iterate_phdr(largest_of_weir, &largest);
-  std::printf("other libraries loaded: %d, worked: %d, worked on an earlier thread: %d, most of a library: %zu of %zu bytes\n",
-              all_loaded, worked, worked_on_thread, largest, most_static_tls);
+  std::printf(
+      "other libraries loaded: %d, worked: %d, worked on an earlier thread: %d, most of a library: %zu of %zu bytes\n",
+      all_loaded, worked, worked_on_thread, largest, most_static_tls);
   return all_loaded && worked && worked_on_thread && largest != 0 && largest <= most_static_tls ? 0 : 1;
 }

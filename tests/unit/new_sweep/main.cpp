@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lets `operator new` fail at its first call, its second, its third, … while a program uses all of Weir, until it runs through
-// without one failing. Whichever call it is, of whatever thread: the error comes out as std::bad_alloc or weir::Error, or is
-// absorbed; the process lives on, all of it can be done again, and nothing is leaked, save what a free that needs memory itself
-// leaves behind with a line in the log, as docs/streams.md says.
+// Lets `operator new` fail at its first call, its second, its third, … while a program uses all of Weir, until it runs
+// through without one failing. Whichever call it is, of whatever thread: the error comes out as std::bad_alloc or
+// weir::Error, or is absorbed; the process lives on, all of it can be done again, and nothing is leaked, save what a free
+// that needs memory itself leaves behind with a line in the log, as docs/streams.md says.
 //
 //   weir_new_sweep             sweeps a process that has run through all of Weir before, so that it has what it keeps for
 //                              later use; goes on behind a call whose failure ended the process. 0 if nothing was wrong

@@ -117,7 +117,8 @@ void memory(Device& device) {
   check(pinned.host()[0] == 5 && managed.host()[0] == 5 && managed.host()[40] == 4);
   device.copy(host, pinned);
   check(host[16] == 5 && device.memory_info().total != 0);
-  check_throws(Errc::length_mismatch, [&] { stream->copy(plain, host.data() == nullptr ? Span(host) : Span(host).first(3)); });
+  check_throws(Errc::length_mismatch,
+               [&] { stream->copy(plain, host.data() == nullptr ? Span(host) : Span(host).first(3)); });
   check_throws(Errc::invalid_argument, [&] { (void)plain.host(); });
 }
 
