@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,21 @@
 
 #include "core/kernel_bundle_format.hpp"
 #include "weir/weir.hpp"
+
+namespace {
+
+std::atomic<int> allocations_until_failure{0};  // 0: none fails
+int (*inside_driver)() = nullptr;  // whose allocations do not fail
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  if (allocations_until_failure != 0 && inside_driver() == 0 && --allocations_until_failure == 0) throw std::bad_alloc();
+  if (void* const block = std::malloc(size != 0 ? size : 1)) return block;
+  throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -93,6 +109,28 @@ void call_cuda(const char* function, int version, Args... args) {
   int status = 0;
   (void)find(function, &found, version, 0, &status);
   if (reinterpret_cast<int (*)(Args...)>(found)(args...) != 0) throw std::runtime_error(std::string(function) + " fails");
+}
+
+/// Does `make` with each of its allocations failing in turn, and says how many objects of the driver's that left behind.
+template <class F>
+void fail_allocations(const char* what, F&& make) {
+  void* const driver = ::dlopen(std::getenv("WEIR_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
+  const auto live = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_live_objects"));
+  inside_driver = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_inside"));
+  make();
+  const int before = live();
+  for (int n = 1;; ++n) {
+    allocations_until_failure = n;
+    try {
+      make();
+    } catch (const std::bad_alloc&) {
+    }
+    const bool is_through = allocations_until_failure.exchange(0) != 0;
+    make();
+    if (!is_through) continue;
+    std::printf("%s left %d\n", what, live() - before);
+    return;
+  }
 }
 
 /// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its word.
@@ -302,6 +340,24 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"body-closes-its-stream",
      [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { body.close(); }); }},
+    {"memory-runs-out",
+     [](World& w) {
+       weir::Device& device = weir::default_device();
+       const auto capture = [&] { return w.stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); }); };
+       const weir::GraphPtr graph = capture();
+       fail_allocations("capture", capture);
+       fail_allocations("resume", [&] {
+         w.stream->resume_capture(graph);
+         (void)w.stream->end_capture();
+       });
+       fail_allocations("clone", [&] { (void)graph->clone(); });
+       fail_allocations("instantiate", [&] { (void)graph->instantiate(); });
+       fail_allocations("stream", [&] { (void)device.create_stream(); });
+       fail_allocations("event", [&] { (void)device.create_event({.interprocess = true}); });
+       fail_allocations("opened event", [&] { (void)device.open_event({}); });
+       fail_allocations("pool", [&] { (void)device.create_memory_pool(); });
+       fail_allocations("module", [&] { (void)device.load_module(std::as_bytes(std::span("an image"))); });
+     }},
     {"drop-graph",
      [](World& w) {
        w.exec.reset();
