@@ -32,6 +32,18 @@ class NativeStream;
 template <class Api>
 class ConditionalKernel;
 
+/// Returns `make()`, the owner of something that the driver has just made. If there is no memory for it, `end()` gives that
+/// back to the driver.
+template <class Make, class End>
+auto make_owner(Make&& make, End&& end) {
+  try {
+    return make();
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
 /// A native event that is destroyed with this object.
 template <class Api>
 struct OwnedEvent {
@@ -137,6 +149,7 @@ class GpuDevice final : public Device {
  private:
   void open() const;
   ModulePtr load(const Program& program, ModuleContents&& contents);
+  EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin);
   StreamHandle copy_stream();
   int device_of(StreamHandle stream) const;
   StreamPtr wrap_again(StreamHandle handle, std::shared_ptr<const void>& keep_alive);

@@ -46,12 +46,8 @@ StreamPtr GpuDevice<Api>::do_create_stream(bool blocking, int priority) {
   StreamHandle handle = nullptr;
   check(api_, api_.StreamCreateWithPriority(&handle, blocking ? Api::stream_blocking : Api::stream_non_blocking, priority),
         "Device::create_stream", *this);
-  try {
-    return make<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking);
-  } catch (...) {
-    log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe());
-    throw;
-  }
+  return make_owner([&] { return make<GpuStream<Api>>(*this, handle, StreamKind::owned, nullptr, !blocking); },
+                    [&] { log_failure(api_, api_.StreamDestroy(handle), "while a stream was destroyed", describe()); });
 }
 
 template <class Api>
@@ -160,7 +156,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
 template <class Api>
 EventPtr GpuDevice<Api>::do_create_event(const EventOptions& options) {
   if (!options.interprocess) [[likely]] return events_->take(options);
-  return make<GpuEvent<Api>>(*this, options, events_->make_native(options), GpuEvent<Api>::Origin::own);
+  return own_event(options, events_->make_native(options), GpuEvent<Api>::Origin::own);
 }
 
 template <class Api>
@@ -168,7 +164,14 @@ EventPtr GpuDevice<Api>::do_open_event(const InterprocessHandle& handle) {
   const auto current = make_current();
   typename Api::EventHandle native = nullptr;
   check(api_, api_.event_from_handle(handle, native), "Device::open_event", *this);
-  return make<GpuEvent<Api>>(*this, EventOptions{.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
+  return own_event({.interprocess = true}, native, GpuEvent<Api>::Origin::opened);
+}
+
+template <class Api>
+EventPtr GpuDevice<Api>::own_event(const EventOptions& options, typename Api::EventHandle native,
+                                   typename GpuEvent<Api>::Origin origin) {
+  return make_owner([&]() -> EventPtr { return make<GpuEvent<Api>>(*this, options, native, origin); },
+                    [&] { end([&] { return api_.EventDestroy(native); }, "while an event was destroyed"); });
 }
 
 template <class Api>
@@ -289,13 +292,9 @@ MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& opt
   const auto result = api_.create_pool(context(), options.max_size, handle);
   if (result != Api::success) [[unlikely]]
     fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
-  Ptr<GpuMemoryPool<Api>> pool;
-  try {
-    pool = make<GpuMemoryPool<Api>>(*this, handle, true);
-  } catch (...) {
-    log_failure(api_, api_.destroy_pool(handle), "while a memory pool was destroyed", describe());
-    throw;
-  }
+  const Ptr<GpuMemoryPool<Api>> pool =
+      make_owner([&] { return make<GpuMemoryPool<Api>>(*this, handle, true); },
+                 [&] { log_failure(api_, api_.destroy_pool(handle), "while a memory pool was destroyed", describe()); });
   add_pool(*pool);
   if (options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
   return pool;
@@ -421,6 +420,8 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
   const std::span<const std::byte> image = program.image;
   // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
+  contents.kernels = api_.image_kernels(image, *this);
+  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
   const auto current = make_current();
   typename Api::ModuleHandle module = nullptr;
   std::string log;
@@ -432,9 +433,8 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
                 detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
                 native_error(api_, result));
   }
-  contents.kernels = api_.image_kernels(image, *this);
-  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
-  return make<GpuModule<Api>>(*this, module, std::move(contents));
+  return make_owner([&] { return make<GpuModule<Api>>(*this, module, std::move(contents)); },
+                    [&] { end([&] { return api_.ModuleUnload(module); }, "while a module was unloaded"); });
 }
 
 template <class Api>

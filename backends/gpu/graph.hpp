@@ -71,6 +71,13 @@ class GpuGraph final : public Graph {
   GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
       : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
+  /// The owner of a graph that the driver has just made, with the modules that `modules()` returns.
+  template <class Modules>
+  static GraphPtr own(GpuDevice<Api>& device, Handle handle, Modules&& modules) {
+    return make_owner([&]() -> GraphPtr { return make<GpuGraph>(device, handle, GraphOwnership::own, modules()); },
+                      [&] { destroy(device, handle); });
+  }
+
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
   /// Calls `function(handle)`.
   template <class F>
@@ -83,12 +90,18 @@ class GpuGraph final : public Graph {
     const std::lock_guard lock(mutex_);
     return modules_;
   }
-  /// Adds modules, of kernels that a continued capture added.
+  /// Adds modules, of kernels that a continued capture added. If there is no memory for that, they are never unloaded.
   void keep(std::vector<ModulePtr>&& modules) {
     const std::lock_guard lock(mutex_);
-    auto all = std::make_shared<std::vector<ModulePtr>>(std::move(modules));
-    if (modules_) all->insert(all->end(), modules_->begin(), modules_->end());
-    modules_ = std::move(all);
+    modules_ = make_owner(
+        [&] {
+          auto all = std::make_shared<std::vector<ModulePtr>>(modules);
+          if (modules_) all->insert(all->end(), modules_->begin(), modules_->end());
+          return all;
+        },
+        [&] {
+          for (ModulePtr& module : modules) (void)module.detach();
+        });
   }
   /// Notes that the driver has destroyed the graph.
   void lose() noexcept {
@@ -109,8 +122,7 @@ class GpuGraph final : public Graph {
  protected:
   ~GpuGraph() override {
     if (ownership_ == GraphOwnership::of_capture || lost_) return;
-    const CaptureModeScope<Api> relaxed(device_.api());
-    log_failure(device_.api(), device_.api().GraphDestroy(native()), "while a graph was destroyed", device_.describe());
+    destroy(device_, native());
   }
 
   std::size_t do_node_count() const override;
@@ -132,6 +144,10 @@ class GpuGraph final : public Graph {
           "it again");
     }
   }
+  static void destroy(const GpuDevice<Api>& device, Handle handle) noexcept {
+    const CaptureModeScope<Api> relaxed(device.api());
+    log_failure(device.api(), device.api().GraphDestroy(handle), "while a graph was destroyed", device.describe());
+  }
   void look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
     if (result != Api::success) [[unlikely]] fail(device_.api(), result, operation, describe());
@@ -152,19 +168,23 @@ template <class Api>
 struct Executable {
   using Handle = typename Api::GraphExecHandle;
 
-  Executable(const GpuDevice<Api>& d, Handle h, std::shared_ptr<GraphTemplate<Api>> g, Ptr<GraphErrors> e,
-             bool frees) noexcept
-      : device(d), handle(h), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
+  Executable(const GpuDevice<Api>& d, std::shared_ptr<GraphTemplate<Api>> g, Ptr<GraphErrors> e, bool frees) noexcept
+      : device(d), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
   ~Executable() {
+    if (handle == nullptr) return;
     const CaptureModeScope<Api> relaxed(device.api());
     log_failure(device.api(), device.api().GraphExecDestroy(handle), "while an executable graph was destroyed",
                 device.describe());
+  }
+  typename Api::Result instantiate(typename Api::GraphHandle graph) {
+    const CaptureModeScope<Api> relaxed(device.api());
+    return device.api().GraphInstantiateWithFlags(&handle, graph, auto_free ? Api::instantiate_auto_free : 0);
   }
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
   const GpuDevice<Api>& device;
-  const Handle handle;
+  Handle handle = nullptr;  // null before `instantiate`
   std::shared_ptr<GraphTemplate<Api>> made_of;
   Ptr<GraphErrors> errors;  // null if there are no host functions
   const bool auto_free;     // InstantiateOptions::auto_free_on_launch, if the graph allocates

@@ -99,7 +99,7 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
-  return make<GpuGraph>(device_, copy, GraphOwnership::own, modules_);
+  return own(device_, copy, [&] { return modules_; });
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------
@@ -174,14 +174,11 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
   auto made_of = as_template();
   GraphExecPtr made;
   with_contents(operation, [&](Handle graph, Ptr<GraphErrors> errors, bool allocates) {
-    const Api& api = device_.api();
     const auto current = device_.make_current();
-    const CaptureModeScope<Api> relaxed(api);
-    typename Api::GraphExecHandle exec = nullptr;
     const bool auto_free = options.auto_free_on_launch && allocates;
-    check(api.GraphInstantiateWithFlags(&exec, graph, auto_free ? Api::instantiate_auto_free : 0), operation);
-    made = make<GpuGraphExec<Api>>(
-        device_, std::make_unique<Executable<Api>>(device_, exec, std::move(made_of), std::move(errors), auto_free));
+    auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
+    check(executable->instantiate(graph), operation);
+    made = make<GpuGraphExec<Api>>(device_, std::move(executable));
   });
   return made;
 }
@@ -310,11 +307,9 @@ std::unique_ptr<Executable<Api>> GpuGraphExec<Api>::instantiate_anew(typename Ap
   std::string difference;
   executable_->made_of->with_handle([&](auto now) { difference = difference_of<Api>(device_, now, graph); });
   if (!difference.empty()) refuse_update(difference, Api::success);
-  const CaptureModeScope<Api> relaxed(api);
-  typename Api::GraphExecHandle exec = nullptr;
-  check(api, api.GraphInstantiateWithFlags(&exec, graph, executable_->auto_free ? Api::instantiate_auto_free : 0),
-        "GraphExec::update", *this);
-  return std::make_unique<Executable<Api>>(device_, exec, std::move(made_of), std::move(errors), executable_->auto_free);
+  auto made = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), executable_->auto_free);
+  check(api, made->instantiate(graph), "GraphExec::update", *this);
+  return made;
 }
 
 template <class Api>

@@ -126,9 +126,10 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
     check(result, operation);
   }
   if (resumed == nullptr) {
-    KeptModules modules;
-    if (!kept.modules.empty()) modules = std::make_shared<const std::vector<ModulePtr>>(std::move(kept.modules));
-    return make<GpuGraph<Api>>(device_, graph, GraphOwnership::own, std::move(modules));
+    return GpuGraph<Api>::own(device_, graph, [&]() -> KeptModules {
+      if (kept.modules.empty()) return nullptr;
+      return std::make_shared<const std::vector<ModulePtr>>(std::move(kept.modules));
+    });
   }
   resumed->keep(std::move(kept.modules));
   return std::move(kept.resumed);

@@ -311,6 +311,12 @@ TEST_CASE("cuda ends: after external code resets the device, calls throw and des
   CHECK(destroyed.complains("while a stream was destroyed"));
 }
 
+TEST_CASE("cuda ends: what the driver has made is given back if there is no memory for Weir's object") {
+  const Outcome o = tell("", {"stream", "memory-runs-out"});
+  CHECK_SAYS(o, "memory-runs-out: ok");
+  CHECK(o.count(" left 0\n") == 9);
+}
+
 TEST_CASE("cuda ends: a memory pool that cannot be opened to a peer is destroyed") {
   const Outcome o = tell("devices=2 peers=1 trace=1 fail=cuMemPoolSetAccess:2:2", {"let-peer-in", "pool"});
   CHECK_SAYS(o, "let-peer-in: ok");

@@ -50,6 +50,12 @@ int contexts[2][8];  // what the handles of contexts point to: primary ones, oth
 std::uintptr_t last_handle = 0x10000;  // of what nothing is kept
 std::atomic<int> every_call_fails{0};
 std::uint64_t quick_calls = 0;
+std::atomic<int> live{0};  // objects that were made and not destroyed
+thread_local int depth = 0;  // of calls under way
+struct Inside {
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+};
 
 template <class Handle>
 CUresult make(Handle* handle) {
@@ -378,8 +384,20 @@ bool breaks_captures(std::string_view call) {
   return std::find(std::begin(calls), std::end(calls), call) != std::end(calls);
 }
 
+/// 1 for a function that makes an object, -1 for one that ends it.
+int objects_of(std::string_view call) {
+  constexpr std::string_view makers[] = {"cuStreamCreateWithPriority", "cuStreamBeginCapture", "cuGraphCreate", "cuGraphClone",
+                                         "cuGraphInstantiateWithFlags", "cuModuleLoadDataEx", "cuMemPoolCreate",
+                                         "cuEventCreate", "cuIpcOpenEventHandle"};
+  constexpr std::string_view enders[] = {"cuStreamDestroy", "cuGraphDestroy", "cuGraphExecDestroy", "cuModuleUnload",
+                                         "cuMemPoolDestroy", "cuEventDestroy"};
+  const auto is_one_of = [&](const auto& list) { return std::find(std::begin(list), std::end(list), call) != std::end(list); };
+  return is_one_of(makers) ? 1 : is_one_of(enders) ? -1 : 0;
+}
+
 template <std::size_t Index>
 CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k) {
+  const Inside inside;
   const char* const name = names[Index].name;
   const bool is_trial = on_trial_thread(name);
   if (!is_trial && is_told("trace")) std::fprintf(stderr, "call %s \n", name);
@@ -394,7 +412,9 @@ CUresult thunk(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, W
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   const Function* const function = implementation_of(names[Index]);
-  return function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;
+  const CUresult result = function != nullptr ? function->run({a, b, c, d, e, f, g, h, i, j, k}) : CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS) live += objects_of(name);
+  return result;
 }
 
 /// The same with quick=1.
@@ -421,6 +441,8 @@ void* find(const char* name, int version, std::index_sequence<Index...>) {
 #define WEIR_EXPORT extern "C" __attribute__((visibility("default")))
 
 WEIR_EXPORT void weir_fail_every_call(int code) { every_call_fails = code; }
+WEIR_EXPORT int weir_live_objects() { return live; }
+WEIR_EXPORT int weir_inside() { return depth; }
 WEIR_EXPORT std::uint64_t weir_calls() { return quick_calls; }
 
 WEIR_EXPORT CUresult cuInit(unsigned) { return static_cast<CUresult>(Script::instance().failure_of("cuInit")); }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,10 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
+
+std::atomic<int> allocations_until_failure{0};  // 0: none fails
+int (*inside_driver)() = nullptr;  // whose allocations do not fail
+
 }  // namespace
 
 // std::this_thread's functions call these, in the plugins, too.
@@ -46,6 +51,14 @@ extern "C" __attribute__((visibility("default"))) int sched_yield() noexcept {
   ++yields;
   return next<int()>("sched_yield")();
 }
+
+void* operator new(std::size_t size) {
+  if (allocations_until_failure != 0 && inside_driver() == 0 && --allocations_until_failure == 0) throw std::bad_alloc();
+  if (void* const block = std::malloc(size != 0 ? size : 1)) return block;
+  throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -127,6 +140,28 @@ weir::CompileOptions compile_options() {
   for (std::string name; std::getline(names, name, ';');) options.kernels.push_back(name);
   if (const char* const folder = std::getenv("WEIR_TEST_INCLUDE")) options.include_directories = {folder};
   return options;
+}
+
+/// Does `make` with each of its allocations failing in turn, and says how many objects of the driver's that left behind.
+template <class F>
+void fail_allocations(const char* what, F&& make) {
+  void* const driver = ::dlopen(std::getenv("WEIR_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
+  const auto live = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_live_objects"));
+  inside_driver = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_inside"));
+  make();
+  const int before = live();
+  for (int n = 1;; ++n) {
+    allocations_until_failure = n;
+    try {
+      make();
+    } catch (const std::bad_alloc&) {
+    }
+    const bool is_through = allocations_until_failure.exchange(0) != 0;
+    make();
+    if (!is_through) continue;
+    std::printf("%s left %d\n", what, live() - before);
+    return;
+  }
 }
 
 /// A bundle of images for the words of a list, "cuda sm_80,cuda compute_90,source". Each image is a text that names its
@@ -348,6 +383,24 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"body-closes-its-stream",
      [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { body.close(); }); }},
+    {"memory-runs-out",
+     [](World& w) {
+       weir::Device& device = weir::default_device();
+       const auto capture = [&] { return w.stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); }); };
+       const weir::GraphPtr graph = capture();
+       fail_allocations("capture", capture);
+       fail_allocations("resume", [&] {
+         w.stream->resume_capture(graph);
+         (void)w.stream->end_capture();
+       });
+       fail_allocations("clone", [&] { (void)graph->clone(); });
+       fail_allocations("instantiate", [&] { (void)graph->instantiate(); });
+       fail_allocations("stream", [&] { (void)device.create_stream(); });
+       fail_allocations("event", [&] { (void)device.create_event({.interprocess = true}); });
+       fail_allocations("opened event", [&] { (void)device.open_event({}); });
+       fail_allocations("pool", [&] { (void)device.create_memory_pool(); });
+       fail_allocations("module", [&] { (void)device.load_module(std::as_bytes(std::span("an image"))); });
+     }},
     {"drop-graph",
      [](World& w) {
        w.exec.reset();
