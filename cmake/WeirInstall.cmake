@@ -65,4 +65,10 @@ if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
 endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
+# The pages, with the cookbook's programs and the template of a backend.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT development FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "recipes/*" PATTERN "backend_template/*"
+  PATTERN "tools" EXCLUDE PATTERN "tested" EXCLUDE PATTERN "entropy" EXCLUDE PATTERN "interop_cuda" EXCLUDE PATTERN "nbody" EXCLUDE
+  PATTERN "saxpy" EXCLUDE)

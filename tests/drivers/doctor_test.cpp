@@ -260,6 +260,21 @@ TEST_CASE("doctor: mistyped variables") {
 #endif
 }
 
+TEST_CASE("doctor: what is usable on this very machine, with its first device: a GPU where there is one") {
+  const Json report = Json::parse(weir::test::run(WEIR_TEST_COMMAND, {"info", "--json"}).output);
+  const Outcome o = doctor({});
+  int usable = 0;
+  for (const Json& backend : report["backends"]) {
+    if (backend["state"] != "usable") continue;
+    const auto name = backend["name"].get<std::string>();
+    CHECK_SAYS(o, "\n" + name + std::string(12 - name.size(), ' ') + "usable\n");
+    CHECK_SAYS(o, ", the first of them " + backend["devices"][0]["properties"]["name"].get<std::string>());
+    if (usable++ == 0 && o.status == 0) CHECK_SAYS(o, "best        " + name + ", which is usable");
+  }
+  CHECK((o.status == 0 || o.status == 1));
+  CHECK((usable > 0 || o.status == 1));
+}
+
 #ifdef WEIR_TEST_FAKE_CUDA
 TEST_CASE("doctor: no driver, where a variable names it") {
   const Outcome o = doctor({{"WEIR_CUDA_DRIVER", "/nonexistent/libcuda.so.1"}, {"WEIR_BACKEND", "cuda"}});

@@ -173,7 +173,8 @@ Json make_report(const std::vector<std::string>& names) {
 
 std::vector<std::string> bad_variables(const Json& report) {
   std::vector<std::string> errors;
-  const auto add = [&](const Json& error) {
+  const auto add = [&](const Json& told) {
+    const auto error = told.get<std::string>();
     if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(error);
   };
   for (const Json& variable : report["bad_variables"]) add(variable["error"]);
