@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/nccl/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <thread>
+#include <vector>
+
+#include "core/immortal.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/stream.hpp"
+
+namespace weir::nccl {
+
+using Kind = CollectiveCall::Kind;
+
+namespace {
+
+// The thread that looks after communicators with a time-out. It lives until the process ends.
+class Watch {
+ public:
+  static Watch& instance() {
+    static detail::Immortal<Watch> watch;
+    return *watch;
+  }
+
+  void add(Communicator& communicator, std::chrono::milliseconds time_out) {
+    const std::lock_guard lock(mutex_);
+    watched_.push_back(&communicator);
+    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), time_out / 8));
+    if (!started_) {
+      const support::SignalsBlocked blocked;
+      std::thread([this] { run(); }).detach();
+      started_ = true;
+    }
+    wake_.notify_all();
+  }
+  void remove(Communicator& communicator) noexcept {
+    const std::lock_guard lock(mutex_);  // not while it is looked at
+    std::erase(watched_, &communicator);
+  }
+
+ private:
+  void run() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (watched_.empty()) wake_.wait(lock);
+      else wake_.wait_for(lock, pause_);
+      for (Communicator* const communicator : watched_) communicator->look();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Communicator*> watched_;
+  std::chrono::milliseconds pause_{500};
+  bool started_ = false;
+};
+
+constexpr bool is_good(int result) { return result == success || result == in_progress; }
+
+}  // namespace
+
+int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_point limit) {
+  for (int rounds = 0;; ++rounds) {
+    int state = success;
+    if (const int result = api.CommGetAsyncError(comm, &state); result != success) return result;
+    if (state != in_progress) return state;
+    if (std::chrono::steady_clock::now() > limit) return in_progress;
+    if (rounds < 100) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+Communicator::Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm,
+                           std::chrono::milliseconds time_out)
+    : weir::Communicator(device, rank, ranks, library.label()), library_(library), api_(library.api()), time_out_(time_out),
+      scratch_(device.allocate_bytes(sizeof(int))), comm_(comm) {
+  if (time_out_.count() != 0) Watch::instance().add(*this, time_out_);
+}
+
+Communicator::~Communicator() {
+  if (time_out_.count() != 0) Watch::instance().remove(*this);
+  if (comm_ == nullptr) return;
+  int result = success;
+  if (time_out_.count() != 0) {  // the work of a non-blocking communicator is ended in steps
+    result = api_.CommFinalize(comm_);
+    if (is_good(result)) result = settle(api_, comm_, Clock::now() + time_out_);
+  }
+  if (result == success) result = api_.CommDestroy(comm_);
+  else api_.CommAbort(comm_);
+  if (!is_good(result)) {
+    support::log(support::LogLevel::warn, "a communicator was not ended cleanly: " + library_.native_error(result, nullptr).message);
+  }
+}
+
+// --- Operations -------------------------------------------------------------------------------------------------------
+
+int Communicator::enqueue_one(const CollectiveCall& c) {
+  const int type = data_types[static_cast<std::size_t>(c.type)], op = reductions[static_cast<std::size_t>(c.reduction)];
+  void* const stream = c.native_stream;
+  switch (c.kind) {
+    case Kind::all_reduce: return api_.AllReduce(c.send, c.receive, c.count, type, op, comm_, stream);
+    case Kind::broadcast: return api_.Broadcast(c.send, c.receive, c.count, type, c.peer, comm_, stream);
+    case Kind::reduce: return api_.Reduce(c.send, c.receive, c.count, type, op, c.peer, comm_, stream);
+    case Kind::all_gather: return api_.AllGather(c.send, c.receive, c.count, type, comm_, stream);
+    case Kind::reduce_scatter: return api_.ReduceScatter(c.send, c.receive, c.count, type, op, comm_, stream);
+    case Kind::send: return api_.Send(c.send, c.count, type, c.peer, comm_, stream);
+    case Kind::receive: return api_.Recv(c.receive, c.count, type, c.peer, comm_, stream);
+    case Kind::barrier: return api_.AllReduce(scratch_->data(), scratch_->data(), 1, data_types[2], 0, comm_, stream);
+    case Kind::all_to_all: {
+      const std::size_t bytes = c.count * size_of(c.type);
+      int result = api_.GroupStart();
+      for (int peer = 0; peer < size() && is_good(result); ++peer) {
+        const std::size_t offset = static_cast<std::size_t>(peer) * bytes;
+        result = api_.Send(static_cast<const std::byte*>(c.send) + offset, c.count, type, peer, comm_, stream);
+        if (is_good(result)) result = api_.Recv(static_cast<std::byte*>(c.receive) + offset, c.count, type, peer, comm_, stream);
+      }
+      const int end = api_.GroupEnd();
+      return is_good(result) ? end : result;
+    }
+  }
+  return success;
+}
+
+void Communicator::throw_result(int result, const CollectiveCall& call) {
+  const NativeError native = library_.native_error(result, comm_);
+  const std::string operation = "Communicator::" + std::string(to_string(call.kind));
+  if (result == invalid_argument || result == invalid_usage) {
+    throw Error(Errc::backend_failure, operation, describe(), "the library refused the call (NCCL_DEBUG=WARN tells more)", native);
+  }
+  const std::string cause = result == in_progress
+                                ? fmt::format("a call has not ended within {} ms", time_out_.count())
+                                : std::string("the library reported an error (NCCL_DEBUG=WARN tells more)");
+  fail(cause, native);
+  throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
+}
+
+// Non-blocking communicators may carry a call out in the background. What is enqueued next must come behind it.
+int Communicator::settle_call() {
+  const auto limit = Clock::now() + time_out_;
+  for (;;) {
+    {
+      const std::lock_guard lock(calls_);
+      if (comm_ == nullptr) return success;  // failed meanwhile; the next call says so
+      if (const int state = settle(api_, comm_, Clock::now()); state != in_progress) return state;
+    }
+    if (Clock::now() > limit) return in_progress;
+    std::this_thread::yield();
+  }
+}
+
+void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
+  const auto of = [](const CollectiveCall& call) -> Communicator& { return static_cast<Communicator&>(*call.communicator); };
+  const bool grouped = calls.size() > 1;
+  int result = grouped ? api_.GroupStart() : success;
+  const CollectiveCall* refused = &calls.front();
+  for (const CollectiveCall& call : calls) {
+    if (!is_good(result)) break;
+    Communicator& comm = of(call);
+    const std::lock_guard lock(comm.calls_);
+    if (comm.comm_ == nullptr) continue;  // it has failed meanwhile; the next call says so
+    refused = &call;
+    result = comm.enqueue_one(call);
+  }
+  if (grouped) {
+    const int end = api_.GroupEnd();
+    if (is_good(result)) result = end;
+  }
+  if (result == in_progress) {
+    for (const CollectiveCall& call : calls) {
+      result = of(call).settle_call();
+      refused = &call;
+      if (result != success) break;
+    }
+  }
+  if (result != success) of(*refused).throw_result(result, *refused);
+  for (const CollectiveCall& call : calls) {
+    if (of(call).time_out_.count() != 0 && !call.capture) of(call).do_watch(*call.stream, call.native_stream);
+  }
+}
+
+// --- Failing ----------------------------------------------------------------------------------------------------------
+
+void Communicator::do_watch(Stream& stream, void*) {
+  if (time_out_.count() == 0) return;
+  EventPtr end = stream.record();
+  const std::lock_guard lock(pending_mutex_);
+  pending_.push_back({std::move(end), Clock::now()});
+}
+
+void Communicator::do_check() {
+  int state = success;
+  NativeError native;
+  {
+    const std::lock_guard lock(calls_);
+    if (comm_ == nullptr) return;
+    if (const int result = api_.CommGetAsyncError(comm_, &state); result != success) state = result;
+    if (is_good(state)) return;
+    native = library_.native_error(state, comm_);
+  }
+  fail("the library reported an error", std::move(native));
+}
+
+void Communicator::look() noexcept {
+  if (has_failed()) return;
+  try {
+    do_check();
+    std::unique_lock lock(pending_mutex_);
+    while (!pending_.empty() && pending_.front().end->is_complete()) {
+      pending_.pop_front();
+      if (!pending_.empty()) pending_.front().since = std::max(pending_.front().since, Clock::now());
+    }
+    if (pending_.empty() || Clock::now() - pending_.front().since <= time_out_) return;
+    pending_.clear();
+    lock.unlock();
+    fail(fmt::format("an operation has not ended within {} ms: a peer may have died, or have called other operations",
+                     time_out_.count()));
+  } catch (const Error& error) {
+    // A capture that forbids to ask says nothing about the communicator. A fault of the device ends it.
+    if (error.errc() == Errc::device_fault) fail(error.what(), error.native());
+  } catch (const std::exception&) {  // without memory it is looked at again
+  }
+}
+
+void Communicator::do_abort() noexcept {
+  std::unique_lock lock(calls_, std::defer_lock);
+  if (time_out_.count() != 0) lock.lock();
+  if (comm_ == nullptr) return;
+  const CommHandle comm = std::exchange(comm_, nullptr);
+  if (const int result = api_.CommAbort(comm); !is_good(result)) {
+    support::log(support::LogLevel::warn, "a communicator was not aborted cleanly: ", api_.GetErrorString(result));
+  }
+}
+
+}  // namespace weir::nccl

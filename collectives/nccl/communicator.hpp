@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <mutex>
+
+#include "collectives/nccl/library.hpp"
+#include "weir/event.hpp"
+#include "weir/memory.hpp"
+
+namespace weir::nccl {
+
+/// Waits until the communicator's last call has been carried out, no longer than `limit`. Returns its result, or `in_progress`.
+int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_point limit);
+
+/// A communicator of NCCL's or RCCL's.
+///
+/// With a time-out it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of them:
+/// it asks the library for errors, and waits for the event behind each operation.
+class Communicator final : public weir::Communicator {
+ public:
+  Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds time_out);
+  ~Communicator() override;
+
+  /// Looks for errors and for operations that take too long. Called by the thread that looks after communicators.
+  void look() noexcept;
+
+ protected:
+  void do_enqueue(std::span<const CollectiveCall> calls) override;
+  void do_check() override;
+  void do_abort() noexcept override;
+  void do_watch(Stream& stream, void* native_stream) override;
+  void* do_native_handle() const noexcept override { return comm_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Pending {
+    EventPtr end;
+    Clock::time_point since;
+  };
+
+  int enqueue_one(const CollectiveCall& call);
+  int settle_call();
+  [[noreturn]] void throw_result(int result, const CollectiveCall& call);
+
+  Library& library_;
+  const Api& api_;
+  const std::chrono::milliseconds time_out_;
+  AllocationPtr scratch_;  // for barriers
+
+  // Held during calls of the library, so that an abort comes between them. Without a time-out an abort does not wait for it: a
+  // call may then wait for a peer, and only the abort ends that.
+  std::mutex calls_;
+  CommHandle comm_;  // null once it was aborted
+  std::mutex pending_mutex_;
+  std::deque<Pending> pending_;  // with a time-out: what was enqueued and is not known to be done
+};
+
+}  // namespace weir::nccl

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/nccl/library.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "backends/gpu/library.hpp"
+#include "collectives/nccl/communicator.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+
+namespace weir::nccl {
+
+using gpu::list_attempts;
+
+namespace {
+
+std::string version_text(int version) {
+  // Since 2.9, 2.28.9 is 22809; before, 2.8.4 was 2804.
+  if (version < 10000) return fmt::format("{}.{}.{}", version / 1000, version % 1000 / 100, version % 100);
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+constexpr const char* result_name(int result) {
+  constexpr const char* names[] = {"ncclSuccess",      "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+                                   "ncclInvalidArgument", "ncclInvalidUsage",    "ncclRemoteError", "ncclInProgress",
+                                   "ncclTimeout"};
+  return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
+}
+
+}  // namespace
+
+Library::Library(const Vendor& vendor) : vendor_(vendor) {
+  const auto refuse = [&](Errc code, const std::string& cause) { throw Error(code, "", "", cause); };
+  const std::optional<std::string> wanted = support::environment_path(vendor.variable);
+  // Two copies in one process would each think that the GPUs are theirs, so one that is there is used.
+  const std::string loaded = gpu::loaded_library(vendor.names.back());
+  std::vector<std::string> names;
+  if (!loaded.empty()) {
+    std::error_code error;
+    if (wanted && !std::filesystem::equivalent(*wanted, loaded, error)) {
+      refuse(Errc::driver_failed, fmt::format("{} names {}, and the process has loaded {} already; two copies cannot be in one "
+                                              "process, so unset the variable, or have the other code load the same file",
+                                              vendor.variable, *wanted, loaded));
+    }
+    names.push_back(loaded);
+  } else if (wanted) {
+    names.push_back(*wanted);
+  } else {
+    names.assign(vendor.names.begin(), vendor.names.end());
+  }
+  std::vector<LoadAttempt> attempts;
+  const std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
+  if (!library) {
+    refuse(Errc::driver_not_found,
+           fmt::format("the library could not be opened: {}; {}, and give its path in {} or its folder in LD_LIBRARY_PATH",
+                       list_attempts(attempts), vendor.remedy, vendor.variable));
+  }
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    function = library->find_as<std::remove_reference_t<decltype(function)>>(name);
+    if (function == nullptr) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
+  };
+#define WEIR_NCCL_FIND(name, parameters) find(api_.name, "nccl" #name);
+  WEIR_NCCL_FUNCTIONS(WEIR_NCCL_FIND)
+#undef WEIR_NCCL_FIND
+  find(api_.GetErrorString, "ncclGetErrorString");
+  find(api_.GetLastError, "ncclGetLastError");
+  if (!missing.empty()) {
+    refuse(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs release 2.14 or later: {}", library->path(), missing,
+                                             vendor.remedy));
+  }
+  int version = 0;
+  if (const int result = api_.GetVersion(&version); result != success) {
+    throw Error(Errc::driver_failed, "", "", library->path() + " does not tell its version", native_error(result, nullptr));
+  }
+  label_ = fmt::format("{} {} ({})", vendor.name, version_text(version), library->path());
+}
+
+NativeError Library::native_error(int result, CommHandle comm) const {
+  std::string text = api_.GetErrorString(result);
+  if (const char* const last = api_.GetLastError(comm); last != nullptr && *last != '\0') {
+    std::string more(last);
+    while (!more.empty() && (more.back() == '\n' || more.back() == ' ')) more.pop_back();
+    text += ": " + more;
+  }
+  return {.code = result, .name = result_name(result), .message = std::move(text)};
+}
+
+CommunicatorId Library::create_id(Device& device) {
+  const auto current = vendor_.make_current(device);
+  UniqueId id;
+  if (const int result = api_.GetUniqueId(&id); result != success) {
+    throw Error(Errc::backend_failure, "Communicator::create_id", label_, "the library made no id", native_error(result, nullptr));
+  }
+  CommunicatorId made;
+  static_assert(sizeof(id) == sizeof(made.bytes));
+  std::memcpy(made.bytes.data(), &id, sizeof(id));
+  return made;
+}
+
+std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request) {
+  UniqueId id;
+  const CommunicatorId bytes = request.id != nullptr ? *request.id : create_id(*request.devices[0]);
+  std::memcpy(&id, bytes.bytes.data(), sizeof(id));
+  const bool blocking = request.time_out.count() == 0;
+  std::vector<CommHandle> comms(request.devices.size());
+  const auto give_up = [&](int result) {
+    const NativeError native = native_error(result, nullptr);
+    for (const CommHandle comm : comms) {
+      if (comm != nullptr) api_.CommAbort(comm);
+    }
+    const bool misuse = result == invalid_argument || result == invalid_usage;
+    if (result == in_progress) {
+      throw Error(Errc::communicator_failed, "Communicator::from_id", label_,
+                  fmt::format("not all of the {} ranks have come within {} ms", request.ranks, request.time_out.count()));
+    }
+    throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
+                "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native);
+  };
+  int result = api_.GroupStart();
+  for (std::size_t i = 0; i < comms.size() && (result == success || result == in_progress); ++i) {
+    const auto current = vendor_.make_current(*request.devices[i]);
+    Config config;
+    config.blocking = blocking ? 1 : 0;
+    result = api_.CommInitRankConfig(&comms[i], request.ranks, id, request.first_rank + static_cast<int>(i), &config);
+  }
+  const int end = api_.GroupEnd();
+  if (result == success || result == in_progress) result = end;
+  if (result != success && result != in_progress) give_up(result);
+  if (!blocking) {
+    const auto limit = std::chrono::steady_clock::now() + request.time_out;
+    for (const CommHandle comm : comms) {
+      if (const int state = settle(api_, comm, limit); state != success) give_up(state);
+    }
+  }
+  std::vector<CommunicatorPtr> all;
+  for (std::size_t i = 0; i < comms.size(); ++i) {
+    all.push_back(make<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
+                                     comms[i], request.time_out));
+  }
+  return all;
+}
+
+}  // namespace weir::nccl

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
+#include "collectives/nccl/library.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/plugin.hpp"
+#include "weir/stream.hpp"
+
+/// NCCL: what RCCL does differently.
+namespace weir::nccl {
+namespace {
+
+// The device's primary context, pushed by the driver that Weir has opened. CUDA's runtime, which NCCL contains, takes the
+// device from the context.
+class CurrentContext final : public CurrentDevice {
+ public:
+  explicit CurrentContext(Device& device) {
+    void* const driver = ::dlopen(device.backend().versions().library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    const auto push = reinterpret_cast<int (*)(void*)>(driver != nullptr ? ::dlsym(driver, "cuCtxPushCurrent_v2") : nullptr);
+    pop_ = reinterpret_cast<int (*)(void**)>(driver != nullptr ? ::dlsym(driver, "cuCtxPopCurrent_v2") : nullptr);
+    const int result = push != nullptr && pop_ != nullptr ? push(device.default_stream()->native_context()) : -1;
+    if (result == 0) return;
+    throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(), "the device's context cannot be made current",
+                {.code = result, .name = "cuCtxPushCurrent", .message = {}});
+  }
+  ~CurrentContext() override {
+    void* context = nullptr;
+    pop_(&context);
+  }
+
+ private:
+  int (*pop_)(void**);
+};
+
+constexpr std::string_view names[] = {"libnccl.so.2", "libnccl.so"};
+constexpr Vendor vendor = {.name = "nccl", .variable = "WEIR_NCCL", .names = names,
+                           .remedy = "install NCCL (NVIDIA's package libnccl2, or nvidia-nccl-cu13 from PyPI)",
+                           .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> {
+                             return std::make_unique<CurrentContext>(device);
+                           }};
+
+}  // namespace
+}  // namespace weir::nccl
+
+WEIR_PLUGIN_NOTE("comm_nccl", WEIR_VERSION_STRING)
+weir::CommunicatorLibrary* weir_open_communicator_library() { return new weir::nccl::Library(weir::nccl::vendor); }

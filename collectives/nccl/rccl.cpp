@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
+#include "collectives/nccl/library.hpp"
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+#include "weir/plugin.hpp"
+
+/// RCCL: what NCCL does differently.
+namespace weir::nccl {
+namespace {
+
+// The calling thread's device, set and reset by the runtime that Weir has opened.
+class SetDevice final : public CurrentDevice {
+ public:
+  explicit SetDevice(Device& device) {
+    void* const runtime = ::dlopen(device.backend().versions().library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    const auto get = reinterpret_cast<int (*)(int*)>(runtime != nullptr ? ::dlsym(runtime, "hipGetDevice") : nullptr);
+    set_ = reinterpret_cast<int (*)(int)>(runtime != nullptr ? ::dlsym(runtime, "hipSetDevice") : nullptr);
+    int result = get != nullptr && set_ != nullptr ? get(&before_) : -1;
+    if (result == 0) result = set_(static_cast<int>(device.native_handle()));
+    if (result == 0) return;
+    throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(), "the device cannot be made current",
+                {.code = result, .name = "hipSetDevice", .message = {}});
+  }
+  ~SetDevice() override { set_(before_); }
+
+ private:
+  int (*set_)(int);
+  int before_ = 0;
+};
+
+constexpr std::string_view names[] = {"librccl.so.1", "librccl.so"};
+constexpr Vendor vendor = {.name = "rccl", .variable = "WEIR_RCCL", .names = names,
+                           .remedy = "install RCCL (AMD's package rccl, Debian's librccl1)",
+                           .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> {
+                             return std::make_unique<SetDevice>(device);
+                           }};
+
+}  // namespace
+}  // namespace weir::nccl
+
+WEIR_PLUGIN_NOTE("comm_rccl", WEIR_VERSION_STRING)
+weir::CommunicatorLibrary* weir_open_communicator_library() { return new weir::nccl::Library(weir::nccl::vendor); }
