@@ -3,7 +3,7 @@
 
 __device__ unsigned int bonus = 7;
 
-// Templates and other functions of C++ linkage, by the names that weir_add_kernels was given, or by their own.
+// Templates and other functions of C++ linkage, by the names that weir_add_kernels was given.
 namespace ahead {
 template <class T, int N>
 __global__ void scale(const T* in, T* out) {
