@@ -18,9 +18,9 @@
 #include <CL/cl.h>
 #endif
 
-/// weir-bench-peers: what a queue of work costs on the CPU, with Weir's host backend and with what else there is: oneTBB's flow
-/// graph, OpenMP's tasks, an OpenCL queue (PoCL). The same operations, in turns drawn by lot in one process; each number is the
-/// time from the first call to the end of the last operation, for one operation.
+/// weir-bench-peers: what a queue of work costs on the CPU, with Weir's host backend and with what else there is: oneTBB's
+/// flow graph, OpenMP's tasks, an OpenCL queue (PoCL). The same operations, in turns drawn by lot in one process; each
+/// number is the time from the first call to the end of the last operation, for one operation.
 namespace {
 
 constexpr int operations = 5'000;
@@ -51,7 +51,8 @@ namespace flow = tbb::flow;
 struct Tbb {
   flow::graph graph;
   flow::function_node<int, int> first{graph, flow::serial, [](int i) { return i; }};
-  flow::function_node<int, int> pair{graph, flow::serial, [](int i) { return i; }}, second{graph, flow::serial, [](int i) { return i; }};
+  flow::function_node<int, int> pair{graph, flow::serial, [](int i) { return i; }},
+      second{graph, flow::serial, [](int i) { return i; }};
   Tbb() { flow::make_edge(pair, second); }
 };
 Tbb& tbb_side() {
@@ -89,7 +90,8 @@ class OpenCl {
         if (i < n) y[i] = a * x[i] + y[i];
       })";
     const cl_program program = clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
-    if (clBuildProgram(program, 1, &device, "", nullptr, nullptr) != CL_SUCCESS) throw std::runtime_error("OpenCL does not build");
+    if (clBuildProgram(program, 1, &device, "", nullptr, nullptr) != CL_SUCCESS)
+      throw std::runtime_error("OpenCL does not build");
     nothing = clCreateKernel(program, "nothing", nullptr);
     saxpy = clCreateKernel(program, "saxpy", nullptr);
     const cl_mem x = buffer(), y = buffer();
@@ -100,9 +102,10 @@ class OpenCl {
     clSetKernelArg(saxpy, 2, sizeof(x), &x);
     clSetKernelArg(saxpy, 3, sizeof(y), &y);
   }
-  void launch(cl_command_queue queue, cl_kernel kernel, std::size_t threads, std::size_t block, const cl_event* wait = nullptr,
-              cl_event* event = nullptr) const {
-    if (clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &threads, &block, wait != nullptr ? 1 : 0, wait, event) != CL_SUCCESS)
+  void launch(cl_command_queue queue, cl_kernel kernel, std::size_t threads, std::size_t block,
+              const cl_event* wait = nullptr, cl_event* event = nullptr) const {
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &threads, &block, wait != nullptr ? 1 : 0, wait, event) !=
+        CL_SUCCESS)
       throw std::runtime_error("OpenCL does not run a kernel");
   }
 
@@ -122,14 +125,18 @@ OpenCl& opencl_side() {
 
 /// `all` does `count` operations and waits for them.
 void add(const std::string& name, double count, const std::function<void()>& all) {
-  benchmark::RegisterBenchmark(name.c_str(), [all, count](benchmark::State& state) {
-    all();
-    for (auto _ : state) {
-      const auto begin = std::chrono::steady_clock::now();
-      all();
-      state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / count);
-    }
-  })->UseManualTime()->Iterations(3);
+  benchmark::RegisterBenchmark(
+      name.c_str(),
+      [all, count](benchmark::State& state) {
+        all();
+        for (auto _ : state) {
+          const auto begin = std::chrono::steady_clock::now();
+          all();
+          state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / count);
+        }
+      })
+      ->UseManualTime()
+      ->Iterations(3);
 }
 
 void add_queue() {
@@ -188,7 +195,8 @@ void add_launches() {
   const std::string one = "kernel of one thread in order/", many = "empty kernel of 4096 blocks/", saxpy = "saxpy of 4 MiB/";
   add(one + "Weir", operations, [] {
     weir::Stream& s = *weir_side().first;
-    for (int i = 0; i < operations; ++i) s.launch(weir_side().nothing, weir::LaunchConfig{.grid = {1, 1, 1}, .block = {1, 1, 1}});
+    for (int i = 0; i < operations; ++i)
+      s.launch(weir_side().nothing, weir::LaunchConfig{.grid = {1, 1, 1}, .block = {1, 1, 1}});
     s.synchronize();
   });
   constexpr int repeats = 20;
@@ -205,15 +213,15 @@ void add_launches() {
   });
   add(many + "oneTBB", repeats, [] {
     for (int i = 0; i < repeats; ++i) {
-      tbb::parallel_for(
-          0, blocks, [](int) { benchmark::ClobberMemory(); });
+      tbb::parallel_for(0, blocks, [](int) { benchmark::ClobberMemory(); });
     }
   });
   add(saxpy + "oneTBB", repeats, [] {
     for (int r = 0; r < repeats; ++r) {
-      tbb::parallel_for(tbb::blocked_range<int>(0, elements), [x = arrays().x.data(), y = arrays().y.data()](const auto& range) {
-        for (int i = range.begin(); i < range.end(); ++i) y[i] = 1e-6F * x[i] + y[i];
-      });
+      tbb::parallel_for(tbb::blocked_range<int>(0, elements),
+                        [x = arrays().x.data(), y = arrays().y.data()](const auto& range) {
+                          for (int i = range.begin(); i < range.end(); ++i) y[i] = 1e-6F * x[i] + y[i];
+                        });
     }
   });
   add(many + "OpenMP", repeats, [] {

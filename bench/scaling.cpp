@@ -15,8 +15,8 @@
 
 #include "weir/weir.hpp"
 
-/// weir-bench-scaling: what the default device makes of many streams and of many operations, and what each object weighs. Each
-/// number is for one stream, one operation or one object.
+/// weir-bench-scaling: what the default device makes of many streams and of many operations, and what each object weighs.
+/// Each number is for one stream, one operation or one object.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -36,7 +36,8 @@ struct Memory {
     Memory m{.heap = static_cast<double>(info.uordblks + info.hblkhd)};
     if (std::FILE* const file = std::fopen("/proc/self/statm", "r")) {
       long total = 0, pages = 0;
-      if (std::fscanf(file, "%ld %ld", &total, &pages) == 2) m.resident = static_cast<double>(pages * ::sysconf(_SC_PAGESIZE));
+      if (std::fscanf(file, "%ld %ld", &total, &pages) == 2)
+        m.resident = static_cast<double>(pages * ::sysconf(_SC_PAGESIZE));
       std::fclose(file);
     }
     // The host's device has the memory of the whole machine, which others use, too.
@@ -99,8 +100,8 @@ void fills_over_streams(benchmark::State& state) {
   }
 }
 
-/// Fills of 4 bytes on one stream: from the first call to the end of the last fill. On the host device the stream is held until all
-/// are enqueued, so that so many are pending; a GPU's driver takes some thousand and then lets the caller wait.
+/// Fills of 4 bytes on one stream: from the first call to the end of the last fill. On the host device the stream is held
+/// until all are enqueued, so that so many are pending; a GPU's driver takes some thousand and then lets the caller wait.
 void pending_fills(benchmark::State& state) {
   const auto stream = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(1);
@@ -156,9 +157,8 @@ void register_objects() {
       return event;
     });
   });
-  add("buffer of 4 bytes", [](benchmark::State& s) {
-    objects(s, 10'000, [] { return device().allocate<std::uint32_t>(1); });
-  });
+  add("buffer of 4 bytes",
+      [](benchmark::State& s) { objects(s, 10'000, [] { return device().allocate<std::uint32_t>(1); }); });
   add("pinned buffer of 4 bytes", [](benchmark::State& s) {
     objects(s, 1'000, [] { return device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned); });
   });
@@ -178,7 +178,11 @@ void register_objects() {
 int main(int argc, char** argv) try {
   // The memory of the first benchmarks is counted in a heap that is small: objects come first.
   register_objects();
-  benchmark::RegisterBenchmark("create_streams", create_streams)->RangeMultiplier(10)->Range(1, 100'000)->UseManualTime()->Iterations(1);
+  benchmark::RegisterBenchmark("create_streams", create_streams)
+      ->RangeMultiplier(10)
+      ->Range(1, 100'000)
+      ->UseManualTime()
+      ->Iterations(1);
   benchmark::RegisterBenchmark("fills_over_streams", fills_over_streams)
       ->RangeMultiplier(10)
       ->Range(1, 100'000)

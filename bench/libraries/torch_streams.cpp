@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-/// What an operation costs on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. It is not built with Weir: bench/measure.py
-/// compiles it where PyTorch is. Prints what streams.py prints.
+/// What an operation costs on PyTorch's generic stream, c10::Stream, in C++: torch_streams [ROUNDS]. It is not built with
+/// Weir: bench/measure.py compiles it where PyTorch is. Prints what streams.py prints.
 namespace {
 
 using Clock = std::chrono::steady_clock;

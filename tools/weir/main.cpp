@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has; other programs, with Weir's
-// variables set or of Weir's own.
+// The command `weir`: what Weir finds on this machine, and why not more; what kernels a program has; other programs, with
+// Weir's variables set or of Weir's own.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -92,7 +92,8 @@ int bench(const BenchOptions& options, const std::vector<std::string>& others) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What Weir finds on this machine, why what is missing is missing, and programs to try and measure it.", "weir");
+  CLI::App app("What Weir finds on this machine, why what is missing is missing, and programs to try and measure it.",
+               "weir");
   app.set_version_flag("--version", std::string("weir ") + weir::version());
   app.require_subcommand(1);
   app.footer(exit_codes);
@@ -148,7 +149,8 @@ int main(int argc, char** argv) {
 
   BenchOptions bench_options;
   CLI::App* const bench_command = app.add_subcommand(
-      "bench", "What Weir costs on this machine: beside the driver's own calls on a GPU, of the host backend's engine on the CPU");
+      "bench",
+      "What Weir costs on this machine: beside the driver's own calls on a GPU, of the host backend's engine on the CPU");
   bench_command->add_option("--backend", bench_options.backend, "The backend to measure, in place of what WEIR_BACKEND says")
       ->type_name("NAME");
   bench_command->add_flag("--scaling", bench_options.scaling,

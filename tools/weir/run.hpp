@@ -19,8 +19,8 @@ struct RunOptions {
 /// Becomes that program. Returns only if that fails, having told why: 127 if there is no such program, else 126.
 int run_program(const RunOptions& options);
 
-/// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails, having told
-/// why: 127 if it is not there, with `remedy`, else 126.
+/// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails,
+/// having told why: 127 if it is not there, with `remedy`, else 126.
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy);
 
 }  // namespace weir::tool
