@@ -176,6 +176,8 @@ void register_objects() {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   // The memory of the first benchmarks is counted in a heap that is small: objects come first.
   register_objects();
   benchmark::RegisterBenchmark("create_streams", create_streams)
@@ -193,8 +195,6 @@ int main(int argc, char** argv) try {
       ->Range(1, 1'000'000)
       ->UseManualTime()
       ->Iterations(1);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::AddCustomContext("device", device().properties().name);
   benchmark::AddCustomContext("backend", std::string(device().backend().name()));
   benchmark::RunSpecifiedBenchmarks();

@@ -15,6 +15,16 @@ double median(std::vector<double> values) {
   return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+// Why a run ended early, or "". Google Benchmark named this anew in its release 1.8.
+template <class Run>
+std::string error_of(const Run& run) {
+  if constexpr (requires { run.error_occurred; }) {
+    return run.error_occurred ? run.error_message : "";
+  } else {
+    return run.skipped != decltype(run.skipped){} ? run.skip_message : "";
+  }
+}
+
 // Keeps what each repetition took, for the table at the end.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
@@ -24,7 +34,8 @@ class Collector final : public benchmark::BenchmarkReporter {
   }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.error_occurred) std::fprintf(stderr, "%s: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());
+      const std::string error = error_of(run);
+      if (!error.empty()) std::fprintf(stderr, "%s: %s\n", run.benchmark_name().c_str(), error.c_str());
       if (run.run_type == Run::RT_Iteration) times[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
     }
   }
