@@ -120,7 +120,7 @@ void submit(const Step& s, std::vector<RankState>& states, int size) {
 
 }  // namespace
 
-void run_random_program(Ranks& ranks, unsigned seed) {
+void run_random_program(Ranks& ranks, unsigned seed, bool graphs) {
   std::mt19937 random(seed);
   const auto n = static_cast<std::size_t>(ranks.size);
   const std::size_t length = n * (1 + random() % 3000);
@@ -155,21 +155,21 @@ void run_random_program(Ranks& ranks, unsigned seed) {
   model(eager, wanted);
 
   const weir::Communicator& first = *ranks.mine.front().communicator;
-  if (first.device().supports(weir::Feature::graph_capture) && first.supports(weir::CommunicatorFeature::capture)) {
+  if (graphs && first.device().supports(weir::Feature::graph_capture) && first.supports(weir::CommunicatorFeature::capture)) {
     for (RankState& state : states) {
       if (state.last != state.rank->stream.get()) state.rank->stream->wait(*state.last);
       state.last = state.rank->stream.get();
       state.rank->stream->begin_capture();
     }
     for (const Step& s : captured) submit(s, states, ranks.size);
-    std::vector<weir::GraphExecPtr> graphs;
+    std::vector<weir::GraphExecPtr> launched;
     for (RankState& state : states) {
       if (state.last != state.rank->stream.get()) state.rank->stream->wait(*state.last);
       state.last = state.rank->stream.get();
-      graphs.push_back(state.rank->stream->end_capture()->instantiate());
+      launched.push_back(state.rank->stream->end_capture()->instantiate());
     }
     for (int i = 0; i < launches; ++i) {
-      for (std::size_t r = 0; r < states.size(); ++r) graphs[r]->launch(*states[r].rank->stream);
+      for (std::size_t r = 0; r < states.size(); ++r) launched[r]->launch(*states[r].rank->stream);
       model(captured, wanted);
     }
     for (const Step& s : last) submit(s, states, ranks.size);

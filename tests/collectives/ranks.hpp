@@ -18,6 +18,7 @@ struct Options {
   std::chrono::milliseconds time_out{60000};
   bool full = false;  ///< all sizes with all types
   int programs = 20;  ///< random programs
+  bool graphs = true;  ///< with graphs in them
   unsigned seed = 1;
   int dies = -1;  ///< this rank is killed in the middle; the others must notice
 };
@@ -42,7 +43,7 @@ Ranks make_ranks(const Options& options);
 /// All operations with all types, reductions and sizes, compared with a sequential model.
 long check_operations(Ranks& ranks, bool full);
 /// A random program of collectives, kernels, copies and graphs, compared with a sequential model.
-void run_random_program(Ranks& ranks, unsigned seed);
+void run_random_program(Ranks& ranks, unsigned seed, bool graphs);
 /// One rank is killed; the others fail within the time-out.
 void check_death(Ranks& ranks, const Options& options);
 

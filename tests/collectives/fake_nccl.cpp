@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for RCCL, and so for NCCL: real collectives of the ranks of one process, on a HIP runtime whose memory the host can
+// touch (the bridge over tests/cpu_cuda). A host function says that a rank's stream has come; the stream then waits for a value
+// that whoever comes last writes, since HIP calls host functions one at a time. In a capture, which takes no such wait, there can
+// be one rank only. Test equipment.
+//
+// FAKE_NCCL, words separated by spaces:
+//   fail=FUNCTION:N:CODE  the N-th call of ncclFUNCTION returns CODE
+//   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError tells CODE
+//   hang=N                from the N-th operation on, operations wait for a peer for ever, until they are aborted
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/host/reduce.hpp"
+#include "collectives/nccl/api.hpp"
+
+namespace weir::nccl {
+struct Group;
+struct Comm {
+  std::shared_ptr<Group> group;
+  int rank = 0;
+  bool blocking = true;
+};
+}  // namespace weir::nccl
+
+namespace {
+
+using weir::ElementType;
+using weir::Reduction;
+using weir::nccl::Comm;
+using weir::nccl::Config;
+using weir::nccl::UniqueId;
+using Kind = weir::CollectiveCall::Kind;
+
+struct Call {
+  Kind kind;
+  const std::byte* send;
+  std::byte* receive;
+  std::size_t count;
+  ElementType type;
+  Reduction reduction;
+  int peer;
+  std::size_t bytes() const { return count * weir::size_of(type); }
+};
+
+// What one group enqueues on one stream. Never freed: a graph may run it again.
+struct Batch {
+  std::shared_ptr<weir::nccl::Group> group;
+  int rank = 0;
+  std::vector<Call> calls;
+  bool hangs = false;
+  std::size_t open = 0;    // calls that are not done
+  std::uint32_t* done = nullptr;  // pinned memory, where the stream waits for a 1
+  void finish() { __atomic_store_n(done, 1, __ATOMIC_SEQ_CST); }
+};
+struct Arrived {
+  Batch* batch = nullptr;
+  const Call* call = nullptr;
+  const Call* operator->() const { return call; }
+};
+
+}  // namespace
+
+struct weir::nccl::Group {
+  int ranks = 0;
+  std::mutex mutex;
+  std::vector<Batch*> waiting;
+  std::map<int, int> devices;  // of the ranks that have come
+  bool aborted = false;
+  std::vector<std::deque<Arrived>> collectives;
+  std::map<std::pair<int, int>, std::pair<std::deque<Arrived>, std::deque<Arrived>>> pairs;
+};
+
+namespace {
+
+using weir::nccl::Group;
+
+// --- The script -------------------------------------------------------------------------------------------------------
+
+struct Script {
+  std::mutex mutex;
+  std::map<std::string, int> calls;
+  std::string last_error;
+  int operations = 0;
+
+  static std::string text() {
+    const char* const value = std::getenv("FAKE_NCCL");
+    return value != nullptr ? value : "";
+  }
+  // The result of this call of a function: 0, or what the script says.
+  int result(const std::string& function) {
+    const std::lock_guard lock(mutex);
+    const int number = ++calls[function];
+    std::istringstream words(text());
+    for (std::string word; words >> word;) {
+      const std::string prefix = "fail=" + function + ":";
+      if (!word.starts_with(prefix)) continue;
+      const std::size_t colon = word.find(':', prefix.size());
+      if (std::stoi(word.substr(prefix.size(), colon - prefix.size())) != number) continue;
+      last_error = "scripted failure of " + function;
+      return std::stoi(word.substr(colon + 1));
+    }
+    return 0;
+  }
+  // The number behind `key` if that many operations were enqueued, else nothing.
+  bool reached(const std::string& key, int* code) {
+    std::istringstream words(text());
+    for (std::string word; words >> word;) {
+      if (!word.starts_with(key + "=")) continue;
+      const std::size_t colon = word.find(':');
+      if (colon != std::string::npos && code != nullptr) *code = std::stoi(word.substr(colon + 1));
+      const std::lock_guard lock(mutex);
+      return operations >= std::stoi(word.substr(key.size() + 1));
+    }
+    return false;
+  }
+};
+Script script;
+
+// --- Work -------------------------------------------------------------------------------------------------------------
+
+void carry_out(const std::vector<Arrived>& calls) {
+  const std::size_t n = calls.size();
+  const Call& first = *calls[0].call;
+  const std::size_t bytes = first.bytes();
+  const auto reduce = [&](std::size_t offset) {
+    std::vector<std::byte> result(calls[0]->send + offset, calls[0]->send + offset + bytes);
+    for (std::size_t i = 1; i < n; ++i) {
+      weir::collectives::combine(first.type, first.reduction, result.data(), calls[i]->send + offset, first.count);
+    }
+    if (first.reduction == Reduction::avg) weir::collectives::divide(first.type, result.data(), first.count, static_cast<int>(n));
+    return result;
+  };
+  switch (first.kind) {
+    case Kind::all_reduce:
+    case Kind::reduce: {
+      const auto result = reduce(0);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (first.kind == Kind::all_reduce || static_cast<int>(i) == first.peer) std::memcpy(calls[i]->receive, result.data(), bytes);
+      }
+      break;
+    }
+    case Kind::reduce_scatter:
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto result = reduce(i * bytes);
+        std::memcpy(calls[i]->receive, result.data(), bytes);
+      }
+      break;
+    case Kind::broadcast:
+      for (const Arrived& call : calls) std::memmove(call->receive, calls[static_cast<std::size_t>(first.peer)]->send, bytes);
+      break;
+    case Kind::all_gather:
+      for (std::size_t i = 0; i < n; ++i) {
+        for (const Arrived& call : calls) std::memmove(call->receive + i * bytes, calls[i]->send, bytes);
+      }
+      break;
+    default: std::memmove(calls[1]->receive, calls[0]->send, bytes);
+  }
+  for (const Arrived& call : calls) {
+    if (--call.batch->open == 0) call.batch->finish();
+  }
+}
+
+void arrive(void* data) {
+  Batch& batch = *static_cast<Batch*>(data);
+  Group& group = *batch.group;
+  const std::lock_guard lock(group.mutex);
+  if (group.aborted) return batch.finish();
+  batch.open = batch.calls.size();
+  group.waiting.push_back(&batch);
+  if (batch.hangs) return;
+  for (const Call& call : batch.calls) {
+    if (call.kind != Kind::send && call.kind != Kind::receive) {
+      group.collectives[static_cast<std::size_t>(batch.rank)].push_back({&batch, &call});
+      continue;
+    }
+    const bool sends = call.kind == Kind::send;
+    auto& [sent, received] = group.pairs[sends ? std::pair(batch.rank, call.peer) : std::pair(call.peer, batch.rank)];
+    (sends ? sent : received).push_back({&batch, &call});
+    if (sent.empty() || received.empty()) continue;
+    carry_out({sent.front(), received.front()});
+    sent.pop_front();
+    received.pop_front();
+  }
+  const auto complete = [&] {
+    for (const auto& queue : group.collectives) {
+      if (queue.empty()) return false;
+    }
+    return true;
+  };
+  while (complete()) {
+    std::vector<Arrived> calls;
+    for (auto& queue : group.collectives) {
+      calls.push_back(queue.front());
+      queue.pop_front();
+    }
+    carry_out(calls);
+  }
+}
+
+constexpr unsigned hip_wait_equal = 1;  // hipStreamWaitValueEq
+
+template <class F>
+F hip(const char* name) {
+  static void* const runtime = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<F>(runtime != nullptr ? ::dlsym(runtime, name) : nullptr);
+}
+
+struct Open {
+  int depth = 0;
+  std::vector<std::pair<std::pair<Comm*, void*>, Call>> calls;
+};
+thread_local Open open;
+
+// A word that is 0. Words come in blocks, since memory cannot be allocated in a capture.
+std::uint32_t* take_word() {
+  constexpr std::size_t block = 16384;
+  static std::mutex mutex;
+  static std::uint32_t* words = nullptr;
+  static std::size_t used = block;
+  const std::lock_guard lock(mutex);
+  if (used == block) {
+    hip<int (*)(void**, std::size_t, unsigned)>("hipHostMalloc")(reinterpret_cast<void**>(&words), block * sizeof(*words), 0);
+    std::memset(words, 0, block * sizeof(*words));
+    used = 0;
+  }
+  return &words[used++];
+}
+
+int flush() {
+  auto calls = std::move(open.calls);
+  open.calls.clear();
+  int result = 0;
+  while (!calls.empty()) {
+    const auto where = calls.front().first;
+    auto* const batch = new Batch;
+    batch->group = where.first->group;
+    batch->rank = where.first->rank;
+    batch->done = take_word();
+    batch->hangs = script.reached("hang", nullptr);
+    decltype(calls) others;
+    for (auto& call : calls) {
+      if (call.first == where) batch->calls.push_back(call.second);
+      else others.push_back(call);
+    }
+    calls.swap(others);
+    const auto launch = hip<int (*)(void*, void (*)(void*), void*)>("hipLaunchHostFunc");
+    const auto wait = hip<int (*)(void*, void*, std::uint32_t, unsigned, std::uint32_t)>("hipStreamWaitValue32");
+    int captures = 0;
+    hip<int (*)(void*, int*)>("hipStreamIsCapturing")(where.second, &captures);
+    if (launch(where.second, arrive, batch) != 0) result = 1;
+    if (captures == 0 && wait(where.second, batch->done, 1, hip_wait_equal, 0xFFFFFFFF) != 0) result = 1;
+  }
+  return result;
+}
+
+int add(const char* function, Comm* comm, void* stream, Kind kind, const void* send, void* receive, std::size_t count, int type,
+        int reduction, int peer) {
+  if (const int result = script.result(function); result != 0) return result;
+  Call call{kind, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive), count, ElementType::int8, Reduction::sum, peer};
+  for (std::size_t i = 0; i < std::size(weir::nccl::data_types); ++i) {
+    if (weir::nccl::data_types[i] == type) call.type = static_cast<ElementType>(i);
+  }
+  for (std::size_t i = 0; i < std::size(weir::nccl::reductions); ++i) {
+    if (weir::nccl::reductions[i] == reduction) call.reduction = static_cast<Reduction>(i);
+  }
+  {
+    const std::lock_guard lock(script.mutex);
+    ++script.operations;
+  }
+  open.calls.push_back({{comm, stream}, call});
+  return open.depth == 0 ? flush() : 0;
+}
+
+std::mutex groups_mutex;
+std::map<std::string, std::shared_ptr<Group>> groups;
+
+}  // namespace
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+FAKE int ncclGetVersion(int* version) {
+  *version = 22907;
+  return script.result("GetVersion");
+}
+FAKE const char* ncclGetErrorString(int result) { return result == 0 ? "no error" : "scripted error"; }
+FAKE const char* ncclGetLastError(Comm*) { return script.last_error.c_str(); }
+
+FAKE int ncclGetUniqueId(UniqueId* id) {
+  static int number = 0;
+  std::memset(id, 0, sizeof(*id));
+  std::snprintf(id->internal, sizeof(id->internal), "fake %d", ++number);
+  return script.result("GetUniqueId");
+}
+
+FAKE int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, Config* config) {
+  if (const int result = script.result("CommInitRankConfig"); result != 0) return result;
+  if (config->magic != 0xcafebeef || config->version != 21400) return weir::nccl::invalid_argument;
+  std::shared_ptr<Group> group;
+  {
+    const std::lock_guard lock(groups_mutex);
+    auto& slot = groups[std::string(id.internal, sizeof(id.internal))];
+    if (!slot) slot = std::make_shared<Group>();
+    group = slot;
+  }
+  take_word();
+  int device = -1;
+  hip<int (*)(int*)>("hipGetDevice")(&device);
+  const std::lock_guard lock(group->mutex);
+  for (const auto& [other, its] : group->devices) {
+    if (its == device) return weir::nccl::invalid_usage;  // "Duplicate GPU detected"
+  }
+  group->devices[rank] = device;
+  group->ranks = ranks;
+  group->collectives.resize(static_cast<std::size_t>(ranks));
+  *comm = new Comm{group, rank, config->blocking != 0};
+  return config->blocking != 0 ? 0 : weir::nccl::in_progress;
+}
+
+FAKE int ncclCommGetAsyncError(Comm* comm, int* error) {
+  *error = 0;
+  if (script.reached("async", error)) return 0;
+  *error = 0;
+  const std::lock_guard lock(comm->group->mutex);
+  if (static_cast<int>(comm->group->devices.size()) < comm->group->ranks) *error = weir::nccl::in_progress;
+  return script.result("CommGetAsyncError");
+}
+
+FAKE int ncclCommFinalize(Comm*) { return script.result("CommFinalize"); }
+FAKE int ncclCommDestroy(Comm*) { return script.result("CommDestroy"); }
+FAKE int ncclCommAbort(Comm* comm) {
+  const std::lock_guard lock(comm->group->mutex);
+  comm->group->aborted = true;
+  for (Batch* const batch : comm->group->waiting) batch->finish();
+  return script.result("CommAbort");
+}
+
+FAKE int ncclGroupStart() {
+  ++open.depth;
+  return script.result("GroupStart");
+}
+FAKE int ncclGroupEnd() {
+  const int scripted = script.result("GroupEnd");
+  const int result = --open.depth == 0 ? flush() : 0;
+  return scripted != 0 ? scripted : result;
+}
+
+FAKE int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, int op, Comm* comm, void* stream) {
+  return add("AllReduce", comm, stream, Kind::all_reduce, send, receive, count, type, op, 0);
+}
+FAKE int ncclBroadcast(const void* send, void* receive, std::size_t count, int type, int root, Comm* comm, void* stream) {
+  return add("Broadcast", comm, stream, Kind::broadcast, send, receive, count, type, 0, root);
+}
+FAKE int ncclReduce(const void* send, void* receive, std::size_t count, int type, int op, int root, Comm* comm, void* stream) {
+  return add("Reduce", comm, stream, Kind::reduce, send, receive, count, type, op, root);
+}
+FAKE int ncclAllGather(const void* send, void* receive, std::size_t count, int type, Comm* comm, void* stream) {
+  return add("AllGather", comm, stream, Kind::all_gather, send, receive, count, type, 0, 0);
+}
+FAKE int ncclReduceScatter(const void* send, void* receive, std::size_t count, int type, int op, Comm* comm, void* stream) {
+  return add("ReduceScatter", comm, stream, Kind::reduce_scatter, send, receive, count, type, op, 0);
+}
+FAKE int ncclSend(const void* data, std::size_t count, int type, int peer, Comm* comm, void* stream) {
+  return add("Send", comm, stream, Kind::send, data, nullptr, count, type, 0, peer);
+}
+#ifndef FAKE_NCCL_WITHOUT_RECV
+FAKE int ncclRecv(void* data, std::size_t count, int type, int peer, Comm* comm, void* stream) {
+  return add("Recv", comm, stream, Kind::receive, nullptr, data, count, type, 0, peer);
+}
+#endif

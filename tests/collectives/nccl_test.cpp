@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/subprocess.hpp"
+
+// How the plugins for NCCL and RCCL open the library and take what it answers, with a stand-in in its place, on a HIP runtime
+// without a GPU. They prove nothing about devices.
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+namespace {
+
+Outcome story(const std::vector<std::string>& steps, const std::string& script = {}, Environment environment = {}) {
+  environment.try_emplace("WEIR_RCCL", FAKE_RCCL);
+  environment.try_emplace("WEIR_HIP_RUNTIME", HIP_RUNTIME);
+  environment.try_emplace("LD_LIBRARY_PATH", CPU_CUDA);
+  environment.try_emplace("CPU_CUDA_DEVICES", "2");
+  environment.try_emplace("FAKE_NCCL", script);
+  std::vector<std::string> arguments = {"hip"};
+  arguments.insert(arguments.end(), steps.begin(), steps.end());
+  return weir::test::run(STORY, arguments, environment);
+}
+
+#define CHECK_SAYS(outcome, text)       \
+  do {                                  \
+    INFO((outcome).output);             \
+    INFO((outcome).errors);             \
+    CHECK((outcome).says(text));        \
+  } while (false)
+
+}  // namespace
+
+TEST_CASE("rccl: communicators of the devices of one process work, and tell the library") {
+  const Outcome o = story({"make", "all_reduce", "all_to_all", "barrier", "value", "synchronize", "drop"});
+  CHECK_SAYS(o, std::string("made: rccl 2.29.7 (") + FAKE_RCCL + ")");
+  CHECK_SAYS(o, "element: 2\n");
+  CHECK_SAYS(o, "drop: ok");
+  CHECK(o.status == 0);
+}
+
+TEST_CASE("rccl: non-blocking communicators, for a time-out, work likewise") {
+  const Outcome o = story({"make_short", "all_reduce", "barrier", "value", "synchronize", "drop"});
+  CHECK_SAYS(o, "element: 2\n");
+  CHECK_SAYS(o, "drop: ok");
+}
+
+TEST_CASE("rccl: a library that is not there is an error that says what was tried and what would help") {
+  const Outcome named = story({"make"}, "", {{"WEIR_RCCL", "/nonexistent/librccl.so.1"}});
+  CHECK_SAYS(named, "make: driver_not_found | Communicator::from_devices on library rccl: the library could not be opened: "
+                    "/nonexistent/librccl.so.1");
+  CHECK_SAYS(named, "WEIR_RCCL");
+  const Outcome relative = story({"make"}, "", {{"WEIR_RCCL", "librccl.so.1"}});
+  CHECK_SAYS(relative, "make: invalid_environment");
+  CHECK_SAYS(relative, "it is not an absolute path");
+}
+
+TEST_CASE("rccl: a library that is too old is refused by the functions that it lacks") {
+  const Outcome o = story({"make"}, "", {{"WEIR_RCCL", OLD_RCCL}});
+  CHECK_SAYS(o, "make: driver_too_old |");
+  CHECK_SAYS(o, "lacks ncclRecv; Weir needs release 2.14 or later");
+}
+
+TEST_CASE("rccl: a copy that is loaded already is used, and another one refused") {
+  const Outcome used = story({"make", "all_reduce", "value"}, "", {{"LD_PRELOAD", FAKE_RCCL}, {"WEIR_RCCL", FAKE_RCCL}});
+  CHECK_SAYS(used, "element: 2\n");
+  const Outcome refused = story({"make"}, "", {{"LD_PRELOAD", FAKE_RCCL}, {"WEIR_RCCL", OLD_RCCL}});
+  CHECK_SAYS(refused, "make: driver_failed |");
+  CHECK_SAYS(refused, "two copies cannot be in one process");
+}
+
+TEST_CASE("rccl: what the library refuses is an error with its words, and the communicator works on") {
+  const Outcome o = story({"make", "all_reduce", "all_reduce", "value"}, "fail=AllReduce:1:4");
+  CHECK_SAYS(o, "all_reduce: backend_failure | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library refused the call");
+  CHECK_SAYS(o, "[ncclInvalidArgument (4): scripted error: scripted failure of AllReduce]");
+  CHECK_SAYS(o, "element: 2\n");
+}
+
+TEST_CASE("rccl: an error of the system makes the communicator fail") {
+  const Outcome o = story({"make", "all_reduce", "all_reduce", "check"}, "fail=AllReduce:1:2");
+  CHECK_SAYS(o, "all_reduce: communicator_failed | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library reported an error");
+  CHECK_SAYS(o, "ncclSystemError (2)");
+  CHECK_SAYS(o, "check: communicator_failed |");
+  CHECK(o.count("all_reduce: communicator_failed") == 2);
+}
+
+TEST_CASE("rccl: a communicator that cannot be made") {
+  CHECK_SAYS(story({"make"}, "fail=CommInitRankConfig:2:3"), "make: communicator_failed | Communicator::from_id on rccl 2.29.7");
+  CHECK_SAYS(story({"make"}, "fail=GetUniqueId:1:2"), "make: backend_failure | Communicator::create_id");
+}
+
+TEST_CASE("rccl: an error that comes later shows in check, and by itself where there is a time-out") {
+  const Outcome asked = story({"make", "all_reduce", "check", "all_reduce"}, "async=2:6");
+  CHECK_SAYS(asked, "check: communicator_failed |");
+  CHECK_SAYS(asked, "ncclRemoteError (6)");
+  CHECK_SAYS(asked, "all_reduce: communicator_failed |");
+}
+
+TEST_CASE("rccl: a peer that does not come while communicators are made ends in an error after the time-out") {
+  CHECK_SAYS(story({"make_alone"}), "make_alone: communicator_failed | Communicator::from_id on rccl 2.29.7");
+  CHECK_SAYS(story({"make_alone"}), "not all of the 2 ranks have come within 300 ms");
+}
+
+TEST_CASE("rccl: an operation that waits for a peer for ever ends after the time-out, and the stream goes on") {
+  const Outcome eager = story({"make_short", "all_reduce", "synchronize", "value"}, "hang=1");
+  CHECK_SAYS(eager, "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: an operation has not "
+                    "ended within 300 ms");
+  CHECK_SAYS(eager, "element: 1\n");
+}
+
+TEST_CASE("rccl: abort ends what waits") {
+  const Outcome o = story({"make", "all_reduce", "abort", "synchronize", "value"}, "hang=1");
+  CHECK_SAYS(o, "abort: ok");
+  CHECK_SAYS(o, "synchronize: communicator_failed |");
+  CHECK_SAYS(o, "Communicator::abort was called");
+  CHECK_SAYS(o, "element: 1\n");
+}

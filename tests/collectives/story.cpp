@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that makes communicators of all devices of a backend and says what comes of each step that it is told:
+// story BACKEND STEP…
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "weir/weir.hpp"
+
+int main(int argc, char** argv) {
+  using namespace weir;
+  const std::string name = argv[1];
+  std::vector<CommunicatorPtr> comms;
+  std::vector<StreamPtr> streams;
+  std::vector<Buffer<float>> data;
+  const CommunicatorOptions short_time{.time_out = std::chrono::milliseconds(300)};
+  const auto make = [&](const CommunicatorOptions& options) {
+    Backend& backend = Registry::instance().open(name);
+    std::vector<Device*> devices;
+    for (int i = 0; i < backend.device_count(); ++i) devices.push_back(&backend.device(i));
+    comms = Communicator::from_devices(devices, options);
+    for (Device* const device : devices) {
+      streams.push_back(device->create_stream());
+      data.push_back(device->allocate<float>(1000));
+      streams.back()->fill(data.back(), 1.0F);
+    }
+    std::printf("made: %s\n", comms[0]->library().c_str());
+  };
+  const auto each = [&](const std::function<void(Communicator&, Stream&, const Buffer<float>&)>& call) {
+    Communicator::group([&] {
+      for (std::size_t i = 0; i < comms.size(); ++i) call(*comms[i], *streams[i], data[i]);
+    });
+  };
+  const std::map<std::string, std::function<void()>> steps = {
+      {"make", [&] { make({}); }},
+      {"make_short", [&] { make(short_time); }},
+      {"make_alone",
+       [&] {
+         Device& device = Registry::instance().open(name).device(0);
+         comms = {Communicator::from_id(device, 0, 2, Communicator::create_id(device), short_time)};
+       }},
+      {"all_reduce", [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); }); }},
+      {"all_to_all", [&] {
+         std::vector<Buffer<float>> to;
+         for (const CommunicatorPtr& c : comms) to.push_back(c->device().allocate<float>(1000));
+         each([&](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_to_all(to[static_cast<std::size_t>(c.rank())], x, s); });
+         for (const StreamPtr& s : streams) s->synchronize();
+       }},
+      {"barrier", [&] { each([](Communicator& c, Stream& s, const Buffer<float>&) { c.barrier(s); }); }},
+      {"launch", [&] {
+         std::vector<GraphExecPtr> graphs;
+         for (const StreamPtr& s : streams) s->begin_capture();
+         each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); });
+         for (const StreamPtr& s : streams) graphs.push_back(s->end_capture()->instantiate());
+         for (std::size_t i = 0; i < graphs.size(); ++i) graphs[i]->launch(*streams[i]);
+         for (std::size_t i = 0; i < graphs.size(); ++i) comms[i]->watch(*streams[i]);
+         for (const StreamPtr& s : streams) s->synchronize();
+       }},
+      {"synchronize", [&] {
+         for (std::size_t i = 0; i < comms.size(); ++i) comms[i]->synchronize(*streams[i]);
+       }},
+      {"wait_for_failure", [&] {
+         for (int i = 0; i < 500; ++i) {
+           comms[0]->check();
+           std::this_thread::sleep_for(std::chrono::milliseconds(10));
+         }
+       }},
+      {"check", [&] { comms[0]->check(); }},
+      {"check_last", [&] { comms.back()->check(); }},
+      {"abort", [&] { comms[0]->abort(); }},
+      {"value", [&] { std::printf("element: %g\n", static_cast<double>(streams[0]->read(data[0])[999])); }},
+      {"drop", [&] { comms.clear(); }},
+  };
+  for (int i = 2; i < argc; ++i) {
+    try {
+      steps.at(argv[i])();
+      std::printf("%s: ok\n", argv[i]);
+    } catch (const Error& error) {
+      std::printf("%s: %s | %s\n", argv[i], std::string(to_string(error.errc())).c_str(), error.what());
+    }
+    std::fflush(stdout);
+  }
+  return 0;
+}
