@@ -27,9 +27,6 @@
 
 namespace {
 
-std::atomic<int> allocations_until_failure{0};  // 0: none fails
-int (*inside_driver)() = nullptr;  // whose allocations do not fail
-
 // How often the thread slept and made way: what it does between the questions of a wait.
 thread_local int naps = 0, yields = 0;
 
