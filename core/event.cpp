@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/event.hpp"
 
+#include <fmt/format.h>
+
 #include "core/call.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -9,7 +11,7 @@ namespace weir {
 
 using detail::Call;
 
-std::string Event::describe() const { return device_.describe() + " event"; }
+std::string Event::describe() const { return fmt::format("{} event {}", device_.describe(), handle()); }
 
 void Event::check_host_access(const char* operation) const {
   const Call call(*this, operation);
@@ -37,8 +39,6 @@ void Event::synchronize() const {
 
 std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& start) const {
   const Call call(*this, "Event::elapsed_since");
-  check_host_access(call.operation());
-  start.check_host_access(call.operation());
   if (&start.device_ != &device_) {
     call.refuse(Errc::wrong_device,
                 "the start event is of " + start.device_.describe() + ", and two devices share no clock");
@@ -51,6 +51,8 @@ std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& star
   if (!start.is_recorded() || !is_recorded()) {
     call.refuse(Errc::not_recorded, std::string(side(!is_recorded())) + " was never recorded");
   }
+  check_host_access(call.operation());
+  start.check_host_access(call.operation());
   return std::chrono::duration<double, std::milli>(do_elapsed_ms_since(start));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/graph.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -75,7 +77,7 @@ std::vector<std::uint32_t> Topology::leaves() const { return without_edge(*this,
 
 // --- Graph ------------------------------------------------------------------------------------------------------------
 
-std::string Graph::describe() const { return device_.describe() + " graph"; }
+std::string Graph::describe() const { return fmt::format("{} graph {}", device_.describe(), native_handle()); }
 
 std::size_t Graph::node_count() const {
   const Call call(*this, "Graph::node_count");
@@ -112,10 +114,11 @@ void support::refuse_second_owner_of_memory(const char* operation, const std::st
       "outside the capture, or capture the work again");
 }
 
-
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
-std::string GraphExec::describe() const { return device_.describe() + " executable graph"; }
+std::string GraphExec::describe() const {
+  return fmt::format("{} executable graph {}", device_.describe(), native_handle());
+}
 
 namespace {
 
@@ -150,6 +153,5 @@ void GraphExec::update(const Graph& graph) {
   call.check_device(graph.device(), "the graph");
   do_update(graph);
 }
-
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/numbers.hpp"
 #include "backends/gpu/capture.hpp"
+#include "weir/backend_support.hpp"
 
 namespace weir::cuda {
 
@@ -59,6 +60,7 @@ void Api::try_without_current(const DeviceContext& device) const noexcept {
     objects_need_current_.store(!works, std::memory_order_relaxed);
   };
   try {
+    const support::SignalsBlocked no_signals;
     std::thread(attempt).join();
   } catch (const std::exception&) {
     // No thread: contexts are then made current even if that is not needed.

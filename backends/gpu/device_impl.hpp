@@ -420,8 +420,6 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
   const std::span<const std::byte> image = program.image;
   // PTX needs a terminating null; other images ignore it.
   std::string copy(reinterpret_cast<const char*>(image.data()), image.size());
-  contents.kernels = api_.image_kernels(image, *this);
-  for (const auto& [expression, symbol] : program.names) contents.symbols.emplace(kernels::normalized_name(expression), symbol);
   const auto current = make_current();
   typename Api::ModuleHandle module = nullptr;
   std::string log;
@@ -433,8 +431,15 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
                 detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
                 native_error(api_, result));
   }
-  return make_owner([&] { return make<GpuModule<Api>>(*this, module, std::move(contents)); },
-                    [&] { end([&] { return api_.ModuleUnload(module); }, "while a module was unloaded"); });
+  return make_owner(
+      [&] {
+        contents.kernels = api_.image_kernels(image, *this);
+        for (const auto& [expression, symbol] : program.names) {
+          contents.symbols.emplace(kernels::normalized_name(expression), symbol);
+        }
+        return make<GpuModule<Api>>(*this, module, std::move(contents));
+      },
+      [&] { end([&] { return api_.ModuleUnload(module); }, "while a module was unloaded"); });
 }
 
 template <class Api>

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/immortal.hpp"
-#include "core/immortal.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::gpu {

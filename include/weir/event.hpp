@@ -49,7 +49,7 @@ class WEIR_API Event : public RefCounted {
   /// Blocks the calling thread until the event is complete. Throws like `is_complete`.
   void synchronize() const;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
-  /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded` or `not_ready`, checked in this order.
+  /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
   std::chrono::duration<double, std::milli> elapsed_since(const Event& start) const;
   /// A handle with which another process opens this event (cudaIpcGetEventHandle). Needs `EventOptions::interprocess`.
   InterprocessHandle interprocess_handle() const;

@@ -71,7 +71,7 @@ class WEIR_API Graph : public RefCounted {
   /// have one executable at a time: throws `unsupported` while there is another.
   GraphExecPtr instantiate(const InstantiateOptions& options = {}) const;
 
-  /// "cuda:0 graph"
+  /// "cuda:0 graph 0x7f…"
   std::string describe() const;
 
  protected:
@@ -108,7 +108,7 @@ class WEIR_API GraphExec : public RefCounted {
   /// `graph_update`.
   void update(const Graph& graph);
 
-  /// "cuda:0 executable graph"
+  /// "cuda:0 executable graph 0x7f…"
   std::string describe() const;
 
  protected:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/cuda/toolkit_headers.hpp"
-#include "backends/gpu/device_headers.hpp"
+#include "kernels/device_headers.hpp"
 
 namespace weir::test {
 namespace {
@@ -91,8 +91,8 @@ void compile_for(const std::string& architecture, std::string_view source, const
   for (const std::string& option : options) pointers.push_back(option.c_str());
   Functions::Program program = nullptr;
   const std::string text(source);
-  f.create(&program, text.c_str(), name.c_str(), static_cast<int>(gpu::device_header_names.size()),
-           gpu::device_header_texts.data(), gpu::device_header_names.data());
+  f.create(&program, text.c_str(), name.c_str(), static_cast<int>(kernels::device_header_names.size()),
+           kernels::device_header_texts.data(), kernels::device_header_names.data());
   const int result = f.compile(program, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
   std::string log;

@@ -3,7 +3,7 @@
 
 /// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the runtime's (it has
 /// parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both are written here.
-namespace weir::gpu {
+namespace weir::kernels {
 
 /// Its names begin with weir_, so that no macro of the program's, such as -DT=float, changes it.
 ///
@@ -322,4 +322,4 @@ inline constexpr const char* groups_reduce_header = R"weir(
 #endif
 )weir";
 
-}  // namespace weir::gpu
+}  // namespace weir::kernels

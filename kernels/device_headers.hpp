@@ -3,13 +3,13 @@
 
 #include <array>
 
-#include "backends/gpu/device_groups.hpp"
 #include "kernels/bfloat16.hpp"
+#include "kernels/device_groups.hpp"
 #include "kernels/math_constants.hpp"
 
 /// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
 /// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
-namespace weir::gpu {
+namespace weir::kernels {
 
 // clang-format off
 #define WEIR_MACRO(name, parameters, value) "#undef " name "\n#define " name parameters " " value "\n"
@@ -266,8 +266,8 @@ inline constexpr std::array device_header_names = {
     "weir_kernel.h"};
 inline constexpr std::array device_header_texts = {
     stdint_header, stdint_header, stddef_header, stddef_header, limits_header, limits_header, float_header, float_header, assert_header,
-    assert_header, math_header, math_header, algorithm_header, kernels::math_constants_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
-    half_header, kernels::bfloat16_header, kernels::bfloat16_header, groups_header, groups_reduce_header, groups_header, kernel_header};
+    assert_header, math_header, math_header, algorithm_header, math_constants_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
+    half_header, bfloat16_header, bfloat16_header, groups_header, groups_reduce_header, groups_header, kernel_header};
 static_assert(device_header_names.size() == device_header_texts.size());
 
-}  // namespace weir::gpu
+}  // namespace weir::kernels
