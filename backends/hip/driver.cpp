@@ -17,11 +17,11 @@ constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
 constexpr int oldest_release = 502;
 
-// Numerically, since 10 comes after 7.
+// Numerically, since 10 comes after 7. The name without a number is a link of development packages, and may be all that
+// another implementation has.
 std::vector<std::string> sonames() {
-  std::vector<std::string> names;
-  for (const int major : {10, 7, 6, 5}) names.push_back("libamdhip64.so." + std::to_string(major));
-  return names;
+  if (mutated(Mutation::runtimes_sorted_as_text)) return {"libamdhip64.so.7", "libamdhip64.so.10"};
+  return {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 }
 
 void add_folder(std::vector<std::string>& names, const std::string& folder) {
@@ -61,7 +61,10 @@ std::vector<std::string> candidates(const std::optional<std::string>& chosen) {
   if (chosen) return {*chosen};
   std::vector<std::string> names;
   // Two copies of the runtime in one process break each other, whatever their versions: use the one that is loaded already.
-  if (std::string loaded = gpu::loaded_library("libamdhip64.so"); !loaded.empty()) names.push_back(std::move(loaded));
+  if (std::string loaded = gpu::loaded_library("libamdhip64.so");
+      !loaded.empty() && !mutated(Mutation::loaded_copy_passed_over)) {
+    names.push_back(std::move(loaded));
+  }
   const std::vector<std::string> by_soname = sonames();
   names.insert(names.end(), by_soname.begin(), by_soname.end());
   add_rocm_folders(names);
@@ -123,6 +126,8 @@ const Api& Api::load(PluginContext& context) {
   WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_FIND)
 #undef WEIR_HIP_FIND
 
+  if (mutated(Mutation::capture_modes_kept)) table.ThreadExchangeStreamCaptureMode.address = nullptr;
+
   const hipError_t told = api->RuntimeGetVersion ? api->RuntimeGetVersion(&api->version_) : hipSuccess;
   if (told != hipSuccess) {
     throw Error(Errc::driver_failed, operation, library.path(),
@@ -132,7 +137,8 @@ const Api& Api::load(PluginContext& context) {
   api->release_ = release_of(api->version_);
   if (!missing.empty() || api->release_ < oldest_release) {
     throw Error(Errc::driver_too_old, operation, library.path(),
-                (missing.empty() ? "it is HIP " + api->version_text() : "it lacks " + missing) + "; Weir needs HIP " +
+                (missing.empty() || (api->version_ != 0 && api->release_ < oldest_release) ? "it is HIP " + api->version_text()
+                                                                                             : "it lacks " + missing) + "; Weir needs HIP " +
                     release_text(oldest_release) + " or later: update ROCm");
   }
   for (std::size_t i = 0; i < workaround_count; ++i) {
