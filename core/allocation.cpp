@@ -6,6 +6,7 @@
 
 #include "core/immortal.hpp"
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -17,6 +18,7 @@ namespace weir {
 using detail::Call;
 using detail::StreamCall;
 using detail::StreamCore;
+using detail::Watched;
 
 std::string_view to_string(MemoryKind kind) noexcept {
   switch (kind) {
@@ -118,7 +120,11 @@ void Allocation::dispose() noexcept {
       if (is_opened_) {
         device_->do_close_memory(data_);
       } else {
-        device_->do_deallocate(data_, kind_);
+        const auto deallocate = [this] { device_->do_deallocate(data_, kind_); };
+        if (detail::is_watched()) [[unlikely]]
+          Watched(*device_, OperationKind::free, "Allocation").allocation(*this).run_always(deallocate);
+        else
+          deallocate();
       }
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
@@ -141,7 +147,11 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
       const bool is_fork =
           began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;
-      if (stream.do_deallocate_async(allocation.data_, capture)) return true;
+      const auto free = [&] { return stream.do_deallocate_async(allocation.data_, capture); };
+      if (is_watched(stream)
+              ? Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always(free)
+              : free())
+        return true;
       support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;
     }
@@ -150,14 +160,18 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
     return true;
   }
   // A free of other memory would become a node of the capture, and free it at each launch.
-  return capture.status == CaptureStatus::none && try_to_free(stream, allocation.data_);
+  return capture.status == CaptureStatus::none && try_to_free(stream, allocation);
 }
 
 /// False where the driver refuses because of another stream's capture, and where there is no memory to enqueue the free
 /// with.
-bool StreamCore::try_to_free(Stream& stream, void* memory) noexcept {
+bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexcept {
   try {
-    return stream.do_deallocate_async(memory, CaptureState{});
+    if (is_watched(stream)) [[unlikely]]
+      return Watched(stream, OperationKind::free, "Allocation", CaptureState()).allocation(allocation).run_always([&] {
+        return stream.do_deallocate_async(allocation.data_, CaptureState{});
+      });
+    return stream.do_deallocate_async(allocation.data_, CaptureState{});
   } catch (const std::bad_alloc&) {
     return false;
   } catch (const std::exception& e) {
@@ -209,7 +223,7 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   }
   while (list != nullptr) {
     Allocation& allocation = *std::exchange(list, list->next_);
-    const bool freed = !captures && try_to_free(stream, allocation.data_);
+    const bool freed = !captures && try_to_free(stream, allocation);
     if (!freed && !last_chance && defer(stream, allocation)) continue;
     if (!freed && last_chance) {
       support::log(support::LogLevel::error,
@@ -235,9 +249,14 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   }
   AllocationPtr allocation = AllocationPool::instance().take(*device_, MemoryKind::device);
   if (bytes == 0) return allocation;
-  allocation->data_ = do_allocate_async(bytes, pool, capture);
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
+  if (is_watched()) [[unlikely]]
+    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation(), capture).allocation(*allocation).run([&] {
+      return do_allocate_async(bytes, pool, capture);
+    });
+  else
+    allocation->data_ = do_allocate_async(bytes, pool, capture);
   allocation->stream_ = this;
   retain_as_dependent();
   return allocation;
@@ -251,8 +270,13 @@ AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   AllocationPtr allocation = AllocationPool::instance().take(*this, kind);
   if (bytes == 0) return allocation;
   call.check_unsafe();
-  allocation->data_ = do_allocate(bytes, kind);
   allocation->size_ = bytes;
+  if (detail::is_watched()) [[unlikely]]
+    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation()).allocation(*allocation).run([&] {
+      return do_allocate(bytes, kind);
+    });
+  else
+    allocation->data_ = do_allocate(bytes, kind);
   return allocation;
 }
 
@@ -304,7 +328,11 @@ void throw_not_host_accessible(const Allocation* allocation) {
 
 HostRegistration::~HostRegistration() {
   try {
-    device_.do_unregister_host(data_);
+    const auto unregister = [this] { device_.do_unregister_host(data_); };
+    if (detail::is_watched()) [[unlikely]]
+      Watched(device_, OperationKind::unregister_host, "HostRegistration").writes(data_, size_).run(unregister);
+    else
+      unregister();
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, "host memory stays pinned: ", e.what());
   }
@@ -316,7 +344,12 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   call.check_bytes(bytes);
   if (data == nullptr || bytes == 0) call.refuse(Errc::invalid_argument, "there is nothing to pin");
   call.check_unsafe();
-  void* const device_pointer = do_register_host(data, bytes);
+  void* device_pointer = nullptr;
+  const auto pin = [&] { device_pointer = do_register_host(data, bytes); };
+  if (detail::is_watched()) [[unlikely]]
+    Watched(*this, OperationKind::register_host, call.operation()).writes(data, bytes).run(pin);
+  else
+    pin();
   try {
     return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
   } catch (const std::bad_alloc&) {

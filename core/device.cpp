@@ -8,6 +8,7 @@
 #include "core/call.hpp"
 #include "core/compile_options.hpp"
 #include "core/feature_override.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
@@ -16,6 +17,7 @@
 namespace weir {
 
 using detail::Call;
+using detail::Watched;
 
 Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
     : backend_(backend),
@@ -82,6 +84,10 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
                                               " (greatest)");
     }
   }
+  if (detail::is_watched()) [[unlikely]]
+    return Watched(*this, OperationKind::create_stream, call.operation()).run([&] {
+      return do_create_stream(options.blocking, priority);
+    });
   return do_create_stream(options.blocking, priority);
 }
 
@@ -154,6 +160,11 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
     call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
   }
   call.check_unsafe();
+  if (detail::is_watched()) [[unlikely]]
+    return Watched(*this, OperationKind::host_copy, call.operation())
+        .reads(source, bytes)
+        .writes(destination, bytes)
+        .run([&] { do_copy(destination, source, bytes); });
   do_copy(destination, source, bytes);
 }
 
@@ -269,6 +280,8 @@ void Device::synchronize() {
   if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this, false)) {
     detail::throw_device_captures(call.operation(), *this);
   }
+  if (detail::is_watched()) [[unlikely]]
+    return Watched(*this, OperationKind::synchronize, call.operation()).run([this] { do_synchronize(); });
   do_synchronize();
 }
 

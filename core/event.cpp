@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "core/call.hpp"
+#include "core/tools.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
 
 using detail::Call;
+using detail::Watched;
 
 std::string Event::describe() const { return fmt::format("{} event {}", device_.describe(), handle()); }
 
@@ -27,14 +29,22 @@ bool Event::is_complete() const {
   const char* const operation = "Event::is_complete";
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
-  return do_is_complete();
+  if (!detail::is_watched()) [[likely]]
+    return do_is_complete();
+  Watched watched(device_, OperationKind::query, operation);
+  watched->event = this;
+  return watched.run([this] { return do_is_complete(); });
 }
 
 void Event::synchronize() const {
   const char* const operation = "Event::synchronize";
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
-  do_synchronize();
+  if (!detail::is_watched()) [[likely]]
+    return do_synchronize();
+  Watched watched(device_, OperationKind::synchronize, operation);
+  watched->event = this;
+  watched.run([this] { do_synchronize(); });
 }
 
 std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& start) const {

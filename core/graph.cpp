@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -16,6 +17,7 @@ namespace weir {
 
 using detail::Call;
 using detail::StreamCall;
+using detail::Watched;
 
 std::string_view to_string(NodeKind kind) noexcept {
   switch (kind) {
@@ -99,12 +101,20 @@ GraphPtr Graph::clone() const {
   const Call call(*this, "Graph::clone");
   call.require(Feature::graph_clone);
   if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
-  return do_clone();
+  if (!detail::is_watched()) [[likely]]
+    return do_clone();
+  Watched watched(device_, OperationKind::clone_graph, call.operation());
+  watched->graph = this;
+  return watched.run([this] { return do_clone(); });
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
-  return do_instantiate(options);
+  if (!detail::is_watched()) [[likely]]
+    return do_instantiate(options);
+  Watched watched(device_, OperationKind::instantiate, call.operation());
+  watched->graph = this;
+  return watched.run([&] { return do_instantiate(options); });
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
@@ -136,7 +146,11 @@ void GraphExec::launch(Stream& stream) {
   check_stream(*this, call);
   const CaptureState capture = call.usable_capture();
   if (capture) call.require(Feature::graph_child_nodes);
-  do_launch(stream, capture);
+  if (!detail::StreamCore::is_watched(stream)) [[likely]]
+    return do_launch(stream, capture);
+  Watched watched(stream, OperationKind::launch_graph, call.operation(), capture);
+  watched->exec = this;
+  watched.run([&] { do_launch(stream, capture); });
 }
 
 void GraphExec::upload(Stream& stream) {
@@ -144,14 +158,23 @@ void GraphExec::upload(Stream& stream) {
   check_stream(*this, call);
   call.require(Feature::graph_upload);
   call.refuse_in_capture();
-  do_upload(stream);
+  if (!detail::StreamCore::is_watched(stream)) [[likely]]
+    return do_upload(stream);
+  Watched watched(stream, OperationKind::upload_graph, call.operation(), CaptureState());
+  watched->exec = this;
+  watched.run([&] { do_upload(stream); });
 }
 
 void GraphExec::update(const Graph& graph) {
   const Call call(*this, "GraphExec::update");
   call.require(Feature::graph_update);
   call.check_device(graph.device(), "the graph");
-  do_update(graph);
+  if (!detail::is_watched()) [[likely]]
+    return do_update(graph);
+  Watched watched(device_, OperationKind::update_graph, call.operation());
+  watched->graph = &graph;
+  watched->exec = this;
+  watched.run([&] { do_update(graph); });
 }
 
 }  // namespace weir

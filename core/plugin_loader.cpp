@@ -14,6 +14,7 @@
 
 #include "core/abi_difference.hpp"
 #include "core/environment.hpp"
+#include "core/selection.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin.hpp"
 #include "weir/version.hpp"
@@ -34,8 +35,12 @@ const char* const found_library_path = [] {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
+constexpr std::string_view tool_prefix = "tool_";
+
 [[noreturn]] void refuse(std::string_view name, const std::string& path, std::string_view cause) {
-  throw Error(Errc::plugin_incompatible, "Registry::open", fmt::format("backend {}", name),
+  const bool is_tool = name.starts_with(tool_prefix);
+  throw Error(Errc::plugin_incompatible, "Registry::open",
+              is_tool ? fmt::format("tool {}", name.substr(tool_prefix.size())) : fmt::format("backend {}", name),
               fmt::format("the plugin {} cannot be used: {}", path, cause));
 }
 
@@ -115,6 +120,32 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
   attempts.push_back({path, "opened"});
   return {std::move(note.version), create,
           reinterpret_cast<void (*)(ImageCompilation&)>(::dlsym(library, "weir_compile_image"))};
+}
+
+Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
+  const std::string object = fmt::format("tool {}", name);
+  std::vector<LoadAttempt> attempts;
+  const std::string file_name = fmt::format("{}{}", tool_prefix, name);
+  const std::string path = is_backend_name(file_name) ? find_plugin(file_name, folders, attempts) : "";
+  if (path.empty()) {
+    std::string tried;
+    for (const LoadAttempt& attempt : attempts)
+      tried += fmt::format("{}{}", tried.empty() ? "; tried " : ", ", attempt.path);
+    throw Error(
+        Errc::plugin_not_found, "reading WEIR_TOOLS", object,
+        fmt::format("its library libweir_tool_{}.so was not found; Weir's own are race and timeline; give the folder of "
+                    "another one in WEIR_PLUGIN_PATH{}",
+                    printable(name), tried));
+  }
+  PluginNote note;
+  void* const library = load_plugin(file_name, path, note, attempts);
+  const auto create = reinterpret_cast<Tool* (*)()>(::dlsym(library, "weir_create_tool"));
+  if (create == nullptr) {
+    refuse(file_name, path, "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/tool.hpp");
+  }
+  Tool* const tool = create();
+  if (tool == nullptr) refuse(file_name, path, "its factory returned no tool; report this to its author");
+  return tool;
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {

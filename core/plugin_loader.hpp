@@ -12,6 +12,7 @@
 
 namespace weir {
 class PluginContext;
+class Tool;
 struct ImageCompilation;
 }
 
@@ -46,6 +47,10 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
 
 /// The same for a plugin that contains a backend.
 Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts);
+
+/// Finds, checks and opens the tool of that name, `libweir_tool_NAME.so`, as plugins are, and makes it. Throws
+/// `plugin_not_found`, `plugin_incompatible`, and what its factory throws.
+Tool* open_tool(std::string_view name, std::span<const std::string> folders);
 
 /// Why a plugin with this note, in a file named after backend `name`, cannot be used; empty if it can.
 std::string handshake_fault(const PluginNote& note, std::string_view name);

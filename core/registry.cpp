@@ -22,6 +22,7 @@
 #include "core/process.hpp"
 #include "core/selection.hpp"
 #include "core/thread_state.hpp"
+#include "core/tools.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/plugin.hpp"
 
@@ -329,6 +330,7 @@ Registry& Registry::shared() {
       // All variables are read here, so that a mistake in any of them shows immediately in every program.
       detail::log_level_from_environment();
       detail::disabled_features();
+      detail::open_tools();
       return new Registry;
     } catch (...) {
       registry_opened.store(false, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -17,6 +18,7 @@ namespace weir {
 using detail::Captures;
 using detail::StreamCall;
 using detail::StreamCore;
+using detail::Watched;
 
 namespace {
 
@@ -34,6 +36,7 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
   }
   if (kind == StreamKind::legacy_default) flags |= StreamCore::flag_legacy;
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
+  if (detail::is_watched()) flags |= StreamCore::flag_watched;
   flags_.store(flags, std::memory_order_relaxed);
 }
 
@@ -43,7 +46,7 @@ void Stream::renew(std::shared_ptr<const void> keep_alive) noexcept {
   capture_.store(0, std::memory_order_relaxed);
   began_.store(0, std::memory_order_relaxed);
   joined_depth_.store(0, std::memory_order_relaxed);
-  flags_.store(StreamCore::flag_external, std::memory_order_release);
+  flags_.store(StreamCore::flag_external | (detail::is_watched() ? StreamCore::flag_watched : 0), std::memory_order_release);
 }
 
 Stream::~Stream() = default;
@@ -310,16 +313,54 @@ void* Stream::release_handle() {
 
 // --- Ordering ---------------------------------------------------------------------------------------------------------
 
+/// What an ordinary wait takes stays in `Stream::wait`.
+inline void StreamCore::wait_for(Stream& stream, const Event& event, const CaptureState& capture) {
+  if (is_watched(stream)) [[unlikely]]
+    wait_watched(stream, event, capture);
+  else
+    stream.do_wait(event, capture);
+}
+
+inline void StreamCore::wait_for(Stream& stream, Stream& other, const CaptureState& capture) {
+  if (is_watched(stream)) [[unlikely]]
+    wait_watched(stream, other, capture);
+  else
+    stream.do_wait_stream(other, capture);
+}
+
+void StreamCore::record_watched(Stream& stream, Event& event, const CaptureState& capture) {
+  Watched watched(stream, OperationKind::record, "Stream::record", capture);
+  watched->event = &event;
+  watched.run([&] { stream.do_record(event, capture); });
+}
+
+void StreamCore::wait_watched(Stream& stream, const Event& event, const CaptureState& capture) {
+  Watched watched(stream, OperationKind::wait_event, "Stream::wait", capture);
+  watched->event = &event;
+  watched.run([&] { stream.do_wait(event, capture); });
+}
+
+void StreamCore::wait_watched(Stream& stream, Stream& other, const CaptureState& capture) {
+  Watched(stream, OperationKind::wait_stream, "Stream::wait", capture).awaits(other).run([&] {
+    stream.do_wait_stream(other, capture);
+  });
+}
+
 void Stream::synchronize() {
   const StreamCall call(*this, "Stream::synchronize");
   call.check_host_wait();
-  do_synchronize();
+  if (is_watched()) [[unlikely]]
+    Watched(*this, OperationKind::synchronize, call.operation()).run([this] { do_synchronize(); });
+  else
+    do_synchronize();
   if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
 bool Stream::is_complete() const {
   const StreamCall call(*this, "Stream::is_complete");
   call.check_host_wait();
+  if (is_watched()) [[unlikely]]
+    return Watched(*this, OperationKind::query, call.operation()).run([this] { return do_is_complete(); });
   return do_is_complete();
 }
 
@@ -334,7 +375,10 @@ void Stream::record(Event& event) {
   const StreamCall call(*this, "Stream::record");
   check_recordable(call, event);
   const CaptureState capture = call.usable_capture();
-  do_record(event, capture);
+  if (is_watched()) [[unlikely]]
+    StreamCore::record_watched(*this, event, capture);
+  else
+    do_record(event, capture);
   std::uint64_t state = Event::recorded;
   if (capture) [[unlikely]] {
     const bool external = !Captures::instance().is_open(device_->backend(), capture.id);
@@ -347,7 +391,15 @@ void Stream::record_external(Event& event) {
   const StreamCall call(*this, "Stream::record_external");
   call.require(Feature::external_events);
   check_recordable(call, event);
-  do_record_external(event, call.active_capture());
+  const CaptureState capture = call.active_capture();
+  if (is_watched()) [[unlikely]] {
+    Watched watched(*this, OperationKind::record, call.operation(), capture);
+    watched->event = &event;
+    watched->in_graph = true;
+    watched.run([&] { do_record_external(event, capture); });
+  } else {
+    do_record_external(event, capture);
+  }
   // Launches of the graph record it, so the host may use it like any other event.
   event.record_state_.store(Event::recorded, std::memory_order_release);
 }
@@ -359,7 +411,7 @@ void Stream::wait(const Event& event) {
   const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
   if (state < Event::captured_base) [[likely]] {
     if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
-    do_wait(event, mine);
+    StreamCore::wait_for(*this, event, mine);
     // External code that knows the event may have recorded it in a capture, which this stream has joined then.
     if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]
       StreamCore::set_shared(*this);
@@ -370,11 +422,11 @@ void Stream::wait(const Event& event) {
   check_join(call, kind_, mine, capture, external || Captures::instance().is_open(device_->backend(), capture));
   if (&event.device() != device_) call.require(Feature::cross_device_capture);
   if (mine) {
-    do_wait(event, mine);
+    StreamCore::wait_for(*this, event, mine);
     return;
   }
   detail::Joining joining(*this, capture, !do_is_non_blocking());
-  do_wait(event, mine);
+  StreamCore::wait_for(*this, event, mine);
   joining.done();
   if (external) StreamCore::set_shared(*this);
 }
@@ -388,7 +440,15 @@ void Stream::wait_external(const Event& event) {
   const StreamCall call(*this, "Stream::wait_external");
   call.require(Feature::external_events);
   call.check_same_backend(event.device());
-  do_wait_external(event, call.active_capture());
+  const CaptureState capture = call.active_capture();
+  if (is_watched()) [[unlikely]] {
+    Watched watched(*this, OperationKind::wait_event, call.operation(), capture);
+    watched->event = &event;
+    watched->in_graph = true;
+    watched.run([&] { do_wait_external(event, capture); });
+  } else {
+    do_wait_external(event, capture);
+  }
 }
 
 void Stream::wait(Stream& other) {
@@ -399,17 +459,17 @@ void Stream::wait(Stream& other) {
   const CaptureState mine = call.usable_capture();
   const CaptureState theirs = other_call.usable_capture();
   if (!mine && !theirs) [[likely]] {
-    do_wait_stream(other, mine);
+    StreamCore::wait_for(*this, other, mine);
     return;
   }
   check_join(call, kind_, mine, theirs.id, true);
   if (theirs && other.device_ != device_) call.require(Feature::cross_device_capture);
   if (mine) {
-    do_wait_stream(other, mine);
+    StreamCore::wait_for(*this, other, mine);
     return;
   }
   detail::Joining joining(*this, theirs.id, !do_is_non_blocking());
-  do_wait_stream(other, mine);
+  StreamCore::wait_for(*this, other, mine);
   joining.done();
   if (!Captures::instance().is_open(device_->backend(), theirs.id)) StreamCore::set_shared(*this);
 }
@@ -427,7 +487,12 @@ void Stream::launch_host_function(HostFunction function) {
   if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
   const CaptureState capture = call.usable_capture();
   if (capture) call.require(Feature::host_functions_in_capture);
-  do_launch_host_function(std::move(function), capture);
+  if (is_watched()) [[unlikely]] {
+    Watched watched(*this, OperationKind::host_function, call.operation(), capture);
+    watched.run([&] { do_launch_host_function(detail::watched_function(watched->id, std::move(function)), capture); });
+  } else {
+    do_launch_host_function(std::move(function), capture);
+  }
 }
 
 void Stream::add_callback(StreamCallback callback) {
@@ -435,7 +500,12 @@ void Stream::add_callback(StreamCallback callback) {
   call.require(Feature::stream_callbacks);
   if (!callback) call.refuse(Errc::invalid_argument, "the callback is empty");
   call.refuse_in_capture();
-  do_add_callback(std::move(callback));
+  if (is_watched()) [[unlikely]] {
+    Watched watched(*this, OperationKind::callback, call.operation(), CaptureState());
+    watched.run([&] { do_add_callback(detail::watched_callback(watched->id, std::move(callback))); });
+  } else {
+    do_add_callback(std::move(callback));
+  }
 }
 
 // --- Attributes -------------------------------------------------------------------------------------------------------

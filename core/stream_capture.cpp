@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -14,6 +15,7 @@ namespace weir {
 using detail::Captures;
 using detail::StreamCall;
 using detail::StreamCore;
+using detail::Watched;
 
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
@@ -76,9 +78,19 @@ void check_can_begin(StreamCall call, StreamKind kind) {
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                        const std::function<std::uint64_t()>& native_begin) {
   const bool blocking = !stream.do_is_non_blocking();  // drivers do not tell this of a stream that captures
-  Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
-                            native_begin);
-  stream.began_.store(stream.capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  const auto open = [&] {
+    Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
+                              native_begin);
+    stream.began_.store(stream.capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  if (!is_watched(stream)) [[likely]]
+    return open();
+  Watched watched(stream, OperationKind::begin_capture, "Stream::begin_capture", CaptureState());
+  watched->graph = resumed.get();
+  watched.run([&] {
+    open();
+    watched->capture = stream.began_.load(std::memory_order_relaxed);
+  });
 }
 
 void Stream::begin_capture(const CaptureOptions& options) {
@@ -168,7 +180,12 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
-    graph = do_end_capture(std::move(*kept));
+    if (is_watched()) [[unlikely]]
+      graph = Watched(*this, OperationKind::end_capture, call.operation(), {capture->id}).run([&] {
+        return do_end_capture(std::move(*kept));
+      });
+    else
+      graph = do_end_capture(std::move(*kept));
   }
   StreamCore::free_deferred(*this, false);
   return graph;
@@ -195,6 +212,7 @@ void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return;
   try {
+    if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     // This thread cannot name another thread's default stream: the driver would take the handle for this thread's own.
     if (!stream.is_of_another_thread() && is_in(stream, id)) (void)stream.do_end_capture(std::move(*kept));
   } catch (const std::exception& e) {
@@ -253,19 +271,34 @@ void Stream::add_child_graph(const Graph& graph) {
   const CaptureState capture = call.active_capture();
   if (graph.topology().count(NodeKind::allocate) != 0)
     support::refuse_second_owner_of_memory(call.operation(), graph.describe());
-  do_add_child_graph(graph, capture);
+  if (is_watched()) [[unlikely]] {
+    Watched watched(*this, OperationKind::child_graph, call.operation(), capture);
+    watched->graph = &graph;
+    watched.run([&] { do_add_child_graph(graph, capture); });
+  } else {
+    do_add_child_graph(graph, capture);
+  }
+}
+
+void StreamCore::capture_conditional(Stream& stream, ConditionalKind kind, const std::uint32_t* condition,
+                                     UniqueFunction<void(Stream&)>&& body, const CaptureState& capture) {
+  const auto make = [&] { stream.do_capture_conditional(kind, condition, std::move(body), capture); };
+  if (!is_watched(stream)) [[likely]]
+    return make();
+  const char* const name = kind == ConditionalKind::if_nonzero ? "Stream::capture_if" : "Stream::capture_while";
+  Watched(stream, OperationKind::conditional, name, capture).reads(condition, sizeof(*condition)).run(make);
 }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
   const StreamCall call(*this, "Stream::capture_if");
   check_conditional(call, condition, body);
-  do_capture_conditional(ConditionalKind::if_nonzero, condition, std::move(body), call.active_capture());
+  StreamCore::capture_conditional(*this, ConditionalKind::if_nonzero, condition, std::move(body), call.active_capture());
 }
 
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
   const StreamCall call(*this, "Stream::capture_while");
   check_conditional(call, condition, body);
-  do_capture_conditional(ConditionalKind::while_nonzero, condition, std::move(body), call.active_capture());
+  StreamCore::capture_conditional(*this, ConditionalKind::while_nonzero, condition, std::move(body), call.active_capture());
 }
 
 }  // namespace weir

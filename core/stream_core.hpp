@@ -22,12 +22,14 @@ struct StreamCore {
   static constexpr std::uint32_t flag_capturing = 16;  // in a capture that Weir knows, whose id is `capture_`
   static constexpr std::uint32_t flag_body = 32;       // that capture is of the body of a conditional node
   static constexpr std::uint32_t flag_deferred = 64;   // `deferred_` is not empty
+  static constexpr std::uint32_t flag_watched = Stream::flag_watched;  // tools see the stream's operations: core/tools.hpp
 
   static std::uint32_t flags(const Stream& stream) noexcept { return stream.flags_.load(std::memory_order_acquire); }
   /// Whether a call on the stream needs no look at anything but its flags: what a StreamCall checks slowly does not apply,
   /// and nobody has to be asked for its capture.
   static bool is_plain(const Stream& stream) noexcept {
-    constexpr std::uint32_t special = flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred;
+    constexpr std::uint32_t special =
+        flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_watched;
     return (flags(stream) & special) == 0 && !barred();
   }
   /// Notes that external code may know the handle.
@@ -75,6 +77,18 @@ struct StreamCore {
   static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
+  // --- Operations that tools are told of ---------------------------------------------------------------------------
+
+  static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
+  static void wait_for(Stream& stream, const Event& event, const CaptureState& capture);
+  static void wait_for(Stream& stream, Stream& other, const CaptureState& capture);
+  [[gnu::cold, gnu::noinline]] static void record_watched(Stream& stream, Event& event, const CaptureState& capture);
+  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, const Event& event, const CaptureState& capture);
+  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, Stream& other, const CaptureState& capture);
+
+  static void capture_conditional(Stream& stream, ConditionalKind kind, const std::uint32_t* condition,
+                                  UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
+
   // --- Closing ----------------------------------------------------------------------------------------------------
 
   static void begin_closing(Stream& stream) noexcept;
@@ -83,7 +97,7 @@ struct StreamCore {
   // --- Frees of stream-ordered memory (allocation.cpp) -------------------------------------------------------------
 
   static bool deallocate_async(Stream& stream, const Allocation& allocation) noexcept;
-  static bool try_to_free(Stream& stream, void* memory) noexcept;
+  static bool try_to_free(Stream& stream, const Allocation& allocation) noexcept;
   static bool defer(Stream& stream, Allocation& allocation) noexcept;
   static void free_deferred(Stream& stream, bool last_chance) noexcept;
   static void release_as_dependent(Stream& stream) noexcept { stream.release_as_dependent(); }

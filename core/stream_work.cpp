@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -14,6 +15,7 @@ namespace weir {
 
 using detail::StreamCall;
 using detail::StreamCore;
+using detail::Watched;
 
 namespace {
 
@@ -28,6 +30,16 @@ void check_copy(StreamCall call, const void* destination, const void* source, st
   }
 }
 
+template <class F>
+[[gnu::cold, gnu::noinline]] void copy_watched(Stream& stream, void* destination, std::size_t destination_pitch,
+                                               const void* source, std::size_t source_pitch, std::size_t width_bytes,
+                                               std::size_t height, const F& copy) {
+  Watched(stream, OperationKind::copy, "Stream::copy")
+      .touches({source, width_bytes, AccessKind::read, source_pitch, height})
+      .touches({destination, width_bytes, AccessKind::write, destination_pitch, height})
+      .run(copy);
+}
+
 }  // namespace
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
@@ -36,6 +48,9 @@ void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes
   const StreamCall call(*this, "Stream::copy");
   if (bytes == 0) return;
   check_copy(call, destination, source, bytes);
+  if (is_watched()) [[unlikely]]
+    return copy_watched(*this, destination, bytes, source, bytes, bytes, 1,
+                        [=, this] { do_copy(destination, source, bytes); });
   do_copy(destination, source, bytes);
 }
 
@@ -44,7 +59,10 @@ void Stream::read_bytes(void* destination, const void* source, std::size_t bytes
   call.check_host_wait();
   if (bytes != 0) {
     check_copy(call, destination, source, bytes);
-    do_copy(destination, source, bytes);
+    if (is_watched()) [[unlikely]]
+      copy_watched(*this, destination, bytes, source, bytes, bytes, 1, [=, this] { do_copy(destination, source, bytes); });
+    else
+      do_copy(destination, source, bytes);
   }
   synchronize();
 }
@@ -60,7 +78,10 @@ void Stream::copy_2d(void* destination, std::size_t destination_pitch, const voi
                                             std::to_string(destination_pitch) + " (destination) and " +
                                             std::to_string(source_pitch) + " (source)");
   }
-  do_copy_2d(destination, destination_pitch, source, source_pitch, width_bytes, height);
+  const auto copy = [=, this] { do_copy_2d(destination, destination_pitch, source, source_pitch, width_bytes, height); };
+  if (is_watched()) [[unlikely]]
+    return copy_watched(*this, destination, destination_pitch, source, source_pitch, width_bytes, height, copy);
+  copy();
 }
 
 void Stream::copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
@@ -73,6 +94,9 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
   }
   if (bytes == 0) return;
   check_copy(call, destination, source, bytes);
+  if (is_watched()) [[unlikely]]
+    return copy_watched(*this, destination, bytes, source, bytes, bytes, 1,
+                        [&] { do_copy_peer(destination, destination_device, source, source_device, bytes); });
   do_copy_peer(destination, destination_device, source, source_device, bytes);
 }
 
@@ -100,22 +124,39 @@ bool check_fill(StreamCall call, void* destination, std::size_t pitch, std::size
   return true;
 }
 
+template <class F>
+[[gnu::cold, gnu::noinline]] void fill_watched(Stream& stream, void* destination, std::size_t width_bytes, std::size_t pitch,
+                                               std::size_t height, const F& fill) {
+  Watched(stream, OperationKind::fill, "Stream::fill")
+      .touches({destination, width_bytes, AccessKind::write, pitch, height})
+      .run(fill);
+}
+
 }  // namespace
 
 void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
   const StreamCall call(*this, "Stream::fill");
-  if (check_fill(call, destination, 0, element_size, count, 1)) do_fill(destination, value, element_size, count);
+  if (!check_fill(call, destination, 0, element_size, count, 1)) return;
+  if (is_watched()) [[unlikely]]
+    return fill_watched(*this, destination, element_size * count, 0, 1,
+                        [=, this] { do_fill(destination, value, element_size, count); });
+  do_fill(destination, value, element_size, count);
 }
 
 void Stream::fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                      std::size_t height) {
   const StreamCall call(*this, "Stream::fill_2d");
   if (!check_fill(call, destination, pitch, element_size, width, height)) return;
-  if (height == 1) {
-    do_fill(destination, value, element_size, width);
-  } else {
-    do_fill_2d(destination, pitch, value, element_size, width, height);
-  }
+  const auto fill = [=, this] {
+    if (height == 1) {
+      do_fill(destination, value, element_size, width);
+    } else {
+      do_fill_2d(destination, pitch, value, element_size, width, height);
+    }
+  };
+  if (is_watched()) [[unlikely]]
+    return fill_watched(*this, destination, element_size * width, pitch, height, fill);
+  fill();
 }
 
 // --- Memory operations ------------------------------------------------------------------------------------------------
@@ -172,6 +213,15 @@ CaptureState usable_memory_capture(StreamCall call) {
   return capture;
 }
 
+template <class F>
+[[gnu::cold, gnu::noinline]] void operations_watched(Stream& stream, const char* name,
+                                                     std::span<const MemoryOperation> operations,
+                                                     const CaptureState& capture, const F& submit) {
+  Watched watched(stream, OperationKind::memory_operations, name, capture);
+  watched->memory_operations = operations;
+  watched.run(submit);
+}
+
 void check_managed(StreamCall call, const Allocation& memory) {
   if (memory.kind() != MemoryKind::managed) {
     call.refuse(Errc::invalid_argument,
@@ -190,14 +240,21 @@ const Allocation& checked(const Stream& stream, const char* operation, const All
 void Stream::memory_operation(const MemoryOperation& op) {
   const StreamCall call(*this, op.is_wait() ? "Stream::wait_value" : "Stream::write_value");
   check_operation(call, op);
-  do_memory_operation(op, usable_memory_capture(call));
+  const CaptureState capture = usable_memory_capture(call);
+  if (is_watched()) [[unlikely]]
+    return operations_watched(*this, call.operation(), {&op, 1}, capture, [&] { do_memory_operation(op, capture); });
+  do_memory_operation(op, capture);
 }
 
 void Stream::batch(std::span<const MemoryOperation> operations) {
   const StreamCall call(*this, "Stream::batch");
   call.require(Feature::batch_memory_operations);
   for (const MemoryOperation& op : operations) check_operation(call, op);
-  if (!operations.empty()) do_batch(operations, usable_memory_capture(call));
+  if (operations.empty()) return;
+  const CaptureState capture = usable_memory_capture(call);
+  if (is_watched()) [[unlikely]]
+    return operations_watched(*this, call.operation(), operations, capture, [&] { do_batch(operations, capture); });
+  do_batch(operations, capture);
 }
 
 void Stream::attach(const AllocationPtr& managed, AttachMode mode) {
@@ -231,7 +288,15 @@ void Stream::prefetch(const Allocation& managed, std::size_t offset, std::size_t
                                             " are not within an allocation of " + std::to_string(managed.size_bytes()));
   }
   call.refuse_in_capture();
-  if (bytes != 0) do_prefetch(static_cast<const std::byte*>(managed.data()) + offset, bytes, target);
+  if (bytes == 0) return;
+  const std::byte* const first = static_cast<const std::byte*>(managed.data()) + offset;
+  if (is_watched()) [[unlikely]] {
+    Watched(*this, OperationKind::prefetch, call.operation()).touches({first, bytes, AccessKind::read}).run([&] {
+      do_prefetch(first, bytes, target);
+    });
+  } else {
+    do_prefetch(first, bytes, target);
+  }
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
@@ -352,14 +417,36 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
   launch_checked(kernel, config, arguments, types);
 }
 
-void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                            const ArgumentTypes& types) {
+/// Checks a launch.
+inline CaptureState Stream::capture_of_launch(const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
   if (!is_possible(*device_, kernel, config, types)) [[unlikely]]
     refuse_launch(call, kernel, config, types);
   const CaptureState capture = call.usable_capture();
   if (capture) keep_module(kernel.module(), capture);
+  return capture;
+}
+
+void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                            const ArgumentTypes& types) {
+  if (is_watched()) [[unlikely]] {
+    // Of `launch_raw`. Nothing is known of an argument but its size: one of 8 bytes may be an address.
+    std::vector<MemoryAccess> accesses(types.sizes.size());
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+      if (types.sizes[i] == sizeof(void*)) accesses[i] = {*static_cast<void* const*>(arguments[i]), 1};
+    }
+    return launch_watched(kernel, config, arguments, types, accesses);
+  }
+  const CaptureState capture = capture_of_launch(kernel, config, types);
   do_launch(kernel, config, arguments, types, capture);
+}
+
+void Stream::launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
+                            const ArgumentTypes& types, std::span<const MemoryAccess> accesses) {
+  const CaptureState capture = capture_of_launch(kernel, config, types);
+  Watched(*this, OperationKind::kernel, "Stream::launch", capture).kernel(kernel, config, accesses).run([&] {
+    do_launch(kernel, config, arguments, types, capture);
+  });
 }
 
 }  // namespace weir

@@ -62,8 +62,11 @@ class ParameterReader {
 
   void parameter(std::size_t i, std::size_t last) {
     bool is_integer = false, is_floating = false, is_pointer = false, is_other = false, has_name = false;
+    bool is_const = false,
+         has_const_elements = false;  // `const float* x`, as against `float* const x` and `const float** x`
     for (; i < last && word(i) != "="; i = is_open(word(i)) ? after(i) : i + 1) {
       const std::string_view w = word(i);
+      is_const |= w == "const" && !is_pointer;
       if (is_one_of(w, qualifiers) || (w == "std" && i + 1 < last && word(i + 1) == "::") ||
           (w == "::" && !is_integer && !is_floating)) {
         continue;
@@ -73,6 +76,7 @@ class ParameterReader {
       } else if (is_one_of(w, floating)) {
         is_floating = true;
       } else if (w == "*" || w == "[") {
+        has_const_elements = is_const && !is_pointer;
         is_pointer = true;
       } else if (source_.tokens[i].kind == Token::Kind::identifier && (is_integer || is_floating || is_pointer) &&
                  !has_name) {
@@ -89,6 +93,7 @@ class ParameterReader {
     if (is_pointer ? false : is_other || is_integer == is_floating) return;
     kinds_.known |= bit;
     if (is_floating && !is_pointer) kinds_.floating |= bit;
+    if (has_const_elements) kinds_.constant |= bit;
   }
 
   const TokenizedSource& source_;

@@ -15,7 +15,7 @@ namespace weir::host {
 HostKernel::HostKernel(ModulePtr module, std::string name, const KernelRecord& record)
     : Kernel(std::move(module), std::move(name), reinterpret_cast<void*>(record.run),
              std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
-             {record.known_kinds, record.floating_kinds}),
+             {record.known_kinds, record.floating_kinds, record.constant_kinds}),
       run_(record.run),
       max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)) {
   if (record.max_threads_per_block != 0)

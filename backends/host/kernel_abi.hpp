@@ -57,6 +57,7 @@ struct KernelRecord {
   std::uint32_t max_threads_per_block;  ///< what `__launch_bounds__` says, or 0
   std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
   std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
+  std::uint64_t constant_kinds;         ///< those of them that are pointers to const
 };
 
 struct ModuleRecord {
@@ -66,9 +67,9 @@ struct ModuleRecord {
   const KernelRecord* const* last;  ///< one past the last
 };
 
-inline constexpr std::uint32_t module_revision = 3;
+inline constexpr std::uint32_t module_revision = 4;
 /// The symbol of the module's record, with the revision in it, so that it can be checked before anything is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_3";
+inline constexpr const char* module_symbol = "weir_host_module_4";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string: the processor features that the code uses, in the words of /proc/cpuinfo, with spaces between.
 inline constexpr const char* features_symbol = "weir_host_cpu_features";

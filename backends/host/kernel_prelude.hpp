@@ -105,6 +105,7 @@ struct kernel_record {
   uint32_t max_threads_per_block;
   uint64_t known_kinds;
   uint64_t floating_kinds;
+  uint64_t constant_kinds;
 };
 
 struct module_record {
@@ -170,16 +171,26 @@ struct is_floating<double> {
   static constexpr bool value = true;
 };
 
-// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, and
-// those that are.
+template <class T>
+struct points_to_const {
+  static constexpr bool value = false;
+};
+template <class T>
+struct points_to_const<const T*> {
+  static constexpr bool value = true;
+};
+
+// Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, those
+// that are, and those that are pointers to const.
 template <class...>
 struct kinds {
-  static constexpr uint64_t known = 0, floating = 0;
+  static constexpr uint64_t known = 0, floating = 0, constant = 0;
 };
 template <class T, class... rest>
 struct kinds<T, rest...> {
   static constexpr uint64_t known = (__is_class(T) || __is_union(T) ? 0 : 1) | kinds<rest...>::known << 1;
   static constexpr uint64_t floating = (is_floating<T>::value ? 1 : 0) | kinds<rest...>::floating << 1;
+  static constexpr uint64_t constant = (points_to_const<T>::value ? 1 : 0) | kinds<rest...>::constant << 1;
 };
 
 // What a kernel's type F has to be. The rewriter asserts each behind the kernel.
@@ -363,7 +374,7 @@ struct recorder<void (*)(WEIR_BUILT_IN, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
     return {name, &launcher<void (*)(WEIR_BUILT_IN, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating};
+            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant};
   }
 };
 template <class... P, void (*kernel)(WEIR_BUILT_IN, P...), bool flat>
@@ -373,7 +384,7 @@ struct recorder<void (*)(block&, P...), kernel, flat, true> {
   static constexpr size_t sizes[] = {sizeof(P)..., 0};
   static constexpr kernel_record record(const char* name, uint32_t max_threads) {
     return {name, &launcher<void (*)(block&, P...), kernel, flat>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating};
+            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant};
   }
 };
 template <class... P, void (*kernel)(block&, P...), bool flat>
@@ -385,10 +396,10 @@ extern "C" {
 // The section that the records' addresses are put in; absent where the source has no kernel.
 extern const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern const module_record weir_host_module_3 __attribute__((visibility("default")));
+extern const module_record weir_host_module_4 __attribute__((visibility("default")));
 extern const char weir_host_cpu_features[] __attribute__((visibility("default")));
-const module_record weir_host_module_3 = {
-    3, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
+const module_record weir_host_module_4 = {
+    4, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels};
 const char weir_host_cpu_features[] = ""
 #define WEIR_CPU_FEATURE(name) " " name
 #ifdef __SSE3__

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "weir/access.hpp"
 #include "weir/memory.hpp"
 #include "weir/ptr.hpp"
 #include "weir/span.hpp"
@@ -37,6 +38,10 @@ T* kernel_argument(const std::span<T, N>& span) noexcept {
   return span.data();
 }
 inline void* kernel_argument(const AllocationPtr& allocation) noexcept { return allocation ? allocation->data() : nullptr; }
+template <class T, AccessKind Kind>
+T* kernel_argument(const Accessed<T, Kind>& accessed) noexcept {
+  return accessed.data;
+}
 // The characters are in host memory.
 template <class C, class Traits>
 void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
@@ -44,7 +49,8 @@ void kernel_argument(std::basic_string_view<C, Traits> text) = delete;
 }  // namespace detail
 
 /// Types that can be passed to a kernel: a trivially copyable value, a `Buffer`, a `Span`, a `std::span`, an
-/// `AllocationPtr`. Arrays, strings and containers cannot, since they are in host memory: copy them to a `Buffer`.
+/// `AllocationPtr`, or one of these in `reads` or `writes`. Arrays, strings and containers cannot, since they are in host
+/// memory: copy them to a `Buffer`.
 template <class T>
 concept KernelArgument = requires(const T& value) { detail::kernel_argument(value); };
 
@@ -112,10 +118,12 @@ constexpr bool is_value_of(V value) {
   }
 }
 
-/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, and which of those floating-point ones.
+/// Which of up to 64 parameters or arguments, number i as bit i, are numbers, which of those floating-point ones, and which
+/// are pointers to `const`, as far as a kernel's source tells.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;
+  std::uint64_t constant = 0;
 
   /// Those of which one is a floating-point number and the other is not, as far as both are known.
   constexpr std::uint64_t contradictions(const NumberKinds& other) const noexcept {
@@ -166,8 +174,10 @@ template <class P>
 class KernelParameter {
  public:
   template <KernelArgument A>
-    requires(detail::converts_always<detail::passed_t<A>, P>())
-  constexpr KernelParameter(const A& argument) noexcept : value_(detail::kernel_argument(argument)) {}
+  requires(detail::converts_always<detail::passed_t<A>, P>()) constexpr KernelParameter(const A& argument) noexcept
+      : value_(detail::kernel_argument(argument)) {
+    if constexpr (std::is_pointer_v<P>) bytes_ = detail::access_of(argument).bytes;
+  }
   /// The argument must be a constant: where the compiler says that it is not one, not every value of its type is one of `P`.
   template <KernelArgument A>
     requires(detail::converts_sometimes<A, P>())
@@ -177,9 +187,17 @@ class KernelParameter {
 
   /// Where the value lies, as a launch needs it.
   void* address() noexcept { return &value_; }
+  /// The memory that the parameter names, as tools are told.
+  MemoryAccess access() const noexcept {
+    MemoryAccess access = detail::access_of(value_);
+    if constexpr (std::is_pointer_v<P>) access.bytes = bytes_;
+    return access;
+  }
 
  private:
+  struct None {};
   P value_;
+  [[no_unique_address]] std::conditional_t<std::is_pointer_v<P>, std::size_t, None> bytes_{};
 };
 
 }  // namespace weir

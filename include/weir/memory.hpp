@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,6 +82,11 @@ namespace detail {
 [[noreturn]] WEIR_API void throw_bad_buffer(std::size_t count, std::size_t element_size, std::size_t bytes);
 [[noreturn]] WEIR_API void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size);
 [[noreturn]] WEIR_API void throw_not_host_accessible(const Allocation*);
+
+/// Whether there are tools (docs/tools.md). Set before the first device is opened, and fixed from then on.
+WEIR_API extern std::atomic<bool> tools_watch;
+/// Tells tools that the host may read and write that memory now.
+WEIR_API void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes);
 }  // namespace detail
 
 /// `size()` elements of `T` in an allocation. Copies share the memory. A moved-from buffer is empty.
@@ -129,6 +135,8 @@ class Buffer {
   /// The elements, for access by the host. Throws `invalid_argument` for device memory.
   std::span<T> host() const {
     if (size_ != 0 && !host_accessible()) detail::throw_not_host_accessible(allocation_.get());
+    if (size_ != 0 && detail::tools_watch.load(std::memory_order_relaxed)) [[unlikely]]
+      detail::note_host_access(*allocation_, data(), size_bytes());
     return {data(), size_};
   }
 

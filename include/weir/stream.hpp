@@ -355,7 +355,13 @@ class WEIR_API Stream : public RefCounted {
     std::apply(
         [&](auto&... v) {
           void* addresses[sizeof...(v) + 1] = {&v...};
-          launch_packed(kernel, config, addresses, detail::argument_types<std::remove_reference_t<decltype(v)>...>);
+          const ArgumentTypes& types = detail::argument_types<std::remove_reference_t<decltype(v)>...>;
+          if (is_watched()) [[unlikely]] {
+            const std::array<MemoryAccess, sizeof...(v)> accesses{detail::access_of(args)...};
+            launch_watched(kernel, config, addresses, types, accesses);
+          } else {
+            launch_packed(kernel, config, addresses, types);
+          }
         },
         values);
   }
@@ -371,7 +377,12 @@ class WEIR_API Stream : public RefCounted {
               std::type_identity_t<KernelParameter<P>>... args) {
     if (!kernel) detail::throw_null_kernel(*this);
     void* const addresses[sizeof...(P) + 1] = {args.address()...};
-    launch_packed(*kernel, config, addresses, kernel.types());
+    if (is_watched()) [[unlikely]] {
+      const std::array<MemoryAccess, sizeof...(P)> accesses{args.access()...};
+      launch_watched(*kernel, config, addresses, kernel.types(), accesses);
+    } else {
+      launch_packed(*kernel, config, addresses, kernel.types());
+    }
   }
   /// The same with the addresses and sizes of the arguments; the arguments are copied before the call returns. Also throws
   /// `invalid_argument` for a null address, and if the number of sizes is not that of addresses.
@@ -508,6 +519,11 @@ class WEIR_API Stream : public RefCounted {
   GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
   void launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
+  void launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
+                      std::span<const MemoryAccess> accesses);
+  CaptureState capture_of_launch(const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types);
+  static constexpr std::uint32_t flag_watched = 128;  // there are tools; the other flags are in core/stream_core.hpp
+  bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);
 
   Device* device_;

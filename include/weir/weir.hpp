@@ -3,6 +3,8 @@
 
 /// All headers of Weir, except the interop headers, which need a vendor's headers.
 #include "weir/abi.hpp"
+#include "weir/access.hpp"
+#include "weir/annotation.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/capture.hpp"
@@ -23,5 +25,6 @@
 #include "weir/stream_memory.hpp"
 #include "weir/stream_pool.hpp"
 #include "weir/stream_scope.hpp"
+#include "weir/tool.hpp"
 #include "weir/unique_function.hpp"
 #include "weir/version.hpp"

@@ -54,6 +54,16 @@ TEST_CASE("kernel names: which parameters are floating-point numbers, by a symbo
   CHECK(text_of(kinds_of("k"), 1) == "?");
 }
 
+TEST_CASE("kernel names: which parameters are pointers to const") {
+  CHECK(kinds_of("_Z4blurIfLi3EEvPKT_PS0_S0_").constant == 0b001);
+  CHECK(kinds_of("_Z1kPKfPfPKPKf").constant == 0b001);
+  const auto constant = [](const std::string& parameters) {
+    return kinds_in("__global__ void k(" + parameters + ") {}").at("k").constant;
+  };
+  CHECK(constant("const float* x, float* y, float const* __restrict__ z, float* const w") == 0b0101);
+  CHECK(constant("const float** x, const int n, const double y[], const Pair* p, float* const* q") == 0b01100);
+}
+
 TEST_CASE("kernel names: which parameters are floating-point numbers, by a source") {
   CHECK(kinds_of_k("int n, float a, const float* x, double y[], unsigned long long, std::size_t s, ::uint8_t u", 7) == "ifiiiii");
   CHECK(kinds_of_k("", 0).empty());

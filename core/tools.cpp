@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "core/built_in.hpp"
+#include "core/environment.hpp"
+#include "core/immortal.hpp"
+#include "core/plugin_loader.hpp"
+#include "core/stream_call.hpp"
+#include "core/thread_state.hpp"
+#include "weir/annotation.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/error.hpp"
+
+namespace weir {
+
+std::atomic<bool> detail::tools_watch{false};
+
+namespace {
+
+using detail::is_watched;
+
+struct All {
+  std::vector<std::unique_ptr<Tool>> list;  // fixed once `closed`
+  bool closed = false;
+};
+
+/// Never destroyed: objects with static lifetime may still use Weir at the process's end.
+All& all() noexcept {
+  static detail::Immortal<All> tools;
+  return *tools;
+}
+
+/// What the calling thread is about.
+struct Thread {
+  bool in_tool = false;             // calls of a tool are shown to no tool
+  std::uint64_t host_function = 0;  // the operation whose function runs
+  std::vector<std::string> ranges;
+  std::vector<MemoryAccess> touches;
+  bool has_touches = false;
+};
+
+Thread& this_thread() noexcept {
+  thread_local Thread thread;
+  return thread;
+}
+
+/// Scope in which a tool's code runs.
+class InTool {
+ public:
+  InTool() noexcept { this_thread().in_tool = true; }
+  ~InTool() { this_thread().in_tool = false; }
+};
+
+std::atomic<std::uint64_t> last_operation{0};
+
+bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
+
+void finish_all() {
+  const InTool scope;
+  int status = 0;
+  for (const auto& tool : all().list) {
+    if (const int wanted = tool->finish(); wanted != 0) status = wanted;
+  }
+  if (status == 0) return;
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
+void add(std::unique_ptr<Tool> tool) {
+  if (all().list.empty()) std::atexit(finish_all);
+  all().list.push_back(std::move(tool));
+  detail::tools_watch.store(true, std::memory_order_relaxed);
+}
+
+StreamKey key_of(const Stream& stream) noexcept {
+  const detail::Origin origin = detail::StreamCore::origin(stream);
+  return {origin.device, origin.handle, origin.thread_stream};
+}
+
+}  // namespace
+
+// --- The tools --------------------------------------------------------------------------------------------------------
+
+void Tools::add(std::unique_ptr<Tool> tool) {
+  if (all().closed) {
+    throw Error(
+        Errc::invalid_argument, "Tools::add", "",
+        "Weir is in use already, and the tool would not see the streams that are there; add tools at the beginning of "
+        "the program, before a device is asked for");
+  }
+  weir::add(std::move(tool));
+}
+
+bool Tools::any() noexcept { return is_watched(); }
+
+void detail::open_tools() {
+  constexpr const char* variable = "WEIR_TOOLS";
+  all().closed = true;
+  const std::optional<std::string> value = support::environment(variable);
+  if (!value) return;
+  if (!can_load_plugins()) {
+    throw_invalid_environment(variable, *value,
+                              "this Weir is a static library, which loads no tools; add them by Tools::add");
+  }
+  const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
+  for (const std::string_view name : split_list(variable, *value, ',', "list tools separated by single commas")) {
+    weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
+  }
+}
+
+std::string_view to_string(OperationKind kind) noexcept {
+  constexpr std::array<std::string_view, 29> names = {
+      "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
+      "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
+      "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
+      "end_capture",  "child_graph",  "conditional",   "clone_graph",   "instantiate",    "update_graph",
+      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host"};
+  const auto i = static_cast<std::size_t>(kind);
+  return i < names.size() ? names[i] : "unknown";
+}
+
+// --- Operations -------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+Watched::Watched(const Device& device, OperationKind kind, const char* name) noexcept {
+  operation_.id = last_operation.fetch_add(1, std::memory_order_relaxed) + 1;
+  operation_.kind = kind;
+  operation_.name = name;
+  operation_.device = &device;
+}
+
+Watched::Watched(const Stream& stream, OperationKind kind, const char* name, const CaptureState& capture) noexcept
+    : Watched(stream.device(), kind, name) {
+  operation_.stream = &stream;
+  operation_.stream_key = key_of(stream);
+  operation_.capture = capture.id;
+}
+
+Watched::Watched(const Stream& stream, OperationKind kind, const char* name)
+    : Watched(stream, kind, name, StreamCore::known_capture(stream)) {}
+
+Watched& Watched::allocation(const Allocation& memory) {
+  operation_.allocation = &memory;
+  return writes(memory.data(), memory.size_bytes());
+}
+
+Watched& Watched::awaits(const Stream& other) noexcept {
+  operation_.awaited = key_of(other);
+  return *this;
+}
+
+Watched& Watched::kernel(const Kernel& kernel, const LaunchConfig& config, std::span<const MemoryAccess> accesses) {
+  operation_.kernel = &kernel;
+  operation_.config = &config;
+  Thread& thread = weir::this_thread();
+  if (thread.in_tool) return *this;
+  if (std::exchange(thread.has_touches, false)) {
+    accesses_ = std::exchange(thread.touches, {});
+    return *this;
+  }
+  const std::uint64_t constant = kernel.parameter_kinds().constant;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    MemoryAccess access = accesses[i];
+    if (access.bytes == 0 || access.address == nullptr) continue;
+    if (i < 64 && (constant >> i & 1U) != 0) access.kind = AccessKind::read;
+    accesses_.push_back(access);
+  }
+  return *this;
+}
+
+void Watched::begin() {
+  if (is_silent()) return;
+  const Thread& thread = weir::this_thread();
+  operation_.accesses = accesses_;
+  operation_.thread = detail::this_thread();
+  operation_.host_function = thread.host_function;
+  operation_.tag = thread.ranges.empty() ? std::string_view() : thread.ranges.back();
+  begun_ = true;
+  const InTool scope;
+  for (const auto& tool : all().list) {
+    tool->before(operation_);
+    ++told_;
+  }
+}
+
+void Watched::begin_always() noexcept {
+  try {
+    begin();
+  } catch (const std::exception& error) {
+    support::log(support::LogLevel::error, "a tool refuses what cannot be refused: ", error.what());
+  }
+}
+
+void Watched::end(bool has_failed) noexcept {
+  if (!std::exchange(begun_, false)) return;
+  operation_.accesses = accesses_;
+  operation_.has_failed = has_failed;
+  const InTool scope;
+  for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
+}
+
+void Watched::note(const StreamPtr& stream) noexcept {
+  if (!stream) return;
+  operation_.stream = stream.get();
+  operation_.stream_key = key_of(*stream);
+}
+
+void Watched::note(void* memory) noexcept {
+  if (!accesses_.empty()) accesses_.front().address = memory;
+}
+
+// --- Host functions ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Held while a host function runs.
+class HostFunctionRuns {
+ public:
+  explicit HostFunctionRuns(std::uint64_t id) noexcept
+      : id_(id), outer_(std::exchange(weir::this_thread().host_function, id)) {
+    for (const auto& tool : all().list) tool->begin_host_function(id_);
+  }
+  ~HostFunctionRuns() {
+    for (const auto& tool : all().list) tool->end_host_function(id_);
+    weir::this_thread().host_function = outer_;
+  }
+  HostFunctionRuns(const HostFunctionRuns&) = delete;
+  HostFunctionRuns& operator=(const HostFunctionRuns&) = delete;
+
+ private:
+  std::uint64_t id_, outer_;
+};
+
+}  // namespace
+
+HostFunction watched_function(std::uint64_t id, HostFunction&& function) {
+  return [id, function = std::make_unique<HostFunction>(std::move(function))] {
+    const HostFunctionRuns runs(id);
+    (*function)();
+  };
+}
+
+StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback) {
+  return [id, callback = std::make_unique<StreamCallback>(std::move(callback))](Stream& stream, std::error_code status) {
+    const HostFunctionRuns runs(id);
+    (*callback)(stream, status);
+  };
+}
+
+// --- What host code tells ---------------------------------------------------------------------------------------------
+
+void note_host_access(const Allocation& allocation, const void* data, std::size_t bytes) {
+  if (is_silent()) return;
+  Watched watched(allocation.device(), OperationKind::host_access, "Buffer::host");
+  watched->allocation = &allocation;
+  watched.touches({data, bytes}).run([] {});
+}
+
+void begin_range(std::string_view name) {
+  weir::this_thread().ranges.emplace_back(name);
+  if (is_silent()) return;
+  const InTool scope;
+  for (const auto& tool : all().list) tool->begin_range(name);
+}
+
+void end_range() noexcept {
+  std::vector<std::string>& ranges = weir::this_thread().ranges;
+  if (!ranges.empty()) ranges.pop_back();
+  if (is_silent()) return;
+  const InTool scope;
+  for (const auto& tool : all().list) tool->end_range();
+}
+
+void declare_touches(std::span<const MemoryAccess> accesses) {
+  weir::this_thread().touches.assign(accesses.begin(), accesses.end());
+  weir::this_thread().has_touches = true;
+}
+
+void note_external_work(Stream& stream, const char* name, std::span<const MemoryAccess> accesses) {
+  const StreamCall call(stream, "external_work");
+  Watched watched(stream, OperationKind::external, name, call.usable_capture());
+  for (const MemoryAccess& access : accesses) watched.touches(access);
+  watched.run([] {});
+}
+
+}  // namespace detail
+}  // namespace weir

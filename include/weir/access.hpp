@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "weir/memory.hpp"
+#include "weir/span.hpp"
+
+/// What work does with memory, as tools are told (docs/tools.md).
+namespace weir {
+
+/// What is done with memory. `read_write` also stands for what is not known.
+enum class AccessKind : std::uint8_t { read, write, read_write };
+
+/// Memory that an operation touches: `rows` rows of `bytes` bytes that start `pitch` bytes apart.
+struct MemoryAccess {
+  const void* address = nullptr;
+  std::size_t bytes = 0;
+  AccessKind kind = AccessKind::read_write;
+  std::size_t pitch = 0;
+  std::size_t rows = 1;
+};
+
+/// A kernel's argument, and what the kernel does with the memory behind it: see `reads` and `writes`.
+template <class T, AccessKind Kind>
+struct Accessed {
+  T* data = nullptr;
+  std::size_t size = 0;
+
+  /// The memory and what is done with it.
+  operator MemoryAccess() const noexcept { return {data, size * sizeof(T), Kind}; }
+};
+
+/// An argument of `Stream::launch` that the kernel only reads: `launch(kernel, config, reads(x), writes(y))`. The kernel
+/// gets the address of the first element, as it would for `range` itself. Where nothing is said, a kernel reads and writes
+/// what its arguments name, and reads what they name as `const`. `range`: a `Buffer`, a `Span` or any other `ElementRange`.
+template <ElementRange R>
+auto reads(R&& range) noexcept {
+  const Span elements = detail::lasting_span(std::forward<R>(range));
+  using T = typename std::remove_const_t<decltype(elements)>::element_type;
+  return Accessed<T, AccessKind::read>{elements.data(), elements.size()};
+}
+/// An argument that the kernel writes, and does not read before.
+template <ElementRange R>
+auto writes(R&& range) noexcept {
+  const Span elements = detail::lasting_span(std::forward<R>(range));
+  using T = typename std::remove_const_t<decltype(elements)>::element_type;
+  static_assert(!std::is_const_v<T>, "what is written must not be const");
+  return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
+}
+
+namespace detail {
+
+template <class T>
+inline constexpr AccessKind access_kind = std::is_const_v<T> ? AccessKind::read : AccessKind::read_write;
+/// The bytes that a pointer stands for of which nothing else is known: those of one element.
+template <class T>
+inline constexpr std::size_t element_bytes = sizeof(T);
+template <class T>
+requires(std::is_void_v<T> || std::is_function_v<T>) inline constexpr std::size_t element_bytes<T> = 1;
+
+/// The memory that an argument names; no bytes for one that names none.
+template <class T>
+MemoryAccess access_of(const T& argument) noexcept {
+  if constexpr (std::is_pointer_v<T>) {
+    using E = std::remove_pointer_t<T>;
+    return {reinterpret_cast<const void*>(argument), element_bytes<E>, access_kind<E>};
+  } else {
+    return {};
+  }
+}
+template <class T>
+MemoryAccess access_of(const Buffer<T>& buffer) noexcept {
+  return {buffer.data(), buffer.size_bytes(), access_kind<T>};
+}
+template <class T>
+MemoryAccess access_of(const Span<T>& span) noexcept {
+  return {span.data(), span.size() * sizeof(T), access_kind<T>};
+}
+template <class T, std::size_t N>
+MemoryAccess access_of(const std::span<T, N>& span) noexcept {
+  return {span.data(), span.size_bytes(), access_kind<T>};
+}
+template <class T, AccessKind Kind>
+MemoryAccess access_of(const Accessed<T, Kind>& accessed) noexcept {
+  return accessed;
+}
+inline MemoryAccess access_of(const AllocationPtr& allocation) noexcept {
+  return allocation ? MemoryAccess{allocation->data(), allocation->size_bytes()} : MemoryAccess{};
+}
+
+}  // namespace detail
+}  // namespace weir

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "weir/access.hpp"
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/plugin.hpp"
+#include "weir/stream_memory.hpp"
+
+/// Tools: observers of all that a program does through Weir, such as `race` and `timeline`. See docs/tools.md.
+namespace weir {
+
+struct LaunchConfig;
+
+/// What an operation does.
+enum class OperationKind : std::uint8_t {
+  kernel,
+  copy,
+  fill,
+  host_function,
+  callback,
+  memory_operations,
+  allocate,
+  free,
+  prefetch,
+  external,  // work
+  record,
+  wait_event,
+  wait_stream,  // order of streams
+  synchronize,
+  query,
+  host_access,
+  host_copy,  // the host's part
+  begin_capture,
+  end_capture,
+  child_graph,
+  conditional,  // captures
+  clone_graph,
+  instantiate,
+  update_graph,
+  upload_graph,
+  launch_graph,  // graphs
+  create_stream,
+  register_host,
+  unregister_host,  // objects
+};
+/// "wait_event"
+WEIR_API std::string_view to_string(OperationKind) noexcept;
+
+/// Tells native streams apart: objects that wrap one native stream have the same key.
+struct StreamKey {
+  const Device* device = nullptr;
+  const void* handle = nullptr;
+  std::uint64_t thread = 0;  ///< the thread of a per-thread default stream, else 0
+  friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
+};
+
+/// One operation, as tools see it. Pointers are valid during the call only; what does not apply is null, empty or 0.
+struct Operation {
+  std::uint64_t id = 0;  ///< counts the operations of the process
+  OperationKind kind{};
+  const char* name = "";  ///< "Stream::copy"; for `external` what the program calls it
+  const Device* device = nullptr;
+  const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
+  StreamKey stream_key;
+  StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  const Event* event = nullptr;
+  bool in_graph =
+      false;  ///< `record_external`, `wait_external`: each launch of the graph records the event, or waits for it
+  /// What it reads and writes. Kernels: what their arguments name, which is not more than what `touches` and `Accessed` say.
+  /// `allocate`, `free`: the memory.
+  std::span<const MemoryAccess> accesses;
+  std::span<const MemoryOperation> memory_operations;
+  const Kernel* kernel = nullptr;
+  const LaunchConfig* config = nullptr;
+  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
+  const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
+  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
+  const Allocation* allocation = nullptr;
+  /// The capture that the operation became a node of, or that it begins or ends: it does not run by itself then.
+  std::uint64_t capture = 0;
+  std::uint64_t thread = 0;         ///< counts threads
+  std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
+  std::string_view tag;             ///< the innermost `Range` of the thread
+  bool is_complete = false;         ///< `query`: the answer, in `after`
+  bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
+};
+
+/// What observes a program. Calls come from every thread that uses Weir, at the same time. A tool may call Weir; what it
+/// does there is shown to no tool.
+class WEIR_API Tool {
+ public:
+  Tool() = default;
+  Tool(const Tool&) = delete;
+  Tool& operator=(const Tool&) = delete;
+  virtual ~Tool() = default;
+
+  /// Called on the thread that calls the operation, when it has passed all checks of Weir's and nothing has been submitted.
+  /// If this throws, the operation is not made, and the exception is the caller's; a `free` is made all the same.
+  virtual void before(const Operation&) {}
+  /// Called behind it, on the same thread, once for each `before` that returned; also where the operation failed.
+  virtual void after(const Operation&) noexcept {}
+  /// A host function, or callback, of that operation is about to run on the calling thread; and has returned. In a graph
+  /// that is so for each launch.
+  virtual void begin_host_function(std::uint64_t /*operation*/) noexcept {}
+  virtual void end_host_function(std::uint64_t /*operation*/) noexcept {}
+  /// A `Range` of the calling thread begins, and ends.
+  virtual void begin_range(std::string_view /*name*/) noexcept {}
+  virtual void end_range() noexcept {}
+  /// Called once when the program ends by itself (exit, or the end of main). Returns the status that it shall exit with, or
+  /// 0 to leave it as it is.
+  virtual int finish() noexcept { return 0; }
+};
+
+/// The tools of the process: those of the variable WEIR_TOOLS, and those that the program adds.
+class WEIR_API Tools {
+ public:
+  /// Adds a tool, which lives until the process ends. Throws `invalid_argument` once the registry was used: streams that are
+  /// there already would not be seen. Not for several threads at once.
+  static void add(std::unique_ptr<Tool> tool);
+  /// Whether there are any.
+  static bool any() noexcept;
+};
+
+}  // namespace weir
+
+extern "C" {
+/// What the library of a tool, `libweir_tool_NAME.so`, exports: makes the tool. Called at most once in a process. Throws
+/// `weir::Error` with `invalid_environment` for a variable of its own that does not parse.
+WEIR_API weir::Tool* weir_create_tool();
+}
+
+/// Defines a tool's note and its factory, as `WEIR_PLUGIN` does for a backend. `name`: "race" for libweir_tool_race.so;
+/// `version`: the tool's own; both string literals. `create`: a function `weir::Tool*()`.
+#define WEIR_TOOL(name, version, create)                                                            \
+  __attribute__((used, section(".note.weir"), aligned(4))) static constexpr auto weir_plugin_note = \
+      weir::detail::make_plugin_note("tool_" name, version);                                        \
+  extern "C" weir::Tool* weir_create_tool() { return create(); }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/subprocess.hpp"
+#include "weir/tool.hpp"
+#include "weir/weir.hpp"
+
+// What tools are told. One tool is added to this process, and writes down what it sees.
+
+namespace {
+
+using weir::AccessKind;
+using weir::MemoryAccess;
+using weir::Operation;
+using weir::OperationKind;
+
+struct Seen {
+  Operation operation;
+  std::vector<MemoryAccess> accesses;
+  std::string tag, kernel;
+  bool is_after = false;
+};
+
+class Recorder final : public weir::Tool {
+ public:
+  void before(const Operation& operation) override {
+    note(operation, false);
+    if (on_before) on_before(operation);
+  }
+  void after(const Operation& operation) noexcept override { note(operation, true); }
+  void begin_host_function(std::uint64_t operation) noexcept override { functions.push_back(operation); }
+  void end_host_function(std::uint64_t operation) noexcept override { functions.push_back(operation); }
+  void begin_range(std::string_view name) noexcept override { ranges += std::string(name) + "("; }
+  void end_range() noexcept override { ranges += ")"; }
+
+  std::vector<Seen> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(seen, {});
+  }
+
+  std::mutex mutex;
+  std::vector<Seen> seen;
+  std::vector<std::uint64_t> functions;
+  std::string ranges;
+  std::function<void(const Operation&)> on_before;
+
+ private:
+  void note(const Operation& operation, bool is_after) {
+    const std::lock_guard lock(mutex);
+    seen.push_back({operation,
+                    {operation.accesses.begin(), operation.accesses.end()},
+                    std::string(operation.tag),
+                    operation.kernel != nullptr ? operation.kernel->name() : "",
+                    is_after});
+  }
+};
+
+/// Added before the registry is used.
+Recorder& recorder() {
+  static Recorder* const tool = [] {
+    auto made = std::make_unique<Recorder>();
+    Recorder* const result = made.get();
+    weir::Tools::add(std::move(made));
+    return result;
+  }();
+  (void)tool->take();
+  tool->functions.clear();
+  tool->ranges.clear();
+  tool->on_before = nullptr;
+  return *tool;
+}
+
+weir::Device& device() {
+  recorder();
+  return weir::device("host:0");
+}
+
+bool is(const MemoryAccess& access, const void* address, std::size_t bytes, AccessKind kind) {
+  return access.address == address && access.bytes == bytes && access.kind == kind;
+}
+
+constexpr const char* source = R"(
+extern "C" __global__ void scale(unsigned int n, float a, const float* x, float* y) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+})";
+
+}  // namespace
+
+TEST_CASE("tools: each operation is told before and after, with what it touches") {
+  const auto stream = device().create_stream();
+  const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
+  Recorder& tool = recorder();
+  {
+    const weir::Range outer("step");
+    const weir::Range inner("copy");
+    stream->copy(y, x);
+  }
+  stream->fill_2d(x.data(), 64, 0, 4, 8, 3);
+  stream->synchronize();
+  const auto seen = tool.take();
+  CHECK(tool.ranges == "step(copy())");
+  REQUIRE(seen.size() == 6);
+  for (std::size_t i = 0; i < seen.size(); ++i) CHECK(seen[i].is_after == (i % 2 == 1));
+  CHECK(seen[0].operation.kind == OperationKind::copy);
+  CHECK(seen[0].operation.id == seen[1].operation.id);
+  CHECK(seen[0].operation.stream == stream.get());
+  CHECK(seen[0].operation.device == &device());
+  CHECK(seen[0].tag == "copy");
+  REQUIRE(seen[0].accesses.size() == 2);
+  CHECK(is(seen[0].accesses[0], x.data(), 400, AccessKind::read));
+  CHECK(is(seen[0].accesses[1], y.data(), 400, AccessKind::write));
+  CHECK(seen[2].operation.kind == OperationKind::fill);
+  CHECK(seen[2].operation.id > seen[0].operation.id);
+  CHECK(seen[2].tag.empty());
+  REQUIRE(seen[2].accesses.size() == 1);
+  CHECK(is(seen[2].accesses[0], x.data(), 32, AccessKind::write));
+  CHECK(seen[2].accesses[0].pitch == 64);
+  CHECK(seen[2].accesses[0].rows == 3);
+  CHECK(seen[4].operation.kind == OperationKind::synchronize);
+  CHECK(seen[4].operation.thread == seen[0].operation.thread);
+}
+
+TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters and the program") {
+  const auto stream = device().create_stream();
+  const auto kernel = device().compile(source)->kernel("scale");
+  const weir::TypedKernel<void(unsigned int, float, const float*, float*)> typed(kernel);
+  const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
+  Recorder& tool = recorder();
+  stream->launch(kernel, {1, 128}, 100U, 2.0F, x, y);
+  stream->launch(kernel, {1, 128}, 50U, 2.0F, weir::reads(x), weir::writes(y));
+  stream->launch(typed, {1, 128}, 10U, 2.0F, x.subspan(10, 10), y.data());
+  weir::touches(weir::writes(y.subspan(50, 50)));
+  stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
+  const unsigned int count = 10;
+  const float factor = 2.0F;
+  const float* from = x.data();
+  float* to = y.data();
+  void* const addresses[] = {const_cast<unsigned int*>(&count), const_cast<float*>(&factor), &from, &to};
+  const std::size_t sizes[] = {4, 4, 8, 8};
+  stream->launch_raw(*kernel, {1, 128}, addresses, sizes);
+  stream->synchronize();
+  const auto seen = tool.take();
+  REQUIRE(seen.size() == 12);
+  for (int i = 0; i < 10; i += 2) {
+    CHECK(seen[i].operation.kind == OperationKind::kernel);
+    CHECK(seen[i].kernel == "scale");
+  }
+  REQUIRE(seen[0].accesses.size() == 2);
+  CHECK(is(seen[0].accesses[0], x.data(), 400, AccessKind::read));  // the kernel's own source says so
+  CHECK(is(seen[0].accesses[1], y.data(), 400, AccessKind::read_write));
+  CHECK(is(seen[2].accesses[1], y.data(), 400, AccessKind::write));
+  CHECK(is(seen[4].accesses[0], x.data() + 10, 40, AccessKind::read));
+  CHECK(is(seen[4].accesses[1], y.data(), 4, AccessKind::read_write));  // of a plain pointer one element is known
+  REQUIRE(seen[6].accesses.size() == 1);
+  CHECK(is(seen[6].accesses[0], y.data() + 50, 200, AccessKind::write));
+  REQUIRE(seen[8].accesses.size() == 2);
+  CHECK(is(seen[8].accesses[0], x.data(), 1, AccessKind::read));
+  CHECK(is(seen[8].accesses[1], y.data(), 1, AccessKind::read_write));
+}
+
+TEST_CASE("tools: what a tool throws is the caller's, and the operation is not made") {
+  const auto stream = device().create_stream();
+  const auto x = device().allocate<int>(4, weir::MemoryKind::pinned);
+  stream->fill(x, 1);
+  stream->synchronize();
+  Recorder& tool = recorder();
+  tool.on_before = [](const Operation& operation) {
+    if (operation.kind == OperationKind::fill) throw weir::Error(weir::Errc::out_of_memory, "test", "", "refused");
+  };
+  CHECK_THROWS_AS(stream->fill(x, 2), weir::Error);
+  tool.on_before = nullptr;
+  stream->synchronize();
+  CHECK(x.host()[0] == 1);
+  const auto seen = tool.take();
+  CHECK(seen[0].operation.kind == OperationKind::fill);
+  CHECK_FALSE(seen[1].is_after);  // `after` is told to those alone whose `before` returned
+}
+
+TEST_CASE("tools: what a tool does itself is shown to no tool") {
+  const auto stream = device().create_stream(), other = device().create_stream();
+  const auto x = device().allocate<int>(4);
+  Recorder& tool = recorder();
+  tool.on_before = [&](const Operation&) { other->record(); };
+  stream->fill(x, 1);
+  tool.on_before = nullptr;
+  CHECK(tool.take().size() == 2);
+}
+
+TEST_CASE("tools: order, captures and graphs") {
+  const auto a = device().create_stream(), b = device().create_stream();
+  const auto x = device().allocate<int>(4);
+  Recorder& tool = recorder();
+  const auto event = a->record();
+  b->wait(event);
+  b->wait(a);
+  b->wait(b);  // does nothing
+  CHECK(event->is_complete());
+  auto seen = tool.take();
+  REQUIRE(seen.size() == 8);
+  CHECK(seen[0].operation.kind == OperationKind::record);
+  CHECK(seen[0].operation.event == event.get());
+  CHECK(seen[2].operation.kind == OperationKind::wait_event);
+  CHECK(seen[4].operation.kind == OperationKind::wait_stream);
+  CHECK(seen[4].operation.awaited == seen[0].operation.stream_key);
+  CHECK(seen[7].operation.kind == OperationKind::query);
+  CHECK(seen[7].operation.is_complete);
+
+  const auto graph = a->capture([&](weir::Stream& stream) { stream.fill(x, 1); });
+  const auto exec = graph->instantiate();
+  exec->launch(*a);
+  a->synchronize();
+  seen = tool.take();
+  REQUIRE(seen.size() == 12);
+  CHECK(seen[1].operation.kind == OperationKind::begin_capture);
+  CHECK(seen[1].operation.capture != 0);
+  CHECK(seen[2].operation.kind == OperationKind::fill);
+  CHECK(seen[2].operation.capture == seen[1].operation.capture);
+  CHECK(seen[5].operation.kind == OperationKind::end_capture);
+  CHECK(seen[5].operation.capture == seen[1].operation.capture);
+  CHECK(seen[5].operation.new_graph == graph.get());
+  CHECK(seen[7].operation.kind == OperationKind::instantiate);
+  CHECK(seen[7].operation.graph == graph.get());
+  CHECK(seen[7].operation.exec == exec.get());
+  CHECK(seen[8].operation.kind == OperationKind::launch_graph);
+  CHECK(seen[8].operation.exec == exec.get());
+  CHECK(seen[8].operation.capture == 0);
+}
+
+TEST_CASE("tools: host functions and the host's accesses") {
+  const auto stream = device().create_stream();
+  const auto x = device().allocate<int>(4, weir::MemoryKind::pinned);
+  Recorder& tool = recorder();
+  stream->launch_host_function([&] { x.host()[0] = 1; });
+  stream->synchronize();
+  x.host()[1] = 1;
+  const auto seen = tool.take();
+  std::vector<Seen> accesses;
+  std::uint64_t function = 0;
+  for (const Seen& each : seen) {
+    if (each.operation.kind == OperationKind::host_function) function = each.operation.id;
+    if (each.operation.kind == OperationKind::host_access && !each.is_after) accesses.push_back(each);
+  }
+  REQUIRE(accesses.size() == 2);
+  CHECK(accesses[0].operation.host_function == function);
+  CHECK(accesses[1].operation.host_function == 0);
+  CHECK(accesses[1].operation.allocation == x.allocation().get());
+  CHECK(is(accesses[1].accesses[0], x.data(), 16, AccessKind::read_write));
+  CHECK(tool.functions == std::vector<std::uint64_t>{function, function});
+}
+
+TEST_CASE("tools: memory comes and goes") {
+  const auto stream = device().create_stream();
+  Recorder& tool = recorder();
+  {
+    const auto x = device().allocate<int>(4);
+    const auto y = stream->allocate_async<int>(8);
+  }
+  const auto seen = tool.take();
+  REQUIRE(seen.size() == 8);
+  CHECK(seen[1].operation.kind == OperationKind::allocate);
+  CHECK(seen[1].operation.stream == nullptr);
+  CHECK(seen[3].operation.kind == OperationKind::allocate);
+  CHECK(seen[3].operation.stream == stream.get());
+  CHECK(seen[4].operation.kind == OperationKind::free);
+  CHECK(seen[4].operation.stream == stream.get());
+  CHECK(seen[4].accesses[0].address == seen[3].accesses[0].address);
+  CHECK(seen[6].operation.kind == OperationKind::free);
+  CHECK(seen[6].accesses[0].address == seen[1].accesses[0].address);
+  CHECK(seen[6].accesses[0].bytes == 16);
+}
+
+TEST_CASE("tools: a tool cannot come late, and one that is not there is an error") {
+  device();
+  CHECK(weir::Tools::any());
+  CHECK_THROWS_WITH_AS(weir::Tools::add(std::make_unique<Recorder>()), doctest::Contains("add tools at the beginning"),
+                       weir::Error);
+  const auto child = [](const char* tools) {
+    return weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"}, {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", tools}});
+  };
+  CHECK(child("nosuch").complains("tool nosuch: its library libweir_tool_nosuch.so was not found"));
+  CHECK(child("").complains("WEIR_TOOLS=''"));
+  CHECK(child("../race").status == 1);
+  CHECK(child("race").status == 0);
+}

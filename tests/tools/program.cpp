@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "tests/tools/programs.hpp"
+
+// weir_tool_programs --list | NAME…: runs small programs on the default device, to be looked at by tools (WEIR_TOOLS).
+int main(int argc, char** argv) try {
+  for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
+    for (int i = 1; i < argc; ++i) {
+      if (std::string_view(argv[i]) == "--list") std::printf("%s %d\n", program.name, program.reports);
+      if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
+    }
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tools/programs.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <vector>
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t n = 4096;
+
+// A program needs them for more than it says: two streams and memory of three kinds.
+struct Scene {
+  explicit Scene(Device& d)
+      : device(d),
+        a(d.create_stream()),
+        b(d.create_stream()),
+        x(d.allocate<float>(n)),
+        y(d.allocate<float>(n)),
+        staging(d.allocate<float>(n, MemoryKind::pinned)) {}
+  ~Scene() {
+    a->synchronize();
+    b->synchronize();
+  }
+  Device& device;
+  StreamPtr a, b;
+  Buffer<float> x, y, staging;
+};
+
+// --- Two streams ------------------------------------------------------------------------------------------------------
+
+template <bool right>
+void write_then_read(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 1.0F);
+  if (right) s.b->wait(s.a);
+  s.b->copy(s.y, s.x);
+}
+
+template <bool right>
+void read_then_write(Device& device) {
+  Scene s(device);
+  s.a->copy(s.y, s.x);
+  if (right) s.b->wait(*s.a->record());
+  s.b->fill(s.x, 1.0F);
+}
+
+/// The event is recorded before the work that it should stand for.
+template <bool right>
+void event_recorded_early(Device& device) {
+  Scene s(device);
+  EventPtr ready;
+  if (!right) ready = s.a->record();
+  s.a->fill(s.x, 1.0F);
+  if (right) ready = s.a->record();
+  s.b->wait(ready);
+  s.b->copy(s.y, s.x);
+}
+
+/// The event is recorded again, and nothing waits for the second record.
+template <bool right>
+void event_recorded_again(Device& device) {
+  Scene s(device);
+  const EventPtr ready = device.create_event();
+  for (int round = 0; round < 2; ++round) {
+    if (round == 1) s.a->wait(s.b);
+    s.a->fill(s.x, static_cast<float>(round));
+    s.a->record(*ready);
+    if (right || round == 0) s.b->wait(ready);
+    s.b->copy(s.y, s.x);
+  }
+}
+
+/// As in cudf 9679: one step of several takes the default stream instead of the caller's.
+template <bool right>
+void a_step_on_the_default_stream(Device& device) {
+  Scene s(device);
+  const StreamPtr other = device.default_stream();
+  s.a->fill(s.x, 1.0F);
+  (right ? s.a : other)->copy(s.y, s.x);
+  other->synchronize();
+}
+
+/// Blocking streams and the default stream wait for each other.
+template <bool right>
+void ordered_by_the_default_stream(Device& device) {
+  Scene s(device);
+  const StreamPtr first = device.create_stream({.blocking = right}), last = device.create_stream({.blocking = right});
+  first->fill(s.x, 1.0F);
+  device.default_stream()->fill(s.y, 1.0F);
+  last->copy(s.y, s.x);
+  first->synchronize();
+  last->synchronize();
+  device.default_stream()->synchronize();
+}
+
+/// Rows of one half each; or columns that overlap.
+template <bool right>
+void columns(Device& device) {
+  Scene s(device);
+  const std::size_t pitch = 256, width = right ? 32 : 33;  // elements of 4 bytes, of which a row has 64
+  s.a->fill_2d(s.x.data(), pitch, 0, 4, width, 16);
+  s.b->fill_2d(s.x.data() + 32, pitch, 0, 4, 32, 16);
+}
+
+template <bool right>
+void halves(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x.subspan(0, n / 2 + (right ? 0 : 1)), 1.0F);
+  s.b->fill(s.x.subspan(n / 2, n / 2), 2.0F);
+}
+
+template <bool right>
+void a_chain_of_three(Device& device) {
+  Scene s(device);
+  const StreamPtr c = device.create_stream();
+  s.a->fill(s.x, 1.0F);
+  s.b->wait(s.a);
+  s.b->fill(s.y, 2.0F);
+  c->wait(right ? s.b : s.a);
+  c->copy(s.x, s.y);
+  c->synchronize();
+}
+
+// --- The host ---------------------------------------------------------------------------------------------------------
+
+/// The staging memory is filled again while it is still being copied.
+template <bool right>
+void double_buffering_of_the_host(Device& device) {
+  Scene s(device);
+  EventPtr copied;
+  for (int round = 0; round < 3; ++round) {
+    if (right && copied) copied->synchronize();
+    for (float& value : s.staging.host()) value = static_cast<float>(round);
+    s.a->copy(s.x, s.staging);
+    copied = s.a->record();
+  }
+}
+
+template <bool right>
+void read_before_it_is_there(Device& device) {
+  Scene s(device);
+  s.a->copy(s.staging, s.x);
+  if (right) s.a->synchronize();
+  volatile float value = s.staging.host()[0];
+  (void)value;
+}
+
+/// The host polls the right stream; or another one.
+template <bool right>
+void polling(Device& device) {
+  Scene s(device);
+  s.a->copy(s.staging, s.x);
+  while (!(right ? s.a : s.b)->is_complete()) {
+  }
+  volatile float value = s.staging.host()[0];
+  (void)value;
+}
+
+/// A host function reads what its own stream has copied; or what another one copies.
+template <bool right>
+void in_a_host_function(Device& device) {
+  Scene s(device);
+  s.a->copy(s.staging, s.x);
+  const auto read = [staging = s.staging] {
+    volatile float value = staging.host()[0];
+    (void)value;
+  };
+  (right ? s.a : s.b)->launch_host_function(read);
+}
+
+/// A host function tells the host that all before it is done.
+template <bool right>
+void told_by_a_host_function(Device& device) {
+  Scene s(device);
+  std::promise<void> done;
+  if (!right) s.a->launch_host_function([&] { done.set_value(); });
+  s.a->copy(s.staging, s.x);
+  if (right) s.a->launch_host_function([&] { done.set_value(); });
+  done.get_future().wait();
+  volatile float value = s.staging.host()[0];
+  (void)value;
+}
+
+/// A blocking copy waits for no stream.
+template <bool right>
+void a_blocking_copy(Device& device) {
+  Scene s(device);
+  std::vector<float> result(n);
+  s.a->fill(s.x, 1.0F);
+  if (right) device.synchronize();
+  device.copy(result, s.x);
+}
+
+// --- Memory in the order of streams -----------------------------------------------------------------------------------
+
+/// What another stream still reads is freed.
+template <bool right>
+void freed_while_another_reads(Device& device) {
+  Scene s(device);
+  {
+    const auto input = s.a->allocate_async<float>(n);
+    s.a->fill(input, 1.0F);
+    s.b->wait(s.a);
+    s.b->copy(s.y, input);
+    if (right) s.a->wait(s.b);
+  }
+}
+
+template <bool right>
+void used_before_it_is_allocated(Device& device) {
+  Scene s(device);
+  const auto output = s.a->allocate_async<float>(n);
+  if (right) s.b->wait(s.a);
+  s.b->fill(output, 1.0F);
+  s.a->wait(s.b);
+}
+
+template <bool right>
+void used_after_the_free(Device& device) {
+  Scene s(device);
+  auto scratch = s.a->allocate_async<float>(n);
+  s.a->fill(scratch, 1.0F);
+  const Span<float> kept(scratch.data(), n);
+  if (!right) scratch.reset();
+  s.a->copy(s.y, kept);
+}
+
+/// Memory that goes around in a pool of the program's own: the next user is on another stream.
+template <bool right>
+void a_pool_of_buffers(Device& device) {
+  Scene s(device);
+  std::vector<std::pair<Buffer<float>, EventPtr>> pool;
+  s.a->fill(s.x, 1.0F);
+  pool.emplace_back(s.x, s.a->record());
+  const auto [buffer, last_use] = pool.back();
+  if (right) s.b->wait(last_use);
+  s.b->fill(buffer, 2.0F);
+}
+
+// --- Values -----------------------------------------------------------------------------------------------------------
+
+/// The wait is enqueued before the write that ends it.
+template <bool right>
+void a_value(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  const auto flag = device.allocate<std::uint32_t>(2);
+  s.a->zero(flag);
+  s.a->synchronize();
+  s.b->wait_value(flag.data(), 1);
+  s.b->copy(s.y, s.x);
+  if (right) s.a->fill(s.x, 1.0F);
+  s.a->write_value(flag.data(), 1U);
+  if (!right) s.a->fill(s.x, 1.0F);
+  s.a->synchronize();
+  s.b->synchronize();
+}
+
+/// Counters, the write first.
+template <bool right>
+void a_counter(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  s.a->zero(flag);
+  s.a->synchronize();
+  s.a->write_value(flag.data(), 1U);
+  s.a->fill(s.x, 1.0F);
+  s.a->write_value(flag.data(), 2U);
+  s.b->wait_value(flag.data(), right ? 2U : 1U);
+  s.b->copy(s.y, s.x);
+  s.a->synchronize();
+  s.b->synchronize();
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+/// A fork within a capture.
+template <bool right>
+void branches_of_a_graph(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
+    s.b->wait(a);
+    a.fill(s.x, 1.0F);
+    if (right) s.b->wait(a);
+    s.b->copy(s.y, s.x);
+    a.wait(s.b);
+  });
+  graph->instantiate()->launch(*s.a);
+}
+
+/// The input of a graph is written while it runs.
+template <bool right>
+void the_input_of_a_replay(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  const auto exec = s.a->capture([&](Stream& a) { a.copy(s.y, s.x); })->instantiate();
+  for (int round = 0; round < 2; ++round) {
+    exec->launch(*s.a);
+    if (right) s.b->wait(s.a);
+    s.b->fill(s.x, 1.0F);
+    if (right) s.a->wait(s.b);
+    if (!right) s.a->synchronize();
+    if (!right) s.b->synchronize();
+  }
+}
+
+/// Launches of one executable run one after another, those of two do not.
+template <bool right>
+void two_replays(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  const GraphPtr graph = s.a->capture([&](Stream& a) { a.fill(s.x, 1.0F); });
+  const auto first = graph->instantiate(), second = graph->instantiate();
+  first->launch(*s.a);
+  (right ? first : second)->launch(*s.b);
+}
+
+// --- Kernels ----------------------------------------------------------------------------------------------------------
+
+constexpr const char* source = R"(
+extern "C" __global__ void scale(unsigned int n, float a, const float* x, float* y) {
+  const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+})";
+
+/// Two kernels read the same; or the second writes what the first reads.
+template <bool right>
+void two_kernels(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const auto kernel = device.compile(source)->kernel("scale");
+  const auto z = device.allocate<float>(n);
+  s.a->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.x, s.y);
+  if (right) {
+    s.b->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.x, z);
+  } else {
+    s.b->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, z, s.x);
+  }
+  s.b->synchronize();
+  s.a->synchronize();
+}
+
+/// Kernels that work on one half each are given the whole; `touches` says so.
+template <bool right>
+void declared_halves(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const auto kernel = device.compile(source)->kernel<void(unsigned int, float, const float*, float*)>("scale");
+  const auto half = static_cast<unsigned int>(n / 2);
+  if (right) touches(reads(s.x), writes(s.y.subspan(0, half)));
+  s.a->launch(kernel, grid_for(half), half, 2.0F, s.x, s.y);
+  s.b->copy(s.y.subspan(half, half), s.x.subspan(half, half));
+}
+
+/// A vendor's library works on the stream.
+template <bool right>
+void external_library(Device& device) {
+  Scene s(device);
+  external_work(*s.a, "gemm", reads(s.x), writes(s.y));
+  if (right) s.b->wait(s.a);
+  s.b->copy(s.staging, s.y);
+}
+
+/// Two devices; one, where there is one.
+template <bool right>
+void across_devices(Device& device) {
+  Scene s(device);
+  Device& other = device.backend().device(device.backend().device_count() - 1);
+  const auto theirs = other.allocate<float>(n);
+  const StreamPtr stream = other.create_stream();
+  s.a->fill(s.x, 1.0F);
+  if (right) stream->wait(*s.a->record());
+  stream->copy_peer(theirs.data(), other, s.x.data(), device, theirs.size_bytes());
+  stream->synchronize();
+}
+
+#define WEIR_TEST_PAIR(program, reports) \
+  {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }
+
+constexpr ToolProgram programs[] = {
+    WEIR_TEST_PAIR(write_then_read, 1),
+    WEIR_TEST_PAIR(read_then_write, 1),
+    WEIR_TEST_PAIR(event_recorded_early, 1),
+    WEIR_TEST_PAIR(event_recorded_again, 1),
+    WEIR_TEST_PAIR(a_step_on_the_default_stream, 1),
+    WEIR_TEST_PAIR(ordered_by_the_default_stream, 2),
+    WEIR_TEST_PAIR(columns, 1),
+    WEIR_TEST_PAIR(halves, 1),
+    WEIR_TEST_PAIR(a_chain_of_three, 1),
+    WEIR_TEST_PAIR(double_buffering_of_the_host, 1),
+    WEIR_TEST_PAIR(read_before_it_is_there, 1),
+    WEIR_TEST_PAIR(polling, 1),
+    WEIR_TEST_PAIR(in_a_host_function, 1),
+    WEIR_TEST_PAIR(told_by_a_host_function, 1),
+    WEIR_TEST_PAIR(a_blocking_copy, 1),
+    WEIR_TEST_PAIR(freed_while_another_reads, 1),
+    WEIR_TEST_PAIR(used_before_it_is_allocated, 1),
+    WEIR_TEST_PAIR(used_after_the_free, 1),
+    WEIR_TEST_PAIR(a_pool_of_buffers, 1),
+    WEIR_TEST_PAIR(a_value, 1),
+    WEIR_TEST_PAIR(a_counter, 1),
+    WEIR_TEST_PAIR(branches_of_a_graph, 1),
+    WEIR_TEST_PAIR(the_input_of_a_replay, 1),
+    WEIR_TEST_PAIR(two_replays, 1),
+    WEIR_TEST_PAIR(two_kernels, 1),
+    WEIR_TEST_PAIR(declared_halves, 1),
+    WEIR_TEST_PAIR(external_library, 1),
+    WEIR_TEST_PAIR(across_devices, 1),
+};
+
+}  // namespace
+
+std::span<const ToolProgram> tool_programs() { return programs; }
+
+}  // namespace weir::test

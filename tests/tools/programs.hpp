@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "weir/weir.hpp"
+
+/// Small programs, half of which lack an order. Each wrong one stands beside the right one that it should be.
+namespace weir::test {
+
+struct ToolProgram {
+  const char* name;
+  int reports;  ///< how many places the race detector must tell
+  void (*run)(Device& device);
+};
+
+std::span<const ToolProgram> tool_programs();
+
+}  // namespace weir::test

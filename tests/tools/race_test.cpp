@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/tools/programs.hpp"
+#include "tests/unit/subprocess.hpp"
+
+// The race detector finds what is missing in each wrong program, and is silent about each right one. On the default device
+// of WEIR_TEST_BACKEND, or on the host.
+
+namespace {
+
+using nlohmann::json;
+using weir::test::Environment;
+using weir::test::Outcome;
+using weir::test::TemporaryFolder;
+
+struct Run {
+  Outcome outcome;
+  json report;
+};
+
+Run run(const std::string& program, const std::string& options = "") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/race.json";
+  const char* const backend = std::getenv("WEIR_TEST_BACKEND");
+  Environment environment = {{"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=" + file + options}};
+  environment["WEIR_BACKEND"] = backend != nullptr ? backend : "host";
+  if (environment["WEIR_BACKEND"] == "host") environment["WEIR_HOST_DEVICES"] = "2";
+  Run result{weir::test::run(WEIR_TEST_PROGRAMS, {program}, environment), {}};
+  std::ifstream in(file);
+  if (in) result.report = json::parse(in);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("race: half of forty and more programs are wrong, and those are told") {
+  int wrong = 0, all = 0;
+  for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
+    CAPTURE(program.name);
+    const Run run = ::run(program.name);
+    CAPTURE(run.outcome.errors);
+    REQUIRE(run.report.contains("reports"));
+    CHECK(run.report["reports"].size() == static_cast<std::size_t>(program.reports));
+    CHECK(run.outcome.status == (program.reports != 0 ? 66 : 0));
+    wrong += program.reports != 0 ? 1 : 0;
+    ++all;
+  }
+  CHECK(all >= 40);
+  CHECK(wrong * 2 == all);
+}
+
+TEST_CASE("race: a report says who, where and what would mend it") {
+  const Run run = ::run("wrong_write_then_read");
+  const json& report = run.report["reports"][0];
+  CHECK(report["fault"] == "race");
+  CHECK(report["first"]["operation"] == "Stream::fill");
+  CHECK(report["first"]["access"] == "writes");
+  CHECK(report["second"]["operation"] == "Stream::copy");
+  CHECK(report["second"]["access"] == "reads");
+  CHECK(report["first"]["bytes"] == 4096 * sizeof(float));
+  CHECK(report["memory"]["bytes"] == 4096 * sizeof(float));
+  CHECK(report["remedy"].get<std::string>().find("wait for") != std::string::npos);
+  for (const char* const stack : {"first", "second"}) {
+    CAPTURE(report[stack]["stack"].dump());
+    CHECK(report[stack]["stack"].size() >= 2);
+    CHECK(report[stack]["stack"].dump().find("weir_tool_programs") + report[stack]["stack"].dump().find("programs.cpp") !=
+          2 * std::string::npos);
+  }
+  CHECK(run.outcome.complains("two operations touch the same memory"));
+  CHECK(run.outcome.complains("remedy: between the two, let"));
+  CHECK(::run("wrong_read_before_it_is_there").report["reports"][0]["remedy"].get<std::string>().find("synchronize()") !=
+        std::string::npos);
+  CHECK(::run("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
+}
+
+TEST_CASE("race: suppressions, the exit status, and what is no option") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/suppressions";
+  std::ofstream(file) << "# a pattern for each line\n*weir_tool_programs*\n*programs.cpp:*\n";
+  const Run suppressed = ::run("wrong_halves", ",suppressions=" + file);
+  CHECK(suppressed.outcome.status == 0);
+  CHECK(suppressed.report["suppressed"] == 1);
+  CHECK(suppressed.report["reports"].empty());
+  CHECK(::run("wrong_halves", ",status=0").outcome.status == 0);
+  CHECK(::run("wrong_halves", ",status=7").outcome.status == 7);
+  const Run refused = ::run("right_halves", ",colour=red");
+  CHECK(refused.outcome.status == 1);
+  CHECK(refused.outcome.complains("'colour=red' is none of json=FILE"));
+}

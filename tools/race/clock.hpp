@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// What comes before what, as vector clocks.
+namespace weir::race {
+
+struct ValueWait;
+
+/// A point of a lane: a stream's, or the host's, which is lane 0. The operations of a lane are numbered from 1.
+struct Point {
+  std::uint32_t lane = 0;
+  std::uint64_t number = 0;
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+/// All that is known to come before an operation: of each lane the operations up to a number, and what comes before the
+/// writes that open waits for values will be ended by.
+class Clock {
+ public:
+  std::uint64_t at(std::uint32_t lane) const noexcept { return lane < numbers_.size() ? numbers_[lane] : 0; }
+  /// The next point of that lane.
+  Point advance(std::uint32_t lane) {
+    if (lane >= numbers_.size()) numbers_.resize(lane + 1);
+    return {lane, ++numbers_[lane]};
+  }
+  void join(const Clock& other);
+  /// Without what depends on waits.
+  void join_numbers(const Clock& other);
+  void add(std::shared_ptr<ValueWait> wait) { waits_.push_back(std::move(wait)); }
+  /// Whether that point comes before, as far as is known. Sets `open` if an open wait may yet make it so.
+  bool covers(const Point& point, bool& open) const;
+  /// Whether what comes before depends on waits whose writes are not known yet.
+  bool is_open() const;
+  /// The waits that are open. Called when the host knows that all that comes before is done.
+  std::vector<std::shared_ptr<ValueWait>> open_waits() const;
+
+ private:
+  std::vector<std::uint64_t> numbers_;
+  std::vector<std::shared_ptr<ValueWait>> waits_;
+};
+
+/// A stream's wait for a value. Once the write that ends it is known, so is what comes before that.
+struct ValueWait {
+  std::unique_ptr<const Clock> before;
+};
+
+inline void Clock::join_numbers(const Clock& other) {
+  if (other.numbers_.size() > numbers_.size()) numbers_.resize(other.numbers_.size());
+  for (std::size_t i = 0; i < other.numbers_.size(); ++i) numbers_[i] = std::max(numbers_[i], other.numbers_[i]);
+}
+
+inline void Clock::join(const Clock& other) {
+  if (&other == this) return;
+  join_numbers(other);
+  for (const auto& wait : other.waits_) {
+    if (wait->before) {
+      join(*wait->before);
+    } else if (std::find(waits_.begin(), waits_.end(), wait) == waits_.end()) {
+      waits_.push_back(wait);
+    }
+  }
+}
+
+inline bool Clock::covers(const Point& point, bool& open) const {
+  if (point.number <= at(point.lane)) return true;
+  for (const auto& wait : waits_) {
+    if (!wait->before) {
+      open = true;
+    } else if (wait->before->covers(point, open)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+inline bool Clock::is_open() const {
+  return std::any_of(waits_.begin(), waits_.end(),
+                     [](const auto& wait) { return !wait->before || wait->before->is_open(); });
+}
+
+inline std::vector<std::shared_ptr<ValueWait>> Clock::open_waits() const {
+  std::vector<std::shared_ptr<ValueWait>> result;
+  for (const auto& wait : waits_) {
+    if (!wait->before) {
+      result.push_back(wait);
+    } else {
+      for (auto& inner : wait->before->open_waits()) result.push_back(std::move(inner));
+    }
+  }
+  return result;
+}
+
+}  // namespace weir::race

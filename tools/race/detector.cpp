@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/race/detector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/module.hpp"
+#include "weir/stream.hpp"
+#include "weir/version.hpp"
+
+namespace weir::race {
+namespace {
+
+// Of one value, so many writes are known.
+constexpr std::size_t most_writes = 64;
+constexpr std::size_t most_doubts = 10000;
+
+Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) {
+  return {Region(access),
+          access.kind != AccessKind::write,
+          access.kind != AccessKind::read,
+          point,
+          step,
+          clock.is_open() ? std::make_shared<const Clock>(clock) : nullptr};
+}
+
+bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
+  const std::uint64_t mask = wait.is_64() ? ~std::uint64_t{0} : 0xFFFFFFFFU;
+  switch (wait.condition) {
+    case WaitCondition::geq:
+      return wait.is_64() ? static_cast<std::int64_t>(now - wait.value) >= 0
+                          : static_cast<std::int32_t>(static_cast<std::uint32_t>(now - wait.value)) >= 0;
+    case WaitCondition::eq: return ((now ^ wait.value) & mask) == 0;
+    case WaitCondition::bit_and: return (now & wait.value & mask) != 0;
+    case WaitCondition::bit_nor: return (~(now | wait.value) & mask) != 0;
+  }
+  return false;
+}
+
+std::string place_of(const Operation& operation) {
+  if (operation.stream == nullptr) return "the host";
+  std::string text = operation.device->describe();
+  switch (operation.stream->kind()) {
+    case StreamKind::legacy_default: return text + " default stream";
+    case StreamKind::per_thread_default:
+      return fmt::format("{} per-thread default stream of thread {}", text, operation.stream_key.thread);
+    default: return fmt::format("{} stream {}", text, operation.stream_key.handle);
+  }
+}
+
+bool is_enqueued(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::kernel:
+    case OperationKind::copy:
+    case OperationKind::fill:
+    case OperationKind::host_function:
+    case OperationKind::callback:
+    case OperationKind::memory_operations:
+    case OperationKind::allocate:
+    case OperationKind::free:
+    case OperationKind::external:
+    case OperationKind::record:
+    case OperationKind::wait_event:
+    case OperationKind::wait_stream:
+    case OperationKind::child_graph:
+    case OperationKind::conditional:
+    case OperationKind::launch_graph: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// --- What the program does --------------------------------------------------------------------------------------------
+
+void Detector::before(const Operation& operation) {
+  const std::lock_guard lock(mutex_);
+  if (operation.stream != nullptr && is_enqueued(operation.kind)) {
+    if (operation.capture != 0) {
+      note_in_capture(operation);
+    } else {
+      run(operation);
+    }
+    return;
+  }
+  switch (operation.kind) {
+    case OperationKind::free: free(operation); break;
+    case OperationKind::synchronize:
+    case OperationKind::query: {
+      Clock& clock = awaited_[operation.id];
+      if (operation.event != nullptr) {
+        const auto found = events_.find(operation.event);
+        if (found != events_.end() && found->second.capture.number == 0) clock = found->second.clock;
+      } else if (operation.stream != nullptr) {
+        StreamState& state = state_of(operation);
+        order_against_default_stream(state);
+        clock = state.clock;
+      } else {
+        for (const auto& [key, state] : streams_) {
+          if (state.device == operation.device) clock.join(state.clock);
+        }
+      }
+      break;
+    }
+    case OperationKind::host_access:
+    case OperationKind::host_copy: check_host(operation); break;
+    case OperationKind::unregister_host:
+      for (const MemoryAccess& access : operation.accesses) memory_.remove(reinterpret_cast<std::uintptr_t>(access.address));
+      break;
+    default: break;
+  }
+}
+
+void Detector::after(const Operation& operation) noexcept try {
+  bool is_blocking = true;
+  if (operation.kind == OperationKind::create_stream && operation.stream != nullptr) {
+    is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
+  }
+  const std::lock_guard lock(mutex_);
+  switch (operation.kind) {
+    case OperationKind::create_stream:
+      if (operation.stream == nullptr) break;
+      // A handle of the driver's may have been another stream's before.
+      streams_[operation.stream_key] = {++last_lane_, {}, operation.device, false, is_blocking, true};
+      break;
+    case OperationKind::synchronize:
+    case OperationKind::query: {
+      const auto waited = awaited_.extract(operation.id);
+      if (waited.empty() || operation.has_failed) break;
+      if (operation.kind == OperationKind::synchronize || operation.is_complete) host_learns(waited.mapped());
+      break;
+    }
+    case OperationKind::allocate: allocate(operation); break;
+    case OperationKind::register_host:
+      for (const MemoryAccess& access : operation.accesses) {
+        if (!operation.has_failed && memory_.find(reinterpret_cast<std::uintptr_t>(access.address)) == nullptr) {
+          memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step_of(operation, operation.name));
+        }
+      }
+      break;
+    case OperationKind::begin_capture:
+      if (!operation.has_failed) {
+        Capture& capture = capture_of(operation);
+        if (operation.graph != nullptr) {  // it continues that graph, behind all of its work
+          if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) capture.model = *found->second;
+          Clock all;
+          for (const Node& node : capture.model.nodes) all.join(node.clock);
+          lane_of(capture, operation.stream_key).second.join(all);
+        }
+      }
+      break;
+    case OperationKind::end_capture: end_capture(operation); break;
+    case OperationKind::conditional: {
+      auto& open = conditionals_[operation.thread];
+      std::erase(open, operation.id);
+      std::vector<Node> nodes = std::exchange(bodies_[operation.id], {});
+      bodies_.erase(operation.id);
+      for (auto next = captures_.begin(); next != captures_.end();) {
+        if (next->second.conditional != operation.id) {
+          ++next;
+          continue;
+        }
+        check_graph(next->second.model);
+        for (Node& node : next->second.model.nodes) nodes.push_back(std::move(node));
+        next = captures_.erase(next);
+      }
+      if (Node* const node = node_of(operation)) add_model(*node, Model{std::move(nodes), 0});
+      break;
+    }
+    case OperationKind::clone_graph:
+      if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && operation.new_graph != nullptr) {
+        const ModelPtr model = found->second;
+        graphs_[operation.new_graph] = model;
+      }
+      break;
+    case OperationKind::instantiate:
+    case OperationKind::update_graph:
+      if (operation.exec != nullptr && !operation.has_failed) {
+        const auto found = graphs_.find(operation.graph);
+        Executable& executable = executables_[operation.exec];
+        if (operation.kind == OperationKind::instantiate) executable = {};
+        executable.model = found != graphs_.end() ? found->second : nullptr;
+      }
+      break;
+    case OperationKind::host_function:
+    case OperationKind::callback:
+      if (operation.has_failed) functions_.erase(operation.id);
+      break;
+    default: break;
+  }
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::error, "race: ", error.what());
+}
+
+/// Whoever learns from the function that it runs knows that all before it is done.
+void Detector::begin_host_function(std::uint64_t operation) noexcept try {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = functions_.find(operation); found != functions_.end()) host_learns(found->second.clock);
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::error, "race: ", error.what());
+}
+
+void Detector::end_host_function(std::uint64_t operation) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = functions_.find(operation);
+  if (found != functions_.end() && !found->second.in_graph) functions_.erase(found);
+}
+
+int Detector::finish() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Doubt& doubt : doubts_) {
+    bool open = false;
+    const bool ordered =
+        doubt.second_clock.covers(doubt.first.point, open) || doubt.first_clock.covers(doubt.second.point, open);
+    // Where a wait stayed open, the host or a kernel ended it, in an order that is not known here.
+    if (!ordered && !open) report_.add(Fault::race, doubt.first, doubt.second, doubt.block);
+  }
+  return report_.finish();
+}
+
+// --- Streams ----------------------------------------------------------------------------------------------------------
+
+Detector::StreamState& Detector::state_of(const StreamKey& key) {
+  const auto [there, is_new] = streams_.try_emplace(key);
+  if (is_new) {
+    there->second.lane = ++last_lane_;
+    there->second.device = key.device;
+  }
+  return there->second;
+}
+
+Detector::StreamState& Detector::state_of(const Operation& operation) {
+  StreamState& state = state_of(operation.stream_key);
+  if (state.is_known || operation.capture != 0) return state;  // drivers do not tell it of a stream that captures
+  state.is_legacy = operation.stream->kind() == StreamKind::legacy_default;
+  try {
+    state.is_blocking = !operation.stream->is_non_blocking();
+  } catch (const std::exception&) {
+    // It counts as ordered.
+  }
+  state.is_known = true;
+  return state;
+}
+
+void Detector::order_against_default_stream(StreamState& state) {
+  if (!state.is_legacy && !state.is_blocking) return;
+  for (const auto& [key, other] : streams_) {
+    if (other.device == state.device && (state.is_legacy ? other.is_blocking : other.is_legacy))
+      state.clock.join(other.clock);
+  }
+}
+
+std::string Detector::what_of(const Operation& operation) const {
+  if (operation.kernel != nullptr) return fmt::format("kernel '{}'", operation.kernel->name());
+  return operation.kind == OperationKind::free ? "the free" : operation.name;
+}
+
+StepPtr Detector::step_of(const Operation& operation, std::string what) const {
+  return std::make_shared<const Step>(Step{std::move(what), place_of(operation), operation.device->describe(),
+                                           std::string(operation.tag), operation.thread, take_stack(), nullptr});
+}
+
+/// Work, or an order, that is submitted to a stream and runs.
+void Detector::run(const Operation& operation) {
+  StreamState& state = state_of(operation);
+  state.clock.join(host_);
+  order_against_default_stream(state);
+  switch (operation.kind) {
+    case OperationKind::record: events_[operation.event] = {state.clock, {}}; return;
+    case OperationKind::wait_event: {
+      const auto found = events_.find(operation.event);
+      if (found == events_.end()) return;
+      if (found->second.capture.number != 0) {
+        join_capture(operation);
+      } else {
+        state.clock.join(found->second.clock);
+      }
+      return;
+    }
+    case OperationKind::wait_stream: {
+      for (const auto& [id, capture] : captures_) {
+        if (capture.lanes.contains(operation.awaited)) return join_capture(operation);
+      }
+      StreamState& other = state_of(operation.awaited);
+      order_against_default_stream(other);
+      state.clock.join(other.clock);
+      return;
+    }
+    default: break;
+  }
+  // It is in no capture any more, if it was in one.
+  for (auto& [id, capture] : captures_) capture.lanes.erase(operation.stream_key);
+  const Point point = state.clock.advance(state.lane);
+  switch (operation.kind) {
+    case OperationKind::allocate: return;  // `after` has the address
+    case OperationKind::free: return free(operation);
+    case OperationKind::launch_graph: return launch(operation, state, point);
+    case OperationKind::memory_operations:
+      for (const MemoryOperation& each : operation.memory_operations) operate(each, state);
+      return;
+    case OperationKind::host_function:
+    case OperationKind::callback: functions_[operation.id] = {point, state.clock, false}; return;
+    default: break;
+  }
+  if (operation.accesses.empty()) return;
+  const StepPtr step = step_of(operation, what_of(operation));
+  for (const MemoryAccess& access : operation.accesses) touch(access, point, state.clock, step, false);
+}
+
+void Detector::host_learns(const Clock& clock) {
+  // Something that is not seen here ended these: the host's own store, or a kernel's.
+  for (const auto& wait : clock.open_waits()) {
+    if (!wait->before) wait->before = std::make_unique<const Clock>(everything());
+  }
+  host_.join(clock);
+}
+
+Clock Detector::everything() const {
+  Clock clock;
+  clock.join_numbers(host_);
+  for (const auto& [key, state] : streams_) clock.join_numbers(state.clock);
+  return clock;
+}
+
+// --- Values -----------------------------------------------------------------------------------------------------------
+
+void Detector::operate(const MemoryOperation& operation, StreamState& state) {
+  if (operation.is_write()) {
+    std::vector<Write>& writes = writes_[operation.address];
+    if (writes.size() >= most_writes) writes.erase(writes.begin());
+    writes.push_back({operation.value, state.lane, state.clock});
+    std::vector<Waiter>& waiters = waiters_[operation.address];
+    std::erase_if(waiters, [&](Waiter& waiter) {
+      if (waiter.result->before) return true;  // the host knows that it is over
+      if (!meets(operation.value, waiter.wait)) return false;
+      const auto own = state.clock.open_waits();
+      if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
+      waiter.result->before = std::make_unique<const Clock>(state.clock);
+      return true;
+    });
+    return;
+  }
+  if (!operation.is_wait()) return;
+  // Of the last writes of one stream, the first from which on all meet the condition.
+  const std::vector<Write>& writes = writes_[operation.address];
+  const Write* found = nullptr;
+  for (auto write = writes.rbegin(); write != writes.rend() && meets(write->value, operation); ++write) {
+    if (found != nullptr && write->lane != found->lane) break;
+    found = &*write;
+  }
+  if (found != nullptr) {
+    state.clock.join(found->clock);
+    return;
+  }
+  auto result = std::make_shared<ValueWait>();
+  waiters_[operation.address].push_back({operation, result});
+  state.clock.add(std::move(result));
+}
+
+// --- Memory -----------------------------------------------------------------------------------------------------------
+
+void Detector::check_host(const Operation& operation) {
+  Point point;
+  Clock clock;
+  if (operation.host_function != 0) {
+    const auto found = functions_.find(operation.host_function);
+    if (found == functions_.end()) return;
+    point = found->second.point;
+    clock = found->second.clock;
+  } else {
+    point = host_.advance(0);
+    clock = host_;
+  }
+  const StepPtr step = step_of(operation, operation.name);
+  for (const MemoryAccess& access : operation.accesses) touch(access, point, clock, step, false);
+}
+
+void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock& clock, const StepPtr& step, bool is_free) {
+  Access access = access_of(memory, point, step, clock);
+  if (access.region.width == 0) return;
+  Block* const block = memory_.find(access.region.begin);
+  if (block == nullptr) return;
+  if (access.region.is_one_piece()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
+  touch(*block, std::move(access), clock, is_free);
+}
+
+void Detector::touch(Block& block, Access access, const Clock& clock, bool is_free) {
+  if (block.freed && !is_free) {
+    const Access freed{access.region, false, true, {}, block.freed, nullptr};
+    report_.add(Fault::use_after_free, freed, access, block);
+    return;
+  }
+  for (const Access& before : block.accesses) judge(before, access, clock, block);
+  add_access(block, std::move(access), clock);
+}
+
+void Detector::judge(const Access& first, const Access& second, const Clock& clock, Block& block) {
+  if (!first.conflicts_with(second)) return;
+  bool open = false;
+  if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
+  if (!open) {
+    report_.add(Fault::race, first, second, block);
+  } else if (doubts_.size() < most_doubts) {
+    doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
+                       Block{block.begin, block.end, block.made, nullptr, {}}});
+  }
+}
+
+void Detector::allocate(const Operation& operation) {
+  if (operation.has_failed || operation.accesses.empty()) return;
+  const MemoryAccess& access = operation.accesses.front();
+  const StepPtr step = step_of(operation, operation.name);
+  Block& block = memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step);
+  if (operation.stream == nullptr) return;
+  if (operation.capture != 0) {
+    if (Node* const node = node_of(operation)) node->accesses.push_back(access_of(access, node->point, step, node->clock));
+    return;
+  }
+  const StreamState& state = state_of(operation);
+  const Point point{state.lane, state.clock.at(state.lane)};
+  block.accesses.push_back(access_of(access, point, step, state.clock));
+}
+
+void Detector::free(const Operation& operation) {
+  for (const MemoryAccess& memory : operation.accesses) {
+    Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(memory.address));
+    if (block == nullptr) continue;
+    const StepPtr step = step_of(operation, what_of(operation));
+    if (operation.stream != nullptr) {
+      const StreamState& state = state_of(operation);
+      touch(memory, {state.lane, state.clock.at(state.lane)}, state.clock, step, true);
+      block->freed = step;
+      continue;
+    }
+    // The free waits for work of the memory's own device, and no other.
+    for (const Access& before : block->accesses) {
+      if (before.step->device == step->device) continue;
+      judge(before, access_of(memory, host_.advance(0), step, host_), host_, *block);
+    }
+    memory_.remove(block->begin);
+  }
+}
+
+Detector::CaptureId Detector::capture_id(const Operation& operation) {
+  return {&operation.device->backend(), operation.capture};
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+Detector::Capture& Detector::capture_of(const Operation& operation) {
+  const auto [there, is_new] = captures_.try_emplace(capture_id(operation));
+  if (is_new) {
+    const std::vector<std::uint64_t>& open = conditionals_[operation.thread];
+    if (!open.empty()) there->second.conditional = open.back();
+  }
+  return there->second;
+}
+
+std::pair<std::uint32_t, Clock>& Detector::lane_of(Capture& capture, const StreamKey& key) {
+  const auto [there, is_new] = capture.lanes.try_emplace(key);
+  if (is_new) there->second.first = capture.model.lanes++;
+  return there->second;
+}
+
+/// A stream that waits for work of a capture, and is in none, joins it.
+void Detector::join_capture(const Operation& operation) {
+  if (operation.kind == OperationKind::wait_event) {
+    const Snapshot& snapshot = events_.at(operation.event);
+    const auto capture = captures_.find(snapshot.capture);
+    if (capture != captures_.end()) lane_of(capture->second, operation.stream_key).second.join(snapshot.clock);
+    return;
+  }
+  for (auto& [id, capture] : captures_) {
+    const auto other = capture.lanes.find(operation.awaited);
+    if (other == capture.lanes.end()) continue;
+    const Clock clock = other->second.second;
+    lane_of(capture, operation.stream_key).second.join(clock);
+    return;
+  }
+}
+
+void Detector::note_in_capture(const Operation& operation) {
+  Capture& capture = capture_of(operation);
+  auto& [lane, clock] = lane_of(capture, operation.stream_key);
+  if (operation.kind == OperationKind::record && !operation.in_graph) {
+    events_[operation.event] = {clock, capture_id(operation)};
+    return;
+  }
+  if (operation.kind == OperationKind::wait_event && !operation.in_graph) {
+    const auto found = events_.find(operation.event);
+    if (found != events_.end() && found->second.capture == capture_id(operation)) {
+      clock.join(found->second.clock);
+    }
+    return;
+  }
+  if (operation.kind == OperationKind::wait_stream) {
+    if (const auto other = capture.lanes.find(operation.awaited); other != capture.lanes.end())
+      clock.join(other->second.second);
+    return;
+  }
+  Node node;
+  const Point point = clock.advance(lane);
+  node.operation = operation.id;
+  node.point = point;
+  const StepPtr step = step_of(operation, what_of(operation));
+  for (const MemoryAccess& access : operation.accesses) {
+    if (access.bytes != 0) node.accesses.push_back(access_of(access, point, step, clock));
+  }
+  node.clock = clock;
+  node.memory_operations.assign(operation.memory_operations.begin(), operation.memory_operations.end());
+  if (operation.kind == OperationKind::host_function) node.host_function = operation.id;
+  if (operation.kind == OperationKind::record) node.recorded = operation.event;
+  if (operation.kind == OperationKind::wait_event) node.awaited = operation.event;
+  if (operation.kind == OperationKind::child_graph) {
+    if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_model(node, *found->second);
+  }
+  if (operation.kind == OperationKind::launch_graph) {
+    const auto found = executables_.find(operation.exec);
+    if (found != executables_.end() && found->second.model) add_model(node, *found->second.model);
+  }
+  capture.model.nodes.push_back(std::move(node));
+  if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(operation.id);
+}
+
+/// A graph within a graph: one node that touches what all of its nodes touch.
+void Detector::add_model(Node& node, const Model& model) {
+  for (const Node& inner : model.nodes) {
+    node.accesses.insert(node.accesses.end(), inner.accesses.begin(), inner.accesses.end());
+    node.memory_operations.insert(node.memory_operations.end(), inner.memory_operations.begin(),
+                                  inner.memory_operations.end());
+  }
+  for (Access& access : node.accesses) access.point = node.point;
+}
+
+/// The node that the operation has become, or null.
+Detector::Node* Detector::node_of(const Operation& operation) {
+  const auto capture = captures_.find(capture_id(operation));
+  if (capture == captures_.end()) return nullptr;
+  std::vector<Node>& nodes = capture->second.model.nodes;
+  const auto found =
+      std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& node) { return node.operation == operation.id; });
+  return found != nodes.rend() ? &*found : nullptr;
+}
+
+void Detector::end_capture(const Operation& operation) {
+  const auto found = captures_.find(capture_id(operation));
+  if (found == captures_.end()) return;
+  if (operation.new_graph != nullptr && !operation.has_failed) {
+    check_graph(found->second.model);
+    if (found->second.conditional != 0) {
+      for (Node& node : found->second.model.nodes) bodies_[found->second.conditional].push_back(std::move(node));
+    } else {
+      graphs_[operation.new_graph] = std::make_shared<Model>(std::move(found->second.model));
+    }
+  }
+  captures_.erase(found);
+}
+
+/// Reports nodes of one graph that may run at once and touch the same memory.
+void Detector::check_graph(const Model& model) {
+  struct Entry {
+    const Access* access;
+    const Node* node;
+  };
+  std::vector<Entry> entries;
+  for (const Node& node : model.nodes) {
+    for (const Access& access : node.accesses) entries.push_back({&access, &node});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.access->region.begin < b.access->region.begin; });
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (std::size_t j = i + 1; j < entries.size() && entries[j].access->region.begin < entries[i].access->region.end();
+         ++j) {
+      const bool in_order = entries[i].node <= entries[j].node;  // that of the capture
+      const Entry& first = in_order ? entries[i] : entries[j];
+      const Entry& second = in_order ? entries[j] : entries[i];
+      bool open = false;
+      if (first.node == second.node || !first.access->conflicts_with(*second.access)) continue;
+      if (second.node->clock.covers(first.access->point, open)) continue;
+      if (Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin))) {
+        report_.add(Fault::race, *first.access, *second.access, *block);
+      }
+    }
+  }
+}
+
+void Detector::launch(const Operation& operation, StreamState& state, const Point& point) {
+  const auto found = executables_.find(operation.exec);
+  if (found == executables_.end() || !found->second.model) return;
+  Executable& executable = found->second;
+  state.clock.join(executable.last_launch);  // launches of one executable run one after another
+  const Model& model = *executable.model;
+  for (const Node& node : model.nodes) {
+    if (node.awaited == nullptr) continue;
+    const auto event = events_.find(node.awaited);
+    if (event != events_.end() && event->second.capture.number == 0) state.clock.join(event->second.clock);
+  }
+  for (const Node& node : model.nodes) {
+    for (const MemoryOperation& each : node.memory_operations) operate(each, state);
+  }
+  const StepPtr launch_step = step_of(operation, what_of(operation));
+  std::map<const Step*, StepPtr> steps;
+  for (const Node& node : model.nodes) {
+    for (Access access : node.accesses) {
+      StepPtr& step = steps[access.step.get()];
+      if (!step) {
+        Step copy = *access.step;
+        copy.where = launch_step->where;
+        copy.launch = launch_step;
+        step = std::make_shared<const Step>(std::move(copy));
+      }
+      access.step = step;
+      access.point = point;
+      access.clock = state.clock.is_open() ? std::make_shared<const Clock>(state.clock) : nullptr;
+      if (Block* const block = memory_.find(access.region.begin)) touch(*block, std::move(access), state.clock, false);
+    }
+    if (node.host_function != 0) functions_[node.host_function] = {point, state.clock, true};
+    if (node.recorded != nullptr) events_[node.recorded] = {state.clock, {}};
+  }
+  executable.last_launch = state.clock;
+}
+
+}  // namespace weir::race
+
+namespace {
+
+weir::Tool* create() { return new weir::race::Detector(weir::race::read_options()); }
+
+}  // namespace
+
+WEIR_TOOL("race", WEIR_VERSION_STRING, create)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/race/clock.hpp"
+#include "tools/race/stack.hpp"
+#include "weir/access.hpp"
+
+/// Who touched which memory when.
+namespace weir::race {
+
+/// One operation of the program, for reports.
+struct Step {
+  std::string what;    ///< "kernel 'scale'", "Stream::copy"
+  std::string where;   ///< "host:0 stream 0x55…", or "the host"
+  std::string device;  ///< "host:0"
+  std::string tag;     ///< the `Range` that it is in
+  std::uint64_t thread = 0;
+  Stack stack;
+  std::shared_ptr<const Step> launch;  ///< of a node of a graph: the launch
+};
+using StepPtr = std::shared_ptr<const Step>;
+
+/// Rows of bytes.
+struct Region {
+  std::uintptr_t begin = 0;
+  std::size_t width = 0, pitch = 0, rows = 1;
+
+  explicit Region(const MemoryAccess& access) noexcept;
+  std::uintptr_t end() const noexcept { return begin + (rows - 1) * pitch + width; }
+  bool is_one_piece() const noexcept { return rows == 1; }
+  bool overlaps(const Region& other) const noexcept;
+  /// Whether it contains all of `other`. May be false where it does.
+  bool contains(const Region& other) const noexcept;
+};
+
+struct Access {
+  Region region;
+  bool reads = false, writes = false;
+  Point point;
+  StepPtr step;
+  std::shared_ptr<const Clock> clock;  ///< null if no wait for a value was open
+
+  bool conflicts_with(const Access& other) const noexcept {
+    return (writes || other.writes) && !(point == other.point) && region.overlaps(other.region);
+  }
+};
+
+/// An allocation, or host memory that was registered.
+struct Block {
+  std::uintptr_t begin = 0, end = 0;
+  StepPtr made;
+  StepPtr freed;  ///< in the order of a stream; null as long as it is there
+  std::vector<Access> accesses;
+};
+
+class Memory {
+ public:
+  /// Forgets what was there before.
+  Block& add(std::uintptr_t begin, std::size_t bytes, StepPtr made);
+  void remove(std::uintptr_t begin);
+  /// The block that has that byte, or null.
+  Block* find(std::uintptr_t address);
+
+ private:
+  std::map<std::uintptr_t, Block> blocks_;
+};
+
+/// Adds an access of an operation that `clock` comes before, and forgets those that it stands for from now on.
+void add_access(Block& block, Access access, const Clock& clock);
+
+}  // namespace weir::race

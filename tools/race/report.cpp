@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/race/report.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "weir/backend_support.hpp"
+#include "weir/error.hpp"
+
+namespace weir::race {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& value, const std::string& cause) {
+  throw Error(Errc::invalid_environment, fmt::format("reading WEIR_RACE='{}'", value), "", cause);
+}
+
+std::vector<std::string> read_suppressions(const std::string& value, const std::string& file) {
+  std::ifstream in(file);
+  if (!in) refuse(value, fmt::format("the file '{}' cannot be read: {}", file, std::generic_category().message(errno)));
+  std::vector<std::string> patterns;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line[0] != '#') patterns.push_back(line);
+  }
+  return patterns;
+}
+
+const char* kind_of(const Access& access) {
+  return access.reads ? (access.writes ? "reads and writes" : "reads") : "writes";
+}
+
+std::string bytes_of(const Region& region) {
+  return region.rows == 1 ? fmt::format("{} bytes", region.width)
+                          : fmt::format("{} rows of {} bytes", region.rows, region.width);
+}
+
+std::string text_of(const std::vector<Frame>& frames) {
+  std::string text;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    text += fmt::format("      #{} {} {}\n", i, frames[i].function, frames[i].place);
+  }
+  return text;
+}
+
+std::string text_of(const char* which, const Access& access, const std::vector<Frame>& frames) {
+  const Step& step = *access.step;
+  std::string text = fmt::format("  {}: {} {} {} at {:#x}, on {}, from thread {}", which, step.what, kind_of(access),
+                                 bytes_of(access.region), access.region.begin, step.where, step.thread);
+  if (!step.tag.empty()) text += fmt::format(", in \"{}\"", step.tag);
+  text += '\n' + text_of(frames);
+  if (step.launch)
+    text += fmt::format("    in a graph that was launched on {}:\n", step.launch->where) +
+            text_of(frames_of(step.launch->stack));
+  return text;
+}
+
+Json json_of(const std::vector<Frame>& frames) {
+  Json list = Json::array();
+  for (const Frame& frame : frames) list.push_back({{"function", frame.function}, {"place", frame.place}});
+  return list;
+}
+
+Json json_of(const Access& access, const std::vector<Frame>& frames) {
+  const Step& step = *access.step;
+  Json json = {{"operation", step.what},       {"on", step.where},
+               {"access", kind_of(access)},    {"address", access.region.begin},
+               {"bytes", access.region.width}, {"rows", access.region.rows},
+               {"thread", step.thread},        {"tag", step.tag},
+               {"stack", json_of(frames)}};
+  if (step.launch) json["launch_stack"] = json_of(frames_of(step.launch->stack));
+  return json;
+}
+
+std::string remedy_of(Fault fault, const Access& first, const Access& second) {
+  if (fault == Fault::use_after_free) {
+    return "keep an owner of the memory (a Buffer or an AllocationPtr) until its last use is enqueued";
+  }
+  if (second.point.lane == 0) {
+    return fmt::format(
+        "before the second, wait on the host for the first: synchronize() of {}, or of an event recorded behind it",
+        first.step->where);
+  }
+  if (first.point.lane == 0) return "let the host be done with the memory before the work that uses it is enqueued";
+  if (first.step->where == second.step->where) {
+    return "the two are in one graph: let the stream of the second wait for that of the first while they are captured";
+  }
+  return fmt::format(
+      "between the two, let {} wait for {}: second.wait(first), or record an event behind the first operation and "
+      "wait for it",
+      second.step->where, first.step->where);
+}
+
+}  // namespace
+
+Options read_options() {
+  Options options;
+  const std::optional<std::string> value = support::environment("WEIR_RACE");
+  if (!value) return options;
+  for (std::size_t begin = 0; begin <= value->size();) {
+    const std::size_t end = std::min(value->find(',', begin), value->size());
+    const std::string word = value->substr(begin, end - begin);
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals), rest = equals < word.size() ? word.substr(equals + 1) : "";
+    if (key == "json" && !rest.empty()) {
+      options.json = rest;
+    } else if (key == "suppressions" && !rest.empty()) {
+      options.suppressions = read_suppressions(*value, rest);
+    } else if (key == "status" &&
+               std::from_chars(rest.data(), rest.data() + rest.size(), options.status).ptr == rest.data() + rest.size() &&
+               options.status >= 0 && options.status < 256 && !rest.empty()) {
+    } else {
+      refuse(*value,
+             fmt::format("'{}' is none of json=FILE, suppressions=FILE and status=NUMBER (0 to 255); separate them by "
+                         "single commas",
+                         word));
+    }
+    begin = end + 1;
+  }
+  return options;
+}
+
+bool Report::is_suppressed(const std::vector<Frame>& frames) const {
+  for (const std::string& pattern : options_.suppressions) {
+    for (const Frame& frame : frames) {
+      if (::fnmatch(pattern.c_str(), frame.function.c_str(), 0) == 0 ||
+          ::fnmatch(pattern.c_str(), frame.place.c_str(), 0) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+void Report::add(Fault fault, const Access& first, const Access& second, const Block& block) {
+  if (!told_.emplace(first.step->stack, second.step->stack).second) return;
+  const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
+  if (is_suppressed(first_frames) || is_suppressed(second_frames)) {
+    ++suppressed_;
+    return;
+  }
+  ++count_;
+  const std::string remedy = remedy_of(fault, first, second);
+  const std::vector<Frame> made = block.made ? frames_of(block.made->stack) : std::vector<Frame>();
+  std::string text = fault == Fault::race
+                         ? "weir race: two operations touch the same memory, one of them writes, and nothing orders them\n"
+                         : "weir race: memory is used after it was freed in the order of its stream\n";
+  text += text_of(fault == Fault::race ? "first" : "free", first, first_frames);
+  text += text_of(fault == Fault::race ? "second" : "use", second, second_frames);
+  if (block.made) {
+    text += fmt::format("  memory: byte {} of {}, of {}\n", std::max(first.region.begin, second.region.begin) - block.begin,
+                        block.end - block.begin, block.made->what) +
+            text_of(made);
+  }
+  text += fmt::format("  remedy: {}\n", remedy);
+  std::fputs(text.c_str(), stderr);
+  reports_.push_back({{"fault", fault == Fault::race ? "race" : "use_after_free"},
+                      {"first", json_of(first, first_frames)},
+                      {"second", json_of(second, second_frames)},
+                      {"memory", {{"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
+                      {"remedy", remedy}});
+}
+
+int Report::finish() noexcept {
+  if (!options_.json.empty()) {
+    std::ofstream out(options_.json);
+    out << Json{{"suppressed", suppressed_}, {"reports", reports_}}.dump(1, ' ', false, Json::error_handler_t::replace)
+        << '\n';
+    if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options_.json.c_str());
+  }
+  if (count_ == 0) return 0;
+  std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");
+  return options_.status;
+}
+
+}  // namespace weir::race

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/race/memory.hpp"
+
+/// What is told of races.
+namespace weir::race {
+
+struct Options {
+  std::string json;  ///< the file of the reports; empty: none
+  std::vector<std::string> suppressions;
+  int status = 66;  ///< what the program exits with if there was a race; 0: as it would
+};
+
+/// Reads WEIR_RACE: "json=FILE,suppressions=FILE,status=NUMBER". Throws `invalid_environment`.
+Options read_options();
+
+enum class Fault : std::uint8_t { race, use_after_free };
+
+/// Tells each pair of places once, on standard error, and writes all to a file at the end. Not for several threads at once.
+class Report {
+ public:
+  explicit Report(Options options) : options_(std::move(options)) {}
+
+  void add(Fault fault, const Access& first, const Access& second, const Block& block);
+  /// Writes the file. Returns the exit status, or 0.
+  int finish() noexcept;
+
+ private:
+  bool is_suppressed(const std::vector<Frame>& frames) const;
+
+  Options options_;
+  std::set<std::pair<Stack, Stack>> told_;
+  nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
+  std::size_t count_ = 0, suppressed_ = 0;
+};
+
+}  // namespace weir::race
