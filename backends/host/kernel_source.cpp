@@ -353,9 +353,8 @@ class Rewriter {
         refuse(name, fmt::format("there are several kernels '{}'; give each a name of its own", qualified_name));
       }
       text = record_of(name, fmt::format("weir_kernel_{}", word(name)), head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds, flat);
-    } else if (!flat) {
-      templates_not_flat_.insert(qualified_name);
     }
+    if (!flat) not_flat_.insert(qualified_name);
     if (head.kind == Head::Kind::primary_template && head.bounds != "0") {
       bounded_templates_.insert(qualified_name);
       text = resume(token(name).line, token(name).column, token(name).file) + "template ";
@@ -389,6 +388,7 @@ class Rewriter {
       throw RefusedSource(fmt::format("<kernels>: error: the source has no __global__ function '{}', which CompileOptions::kernels names", function),
                           RefusedSource::Reason::wrong);
     }
+    if (defined_.count(name) != 0) return "";  // no template: it has a record
     return instance_record(count(), name);
   }
 
@@ -401,7 +401,7 @@ class Rewriter {
     const auto with_prefix = [&](const char* prefix) { return "::" + name.substr(0, begin) + prefix + name.substr(begin); };
     return record_of(at, with_prefix("weir_kernel_"), name,
                      bounded_templates_.count(name.substr(0, end)) != 0 ? with_prefix("weir_bounds_") : std::string("0"),
-                     templates_not_flat_.count(name.substr(0, end)) == 0);
+                     not_flat_.count(name.substr(0, end)) == 0);
   }
 
   std::string record_of(std::size_t at, const std::string& function, const std::string& name, const std::string& bounds,
@@ -521,8 +521,8 @@ class Rewriter {
   TokenizedSource source_;
   std::span<const std::string> names_;
   std::set<std::string> kernels_, defined_, bounded_templates_;
-  // Templates of which a definition, be it of a specialization, is not flat; an instance may be of that one.
-  std::set<std::string> templates_not_flat_;
+  // Kernels and templates of which a definition, be it of a specialization, is not flat; an instance may be of that one.
+  std::set<std::string> not_flat_;
   int records_ = 0;
   SplitSource split_;
   std::map<std::pair<std::uint32_t, bool>, Edit> edits_;  // by offset; an insertion stands before a replacement

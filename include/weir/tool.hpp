@@ -106,12 +106,14 @@ class WEIR_API Tool {
   virtual void before(const Operation&) {}
   /// Called behind it, on the same thread, once for each `before` that returned; also where the operation failed.
   virtual void after(const Operation&) noexcept {}
-  /// A host function, or callback, of that operation is about to run on the calling thread; and has returned. In a graph
-  /// that is so for each launch.
+  /// A host function, or callback, of that operation is about to run on the calling thread. In a graph that is so for each
+  /// launch.
   virtual void begin_host_function(std::uint64_t /*operation*/) noexcept {}
+  /// It has returned.
   virtual void end_host_function(std::uint64_t /*operation*/) noexcept {}
-  /// A `Range` of the calling thread begins, and ends.
+  /// A `Range` of the calling thread begins.
   virtual void begin_range(std::string_view /*name*/) noexcept {}
+  /// The newest one ends.
   virtual void end_range() noexcept {}
   /// Called once when the program ends by itself (exit, or the end of main). Returns the status that it shall exit with, or
   /// 0 to leave it as it is.

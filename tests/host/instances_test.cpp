@@ -19,7 +19,8 @@ template <class T, int N = 2> __launch_bounds__(N * 16) __global__ void turned(c
 __global__ void scale(float* x, float f) { x[threadIdx.x] *= f; }
 }
 )",
-                                     {.kernels = {"image::filters::turned<float, 3>", "image::filters::turned<int>"}});
+                                     {.kernels = {"image::filters::turned<float, 3>", "image::filters::turned<int>",
+                                                  "image::filters::scale"}});  // which is no template
   const auto x = upload<float>({1, 2, 3, 4});
   launch(module->kernel("image::filters::turned<float,3>"), {1, 4}, x.data(), x, 4);
   CHECK(download(x) == std::vector<float>{12, 9, 6, 3});
