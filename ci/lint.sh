@@ -4,6 +4,7 @@
 # left out; with --strict that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8 PYTHONPYCACHEPREFIX="${TMPDIR:-/tmp}"  # the width of a line is in characters
 strict=false
 [ "${1-}" != --strict ] || strict=true
 
@@ -25,9 +26,9 @@ mapfile -t sources < <(git ls-files '*.cpp' '*.hpp')
 look shellcheck shellcheck -x "${scripts[@]}"
 look actionlint actionlint
 look python3 ci/tested.py --check
-look python3 python3 -m py_compile ci/tested.py packaging/conan/conanfile.py packaging/spack/package.py
+look python3 python3 -m py_compile ci/tested.py ci/trend.py ci/wrap.py packaging/conan/conanfile.py packaging/spack/package.py
 if grep -nE '^.{126,}' "${sources[@]}"; then
-  printf 'lines are longer than 125 characters\n'
+  printf 'lines are longer than 125 characters; ci/wrap.py wraps them\n'
   failed=$((failed + 1))
 fi
 if git grep -nE '[[:space:]]+$' -- '*.cpp' '*.hpp' '*.sh' '*.txt' '*.cmake' '*.yml'; then

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
 # model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend,
-# prototypes against the headers of several releases.
-# Its last line counts the parts.
+# prototypes against the headers of several releases. Then benchmarks, whose times go to build/nightly-bench.json, for
+# ci/trend.sh. Its last line counts the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-60}
@@ -23,6 +23,6 @@ for ((i = 0; i < 5; ++i)); do
 done
 if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutations.sh; fi
 part ci/prototypes.sh
-part "$bin/weir-bench-host" --benchmark_min_time=0.1
+part "$bin/weir-bench-host" --benchmark_repetitions=5 --benchmark_out=build/nightly-bench.json --benchmark_out_format=json
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

@@ -12,7 +12,8 @@
 #   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
 #   asan      with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and oneTBB's among
 #             them: the core, the host backend and the suites
-#   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and the unit tests
+#   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
+#             the unit tests
 #   clang     that the other compiler takes libraries, tools and benchmarks without a warning
 #   packages  Debian packages and the static library, each installed apart and used by a project
 #
@@ -128,12 +129,13 @@ stage_asan() {
 }
 
 stage_tsan() {
-  local targets=(weir-conformance weir_conformance_program_tests weir-stress weir_unit_tests weir_late_load)
+  local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
+    weir_late_load)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
-    run_ctest build/ci-tsan "${not_sanitized[@]}" --tests-regex '^(conformance|stress|unit)'
+    run_ctest build/ci-tsan "${not_sanitized[@]}" --tests-regex '^(collectives|conformance|stress|unit)'
 }
 
 # Not what Clang makes of them.

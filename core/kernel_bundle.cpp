@@ -30,9 +30,10 @@ class Reader {
     BundleHeader head;
     std::memcpy(&head, bytes.data(), sizeof(head));
     if (head.version != bundle_version) {
-      refuse(bytes, fmt::format("it has version {} of the format, and this Weir reads version {}; make it with the Weir that the "
-                                "program is linked to",
-                                head.version, bundle_version));
+      refuse(bytes,
+             fmt::format("it has version {} of the format, and this Weir reads version {}; make it with the Weir that the "
+                         "program is linked to",
+                         head.version, bundle_version));
     }
     if (head.size != bytes.size() || head.size % bundle_alignment != 0) {
       refuse(bytes, fmt::format("it is damaged: it says that it has {} bytes", head.size));

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot read the runtime's (it has
-/// parts of it built in), and releases before 7.0 lack the functions of a warp that name their lanes: both are written here.
+/// What kernels have without an include, and `<cooperative_groups.h>`. NVRTC takes the toolkit's own file. HIPRTC cannot
+/// read the runtime's (it has parts of it built in), and releases before 7.0 lack the functions of a warp that name their
+/// lanes: both are written here.
 namespace weir::kernels {
 
 /// Its names begin with weir_, so that no macro of the program's, such as -DT=float, changes it.
 ///
-/// Read before every kernel: what nvcc and hipcc have read before the first line, and the compilers at run time have not. A mask has as many
-/// bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is refused.
+/// Read before every kernel: what nvcc and hipcc have read before the first line, and the compilers at run time have not. A
+/// mask has as many bits as a wavefront has lanes, as in HIP 7: one of 32 bits would name half of a wavefront of 64, and is
+/// refused.
 inline constexpr const char* kernel_header = R"weir(
 #include <math.h>
 #ifndef NULL
 #define NULL 0
 #endif
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
-typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
 typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 #ifndef __CUDACC_RTC__
 typedef long clock_t;
 static inline __device__ __attribute__((unused)) void __nanosleep(unsigned int) { __builtin_amdgcn_s_sleep(1); }
-#define WEIR_ATOMIC(name) \
-  template <class weir_T, class weir_V> static inline __device__ auto name##_block(weir_T* p, weir_V v) -> decltype(name(p, v)) { return name(p, v); }
+#define WEIR_ATOMIC(name)                                                                 \
+  template <class weir_T, class weir_V>                                                   \
+  static inline __device__ auto name##_block(weir_T* p, weir_V v)->decltype(name(p, v)) { \
+    return name(p, v);                                                                    \
+  }
 WEIR_ATOMIC(atomicAdd)
 WEIR_ATOMIC(atomicSub)
 WEIR_ATOMIC(atomicExch)
@@ -33,7 +41,8 @@ WEIR_ATOMIC(atomicAnd)
 WEIR_ATOMIC(atomicOr)
 WEIR_ATOMIC(atomicXor)
 #undef WEIR_ATOMIC
-template <class weir_T, class weir_C, class weir_V> static inline __device__ auto atomicCAS_block(weir_T* p, weir_C c, weir_V v) -> decltype(atomicCAS(p, c, v)) {
+template <class weir_T, class weir_C, class weir_V>
+static inline __device__ auto atomicCAS_block(weir_T* p, weir_C c, weir_V v) -> decltype(atomicCAS(p, c, v)) {
   return atomicCAS(p, c, v);
 }
 #endif
@@ -42,12 +51,21 @@ template <class weir_T, class weir_C, class weir_V> static inline __device__ aut
 template <class weir_M>
 WEIR_WARP void weir_check_mask() {
 #if defined(__GFX8__) || defined(__GFX9__)
-  static_assert(sizeof(weir_M) == 8, "the mask must have 64 bits, since warps of this device have 64 lanes: write ~0ull for all of them");
+  static_assert(sizeof(weir_M) == 8,
+                "the mask must have 64 bits, since warps of this device have 64 lanes: write ~0ull for all of them");
 #endif
 }
-#define WEIR_SHUFFLE(name)                                                                                                  \
-  template <class weir_M, class weir_T> WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane) { weir_check_mask<weir_M>(); return name(v, weir_lane); }     \
-  template <class weir_M, class weir_T> WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane, int weir_width) { weir_check_mask<weir_M>(); return name(v, weir_lane, weir_width); }
+#define WEIR_SHUFFLE(name)                                                        \
+  template <class weir_M, class weir_T>                                           \
+  WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane) {                 \
+    weir_check_mask<weir_M>();                                                    \
+    return name(v, weir_lane);                                                    \
+  }                                                                               \
+  template <class weir_M, class weir_T>                                           \
+  WEIR_WARP weir_T name##_sync(weir_M, weir_T v, int weir_lane, int weir_width) { \
+    weir_check_mask<weir_M>();                                                    \
+    return name(v, weir_lane, weir_width);                                        \
+  }
 WEIR_SHUFFLE(__shfl)
 WEIR_SHUFFLE(__shfl_up)
 WEIR_SHUFFLE(__shfl_down)
@@ -58,7 +76,11 @@ typedef unsigned long long weir_lanes;
 #else
 typedef unsigned int weir_lanes;
 #endif
-template <class weir_M> WEIR_WARP unsigned long long __ballot_sync(weir_M mask, int p) { weir_check_mask<weir_M>(); return (weir_lanes)(__ballot(p) & mask); }
+template <class weir_M>
+WEIR_WARP unsigned long long __ballot_sync(weir_M mask, int p) {
+  weir_check_mask<weir_M>();
+  return (weir_lanes)(__ballot(p) & mask);
+}
 template <class weir_M> WEIR_WARP int __any_sync(weir_M mask, int p) { return __ballot_sync(mask, p) != 0; }
 template <class weir_M> WEIR_WARP int __all_sync(weir_M mask, int p) { return __ballot_sync(mask, !p) == 0; }
 WEIR_WARP unsigned long long __activemask() { return (weir_lanes)__ballot(1); }
@@ -83,16 +105,17 @@ template <class weir_M, class weir_T> WEIR_WARP unsigned long long __match_all_s
   *same = __all_sync(mask, __shfl(v, __ffsll(here) - 1) == v);
   return *same ? here : 0;
 }
-#define WEIR_REDUCE(name, expression)                                                                       \
-  template <class weir_M, class weir_T> WEIR_WARP weir_T name(weir_M mask, weir_T v) {                                               \
-    weir_check_mask<weir_M>();                                                                                   \
-    unsigned long long weir_left = (weir_lanes)(__ballot(1) & mask);                                             \
-    weir_T x = __shfl(v, __ffsll(weir_left) - 1);                                                                     \
-    for (weir_left &= weir_left - 1; weir_left != 0; weir_left &= weir_left - 1) {                                                   \
-      const weir_T y = __shfl(v, __ffsll(weir_left) - 1);                                                             \
-      x = expression;                                                                                       \
-    }                                                                                                       \
-    return x;                                                                                               \
+#define WEIR_REDUCE(name, expression)                                              \
+  template <class weir_M, class weir_T>                                            \
+  WEIR_WARP weir_T name(weir_M mask, weir_T v) {                                   \
+    weir_check_mask<weir_M>();                                                     \
+    unsigned long long weir_left = (weir_lanes)(__ballot(1) & mask);               \
+    weir_T x = __shfl(v, __ffsll(weir_left) - 1);                                  \
+    for (weir_left &= weir_left - 1; weir_left != 0; weir_left &= weir_left - 1) { \
+      const weir_T y = __shfl(v, __ffsll(weir_left) - 1);                          \
+      x = expression;                                                              \
+    }                                                                              \
+    return x;                                                                      \
   }
 WEIR_REDUCE(__reduce_add_sync, x + y)
 WEIR_REDUCE(__reduce_min_sync, (y < x ? y : x))
@@ -159,7 +182,10 @@ struct subset {
     while (rank-- > 0) left &= left - 1;
     return __ffsll(left) - 1;
   }
-  template <class weir_T> WEIR_CG weir_T shfl(weir_T v, unsigned rank) const { return __shfl(v, (int)lane_of(rank % (unsigned)size())); }
+  template <class weir_T>
+  WEIR_CG weir_T shfl(weir_T v, unsigned rank) const {
+    return __shfl(v, (int)lane_of(rank % (unsigned)size()));
+  }
   template <class weir_T> WEIR_CG weir_T shfl_up(weir_T v, unsigned delta) const {
     const unsigned rank = (unsigned)thread_rank();
     return __shfl(v, (int)lane_of(rank >= delta ? rank - delta : rank));
@@ -196,7 +222,9 @@ WEIR_CG_FREE thread_block this_thread_block() { return thread_block(); }
 class grid_group {
  public:
   WEIR_CG static void sync() { __ockl_grid_sync(); }
-  WEIR_CG static unsigned long long block_rank() { return (blockIdx.z * (unsigned long long)gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x; }
+  WEIR_CG static unsigned long long block_rank() {
+    return (blockIdx.z * (unsigned long long)gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
   WEIR_CG static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
   WEIR_CG static unsigned long long thread_rank() { return block_rank() * weir::block_size() + weir::rank_in_block(); }
   WEIR_CG static unsigned long long size() { return num_blocks() * weir::block_size(); }
@@ -208,12 +236,15 @@ WEIR_CG_FREE grid_group this_grid() { return grid_group(); }
 
 template <unsigned weir_N, class Parent = void>
 class thread_block_tile {
-  static_assert(weir_N != 0 && (weir_N & (weir_N - 1)) == 0 && weir_N <= 64, "a tile has a power of two of threads, no more than a warp");
+  static_assert(weir_N != 0 && (weir_N & (weir_N - 1)) == 0 && weir_N <= 64,
+                "a tile has a power of two of threads, no more than a warp");
   unsigned meta_rank_, meta_size_;
 
  public:
   WEIR_CG thread_block_tile(unsigned rank, unsigned size) : meta_rank_(rank), meta_size_(size) {}
-  template <class Other> WEIR_CG thread_block_tile(const thread_block_tile<weir_N, Other>& o) : meta_rank_(o.meta_group_rank()), meta_size_(o.meta_group_size()) {}
+  template <class Other>
+  WEIR_CG thread_block_tile(const thread_block_tile<weir_N, Other>& o)
+      : meta_rank_(o.meta_group_rank()), meta_size_(o.meta_group_size()) {}
   WEIR_CG static unsigned thread_rank() { return weir::rank_in_block() % weir_N; }
   WEIR_CG static constexpr unsigned size() { return weir_N; }
   WEIR_CG static constexpr unsigned num_threads() { return weir_N; }
@@ -222,7 +253,10 @@ class thread_block_tile {
   WEIR_CG static void sync() { weir::sync_wave(); }
   template <class weir_T> WEIR_CG weir_T shfl(weir_T v, int rank) const { return __shfl(v, rank, (int)weir_N); }
   template <class weir_T> WEIR_CG weir_T shfl_up(weir_T v, unsigned delta) const { return __shfl_up(v, delta, (int)weir_N); }
-  template <class weir_T> WEIR_CG weir_T shfl_down(weir_T v, unsigned delta) const { return __shfl_down(v, delta, (int)weir_N); }
+  template <class weir_T>
+  WEIR_CG weir_T shfl_down(weir_T v, unsigned delta) const {
+    return __shfl_down(v, delta, (int)weir_N);
+  }
   template <class weir_T> WEIR_CG weir_T shfl_xor(weir_T v, int mask) const { return __shfl_xor(v, mask, (int)weir_N); }
   WEIR_CG unsigned long long ballot(int p) const {
     const unsigned long long bits = __ballot(p) >> (weir::lane() / weir_N * weir_N);
@@ -238,7 +272,8 @@ class thread_block_tile {
 };
 template <unsigned weir_N, class Parent>
 WEIR_CG thread_block_tile<weir_N, Parent> tiled_partition(const Parent& parent) {
-  return thread_block_tile<weir_N, Parent>((unsigned)parent.thread_rank() / weir_N, ((unsigned)parent.size() + weir_N - 1) / weir_N);
+  return thread_block_tile<weir_N, Parent>((unsigned)parent.thread_rank() / weir_N,
+                                           ((unsigned)parent.size() + weir_N - 1) / weir_N);
 }
 
 class coalesced_group : public weir::subset {
@@ -255,7 +290,8 @@ class thread_group {
   WEIR_CG weir::subset lanes() const { return weir::subset(mask_); }
 
  public:
-  WEIR_CG thread_group(unsigned size, weir::lanes mask) : size_(size), first_(weir::rank_in_block() / (size == 0 ? 1 : size)), mask_(mask) {}
+  WEIR_CG thread_group(unsigned size, weir::lanes mask)
+      : size_(size), first_(weir::rank_in_block() / (size == 0 ? 1 : size)), mask_(mask) {}
   WEIR_CG thread_group(const thread_block&) : thread_group(0, 0) {}
   WEIR_CG thread_group(const coalesced_group& g) : thread_group((unsigned)g.size(), g.mask) {}
   template <unsigned weir_N, class weir_P> WEIR_CG thread_group(const thread_block_tile<weir_N, weir_P>&)

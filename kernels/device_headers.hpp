@@ -219,11 +219,52 @@ inline constexpr const char* math_header = R"(
 #undef M_SQRT1_2
 #define M_SQRT1_2 0.70710678118654752440
 namespace std {
-using ::fabs; using ::fmod; using ::fma; using ::fmax; using ::fmin; using ::fdim; using ::exp; using ::exp2; using ::expm1; using ::log;
-using ::log2; using ::log10; using ::log1p; using ::pow; using ::sqrt; using ::cbrt; using ::hypot; using ::sin; using ::cos; using ::tan;
-using ::asin; using ::acos; using ::atan; using ::atan2; using ::sinh; using ::cosh; using ::tanh; using ::asinh; using ::acosh; using ::atanh;
-using ::erf; using ::erfc; using ::tgamma; using ::lgamma; using ::ceil; using ::floor; using ::trunc; using ::round; using ::rint;
-using ::nearbyint; using ::copysign; using ::ldexp; using ::abs; using ::isnan; using ::isinf; using ::isfinite;
+using ::abs;
+using ::acos;
+using ::acosh;
+using ::asin;
+using ::asinh;
+using ::atan;
+using ::atan2;
+using ::atanh;
+using ::cbrt;
+using ::ceil;
+using ::copysign;
+using ::cos;
+using ::cosh;
+using ::erf;
+using ::erfc;
+using ::exp;
+using ::exp2;
+using ::expm1;
+using ::fabs;
+using ::fdim;
+using ::floor;
+using ::fma;
+using ::fmax;
+using ::fmin;
+using ::fmod;
+using ::hypot;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::ldexp;
+using ::lgamma;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::log2;
+using ::nearbyint;
+using ::pow;
+using ::rint;
+using ::round;
+using ::sin;
+using ::sinh;
+using ::sqrt;
+using ::tan;
+using ::tanh;
+using ::tgamma;
+using ::trunc;
 }
 #endif
 )";
@@ -232,8 +273,14 @@ inline constexpr const char* algorithm_header = R"(
 #ifndef WEIR_ALGORITHM
 #define WEIR_ALGORITHM
 namespace std {
-template <class weir_T> __host__ __device__ constexpr const weir_T& min(const weir_T& a, const weir_T& b) { return b < a ? b : a; }
-template <class weir_T> __host__ __device__ constexpr const weir_T& max(const weir_T& a, const weir_T& b) { return a < b ? b : a; }
+template <class weir_T>
+__host__ __device__ constexpr const weir_T& min(const weir_T& a, const weir_T& b) {
+  return b < a ? b : a;
+}
+template <class weir_T>
+__host__ __device__ constexpr const weir_T& max(const weir_T& a, const weir_T& b) {
+  return a < b ? b : a;
+}
 template <class weir_T> __host__ __device__ void swap(weir_T& a, weir_T& b) { weir_T c = a; a = b; b = c; }
 }
 #endif

@@ -91,18 +91,22 @@ std::string Emitter::type_of(const Statement& s, const Declarator& d) const {
   return joined(type_specifiers(s.specifiers, true)) + " " + joined(d.pointer) + dimensions_of(d);
 }
 
-// The lambda that a function in which threads meet is given, or nothing if `d` is none. It refers to the block's variables and to those
-// that lie in arrays, and copies what each piece computes anew.
+// The lambda that a function in which threads meet is given, or nothing if `d` is none. It refers to the block's variables
+// and to those that lie in arrays, and copies what each piece computes anew.
 Words Emitter::lambda_value(const Declarator& d) const {
   const std::size_t open = is_at(d.initializer, 0, "(") ? 1 : 0;
-  if (!d.name.text.starts_with("weir_own_") || !is_at(d.initializer, open, "[") || is_at(d.initializer, open + 1, "[")) return {};
+  if (!d.name.text.starts_with("weir_own_") || !is_at(d.initializer, open, "[") || is_at(d.initializer, open + 1, "["))
+    return {};
   Words words = d.initializer;
   Names copied;
   std::set<std::string> indices;
   for (const Word& word : words) {
     if (word.is_identifier() && unit_.reads_thread_variables(word.text)) {
-      throw Refused(word.token, fmt::format("'{}', which reads threadIdx, in a lambda that is handed to a function in which threads work "
-                                            "together; compute it before the lambda", word.text));
+      throw Refused(
+          word.token,
+          fmt::format("'{}', which reads threadIdx, in a lambda that is handed to a function in which threads work "
+                      "together; compute it before the lambda",
+                      word.text));
     }
     if (word.variable != no_variable && f_.variable(word.variable).place == Place::recomputed) copied.insert(word.variable);
     if ((word.is("threadIdx") || word.is("weir_global_x")) && !f_.uses_thread_variables) indices.insert(word.text);
@@ -175,7 +179,8 @@ void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_b
 }
 
 void Emitter::set_thread_variables() {
-  out_.text(fmt::format("::threadIdx = {}; ::weir_global_x = weir_global_x;", f_.uses_thread_variables ? "weir_index" : "threadIdx"));
+  out_.text(fmt::format("::threadIdx = {}; ::weir_global_x = weir_global_x;",
+                        f_.uses_thread_variables ? "weir_index" : "threadIdx"));
   sets_ = true;
 }
 

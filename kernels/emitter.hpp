@@ -8,8 +8,8 @@
 #include "kernels/function.hpp"
 #include "kernels/printer.hpp"
 
-/// Writes a function as code for a whole block. Statements between two meetings are a piece: a loop over the block's threads. The
-/// result uses the types of runtime.hpp.
+/// Writes a function as code for a whole block. Statements between two meetings are a piece: a loop over the block's
+/// threads. The result uses the types of runtime.hpp.
 namespace weir::kernels {
 
 class Emitter {

@@ -100,7 +100,8 @@ class Places {
       case Kind::range_loop: note_binding(f_, s.words); break;
       case Kind::meeting:
       case Kind::call:
-        for (std::size_t i = s.is(Kind::meeting) && is_of_group(*find_meeting(s.function)) ? 1 : 0; i < s.arguments.size(); ++i) {
+        for (std::size_t i = s.is(Kind::meeting) && is_of_group(*find_meeting(s.function)) ? 1 : 0; i < s.arguments.size();
+             ++i) {
           const Words& argument = s.arguments[i];
           if (argument.size() == 1 && argument[0].variable != no_variable) direct_.push_back(argument[0].variable);
         }
@@ -219,13 +220,15 @@ class Places {
 
   // A block, a grid or a tile of one: it follows from the thread's index, and takes part in meetings by what it is.
   bool is_fixed_group(const Variable& v) const {
-    if (!v.at_list_level || v.in_head || v.escapes || v.declarator == nullptr || v.kind == Variable::Kind::shared) return false;
+    if (!v.at_list_level || v.in_head || v.escapes || v.declarator == nullptr || v.kind == Variable::Kind::shared)
+      return false;
     const Declarator& d = *v.declarator;
     if (!d.dimensions.empty() || !d.pointer.empty() || d.form != Declarator::Form::equals) return false;
     bool makes_group = false;
     for (std::size_t i = 0; i < d.initializer.size(); ++i) {
       const Word& word = d.initializer[i];
-      makes_group = makes_group || word.is("weir_this_thread_block") || word.is("weir_this_grid") || word.is("tiled_partition");
+      makes_group =
+          makes_group || word.is("weir_this_thread_block") || word.is("weir_this_grid") || word.is("tiled_partition");
       if (!word.is_identifier() || is_at(d.initializer, i + 1, "::")) continue;
       if (word.variable == no_variable) {
         const bool known = word.is("weir_this_thread_block") || word.is("weir_this_grid") || word.is("tiled_partition") ||
@@ -322,8 +325,9 @@ bool is_uniform(const Words& words, const Function& f, const Unit& unit) {
         if (!address || (is_at(words, i + 1, "[") && !(i > 0 && words[i - 1].is("&") && is_prefix(words, i - 1))))
           return false;
       } else if (v.is_group && v.place == Place::recomputed) {
-        const bool of_all = is_at(words, i + 1, ".") && i + 2 < words.size() &&
-                            (words[i + 2].is("size") || words[i + 2].is("num_threads") || words[i + 2].is("meta_group_size"));
+        const bool of_all =
+            is_at(words, i + 1, ".") && i + 2 < words.size() &&
+            (words[i + 2].is("size") || words[i + 2].is("num_threads") || words[i + 2].is("meta_group_size"));
         if (!of_all) return false;
         i += 2;
       } else if (v.place != Place::uniform) {

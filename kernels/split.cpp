@@ -137,7 +137,8 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
       if (dynamic && dimensions != "[]") throw Refused(at, "dynamic shared memory is declared as an array without a size");
       result.uses_dynamic_array = result.uses_dynamic_array || dynamic;
       text += dynamic && in_a_function(source, first)
-                  ? fmt::format("{}* const {} = reinterpret_cast<{}*>(::weir_host::thread_dynamic_shared);", type, d.name.text, type)
+                  ? fmt::format("{}* const {} = reinterpret_cast<{}*>(::weir_host::thread_dynamic_shared);", type,
+                                d.name.text, type)
               : dynamic ? fmt::format("static constexpr ::weir_host::dynamic_array<{}> {}{{}};", type, d.name.text)
                         : fmt::format("alignas(64) static thread_local {} {}{};", type, d.name.text, dimensions);
     }

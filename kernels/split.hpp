@@ -34,8 +34,8 @@ struct SplitSource {
   bool empty() const noexcept { return replacements.empty(); }
 };
 
-/// Finds the functions in which threads work together, and what they are to be replaced by. A source without any is left as it is.
-/// Throws Refused (words.hpp) for what cannot be split, with the token and the reason.
+/// Finds the functions in which threads work together, and what they are to be replaced by. A source without any is left as
+/// it is. Throws Refused (words.hpp) for what cannot be split, with the token and the reason.
 SplitSource split_functions(const TokenizedSource& source);
 
 }  // namespace weir::kernels

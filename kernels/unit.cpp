@@ -171,7 +171,8 @@ void Unit::find_groups() {
   }
 }
 
-const Meeting* Unit::meeting(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next) const {
+const Meeting* Unit::meeting(std::string_view qualifier, std::string_view before, std::string_view name,
+                             std::string_view next) const {
   const bool member = before == "." || before == "->";
   if (!member) {
     if (const Meeting* const found = find_meeting(name)) return found;
@@ -238,10 +239,12 @@ void Unit::number_overloads() {
     for (const FunctionPlace& other : functions_) {
       if (!other.has_body || other.name != f.name) continue;
       if (&other != &f && (f.is_kernel || other.is_kernel || (is(f.first, "template") && f.head == f.first + 3))) {
-        throw Refused(f.name_token,
-                      fmt::format("threads of a block work together in '{}', of which there are several functions, and one is a kernel or "
-                                  "a template's specialization; give each a name of its own",
-                                  f.name));
+        throw Refused(
+            f.name_token,
+            fmt::format(
+                "threads of a block work together in '{}', of which there are several functions, and one is a kernel or "
+                "a template's specialization; give each a name of its own",
+                f.name));
       }
       if (&other < &f) ++number;
       ++count;
@@ -251,12 +254,15 @@ void Unit::number_overloads() {
   for (FunctionPlace& f : functions_) {  // declarations, in the words of the definition
     if (f.has_body || !f.cooperates) continue;
     for (const FunctionPlace& other : functions_) {
-      if (other.has_body && other.cooperates && other.name == f.name && signature(other) == signature(f)) f.overload = other.overload;
+      if (other.has_body && other.cooperates && other.name == f.name && signature(other) == signature(f))
+        f.overload = other.overload;
     }
     const auto several = find_cooperating(f.name);
     if (f.overload < 0 && several.size() > 1) {
-      throw Refused(f.name_token, fmt::format("this declaration of '{}', in which threads work together, is that of none of its "
-                                              "definitions; write its parameters with the same words", f.name));
+      throw Refused(f.name_token,
+                    fmt::format("this declaration of '{}', in which threads work together, is that of none of its "
+                                "definitions; write its parameters with the same words",
+                                f.name));
     }
   }
 }

@@ -38,13 +38,15 @@ class Unit {
 
   const TokenizedSource& source() const noexcept { return source_; }
   const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
-  /// Whether threads meet in the functions of that name, which kernels call. Calls are matched by name, so that all are meant.
+  /// Whether threads meet in the functions of that name, which kernels call. Calls are matched by name, so that all are
+  /// meant.
   bool is_cooperating(std::string_view name) const { return cooperating_.count(name) != 0; }
   /// Their definitions.
   std::vector<const FunctionPlace*> find_cooperating(std::string_view name) const;
-  /// What threads meet in where the last of these words is followed by `next`; null for none. `before` and `qualifier` stand in front of
-  /// it: `.`, `->` or `::`, and the name before that.
-  const Meeting* meeting(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next) const;
+  /// What threads meet in where the last of these words is followed by `next`; null for none. `before` and `qualifier` stand
+  /// in front of it: `.`, `->` or `::`, and the name before that.
+  const Meeting* meeting(std::string_view qualifier, std::string_view before, std::string_view name,
+                         std::string_view next) const;
   /// Whether a function of that name is defined in the source and takes a parameter by reference.
   bool takes_references(std::string_view name) const { return by_reference_.count(name) != 0; }
   bool defines_function(std::string_view name) const { return defined_.count(name) != 0; }

@@ -116,10 +116,11 @@ int architecture_number(const DeviceProperties& properties) {
 }
 
 std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& options, const std::string& architecture) {
-  std::vector<std::string> list{"--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard),
-                                "--pre-include=weir_kernel.h",
-                                // constexpr functions without __device__, as hipcc takes them, and nvcc with --expt-relaxed-constexpr
-                                "--device-as-default-execution-space"};
+  std::vector<std::string> list{
+      "--gpu-architecture=" + architecture, "--std=c++" + std::to_string(options.cxx_standard),
+      "--pre-include=weir_kernel.h",
+      // constexpr functions without __device__, as hipcc takes them, and nvcc with --expt-relaxed-constexpr
+      "--device-as-default-execution-space"};
   for (const auto& [name, value] : options.defines) list.push_back("--define-macro=" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("--include-path=" + folder);
   for (const std::string& folder : nvrtc.header_folders) list.push_back("--include-path=" + folder);
@@ -139,8 +140,9 @@ struct Subject {
 };
 
 // `target`: "sm_90" for machine code, "compute_90" for PTX.
-gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source, const CompileOptions& options,
-                         const gpu::HeaderList& headers, const Subject& subject, std::string& log) {
+gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
+                         const CompileOptions& options, const gpu::HeaderList& headers, const Subject& subject,
+                         std::string& log) {
   struct Program {
     const Nvrtc& nvrtc;
     nvrtcProgram handle = nullptr;
@@ -219,9 +221,10 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
   // Machine code for the device; if the compiler does not know the device, PTX, which the driver compiles.
   const int architecture = architecture_number(device.properties());
   const bool knows = std::binary_search(nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture);
-  const std::string target = knows ? device.properties().architecture
-                                   : "compute_" + std::to_string(*std::prev(std::upper_bound(
-                                                      nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
+  const std::string target = knows
+                                 ? device.properties().architecture
+                                 : "compute_" + std::to_string(*std::prev(std::upper_bound(
+                                                    nvrtc.architectures.begin(), nvrtc.architectures.end(), architecture)));
   const gpu::HeaderList headers(options);
   const std::vector<std::string> arguments = option_list(nvrtc, options, target);
   return gpu::compile_cached(
@@ -235,7 +238,9 @@ gpu::Program Api::compile(const Device& device, std::string_view source, const C
 
 void compile_image(ImageCompilation& request) {
   const Subject subject{"Registry::compile_image", "cuda " + std::string(request.architecture)};
-  const auto refuse = [&](Errc code, const std::string& detail) { throw Error(code, subject.operation, subject.object, detail); };
+  const auto refuse = [&](Errc code, const std::string& detail) {
+    throw Error(code, subject.operation, subject.object, detail);
+  };
   static const Nvrtc* const opened = [] {
     auto* const nvrtc = new Nvrtc;
     open(*nvrtc, 0);
@@ -243,20 +248,22 @@ void compile_image(ImageCompilation& request) {
   }();
   const auto architecture = parse_architecture(request.architecture);
   if (!architecture) {
-    refuse(Errc::invalid_argument, "'" + std::string(request.architecture) +
-                                       "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
+    refuse(Errc::invalid_argument,
+           "'" + std::string(request.architecture) +
+               "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
   }
   if (!opened->usable) refuse(Errc::compiler_not_found, opened->description);
   const std::vector<int>& known = opened->architectures;
   if (!std::binary_search(known.begin(), known.end(), architecture->number)) {
     std::string list;
     for (const int number : known) list += (list.empty() ? "" : ", ") + std::to_string(number);
-    refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) + ", but for " +
-                                         list + "; name another NVRTC in WEIR_NVRTC");
+    refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) +
+                                         ", but for " + list + "; name another NVRTC in WEIR_NVRTC");
   }
   const gpu::HeaderList headers(request.options);
   request.image =
-      compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log).image_with_names();
+      compile_for(*opened, std::string(request.architecture), request.source, request.options, headers, subject, request.log)
+          .image_with_names();
 }
 
 }  // namespace weir::cuda

@@ -56,7 +56,8 @@ class GpuKernel final : public Kernel {
     const auto result = device_.api().set_max_shared_memory(native(), bytes);
     if (result != Api::success) {
       fail(device_.api(), result, "Stream::launch", device_.describe(),
-           "kernel '" + name() + "' cannot have " + std::to_string(bytes) + " bytes of dynamic shared memory beside its static " +
+           "kernel '" + name() + "' cannot have " + std::to_string(bytes) +
+               " bytes of dynamic shared memory beside its static " +
                std::to_string(properties().static_shared_memory_bytes));
     }
     allowed_.store(bytes, std::memory_order_release);
@@ -77,7 +78,8 @@ class GpuKernel final : public Kernel {
     allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
     const auto current = device_.make_current();
     int blocks = 0;
-    check(device_.api(), device_.api().max_active_blocks(blocks, native(), static_cast<int>(block_threads), shared_memory_bytes),
+    check(device_.api(),
+          device_.api().max_active_blocks(blocks, native(), static_cast<int>(block_threads), shared_memory_bytes),
           "Kernel::max_active_blocks", device_);
     return blocks;
   }
@@ -167,10 +169,12 @@ class GpuModule final : public Module {
       detail += "; its kernels are ";
       for (std::size_t i = 0; i < symbols.size(); ++i) detail.append(i == 0 ? "" : ", ").append(declaration_of(symbols[i]));
     }
-    throw Error(Errc::kernel_not_found, operation, device_.describe(),
-                detail + (is_kernel ? "; to have it by this name, declare it extern \"C\", or name it where the source is compiled: in "
-                                      "CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
-                                    : "; only variables that are neither static nor in a namespace are found"));
+    throw Error(
+        Errc::kernel_not_found, operation, device_.describe(),
+        detail + (is_kernel
+                      ? "; to have it by this name, declare it extern \"C\", or name it where the source is compiled: in "
+                        "CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
+                      : "; only variables that are neither static nor in a namespace are found"));
   }
 
   typename Api::Result find(typename Api::FunctionHandle& function, const std::string& symbol) const {
@@ -186,8 +190,8 @@ class GpuModule final : public Module {
     std::erase_if(meant, [&](const std::string& symbol) { return name_of(symbol) != wanted; });
     if (meant.size() > 1) {
       throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
-                  "'" + std::string(name) + "' means several kernels: " + declaration_of(meant[0]) + ", " + declaration_of(meant[1]) +
-                      "; give each a name of its own");
+                  "'" + std::string(name) + "' means several kernels: " + declaration_of(meant[0]) + ", " +
+                      declaration_of(meant[1]) + "; give each a name of its own");
     }
     return meant.empty() ? std::string() : meant[0];
   }
@@ -200,7 +204,8 @@ class GpuModule final : public Module {
     return names;
   }
 
-  std::optional<std::vector<std::size_t>> parameter_sizes(typename Api::FunctionHandle function, const std::string& symbol) const {
+  std::optional<std::vector<std::size_t>> parameter_sizes(typename Api::FunctionHandle function,
+                                                          const std::string& symbol) const {
     if (auto sizes = device_.api().parameter_sizes(function)) return sizes;
     for (const ImageKernel& kernel : contents_.kernels) {
       if (kernel.name == symbol) return kernel.parameter_sizes;

@@ -97,7 +97,8 @@ Program Program::from_image(std::span<const std::byte> bytes) {
   Program plain{{bytes.begin(), bytes.end()}, {}};
   std::uint64_t size = 0;
   const std::size_t tail = sizeof(size) + names_magic.size();
-  if (bytes.size() < tail || std::memcmp(bytes.data() + bytes.size() - names_magic.size(), names_magic.data(), names_magic.size()) != 0) {
+  if (bytes.size() < tail ||
+      std::memcmp(bytes.data() + bytes.size() - names_magic.size(), names_magic.data(), names_magic.size()) != 0) {
     return plain;
   }
   std::memcpy(&size, bytes.data() + bytes.size() - tail, sizeof(size));

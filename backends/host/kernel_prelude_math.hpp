@@ -70,12 +70,14 @@ static inline double inverse_of_erf(double z, double x) {
   if (!(x > 0.0 && z >= 0.0)) return x == 0.0 ? __builtin_huge_val() : __builtin_nan("");
   double w = -log(x * (1.0 + z)), y;
   if (w < 5.0) {
-    const double c[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
+    const double c[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                        -0.00125372503, -0.00417768164, 0.246640727,     1.50140941};
     w -= 2.5;
     y = 2.81022636e-08;
     for (int i = 0; i < 8; ++i) y = c[i] + y * w;
   } else {
-    const double c[] = {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+    const double c[] = {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                        -0.0076224613,  0.00943887047, 1.00167406,     2.83297682};
     w = sqrt(w) - 3.0;
     y = -0.000200214257;
     for (int i = 0; i < 8; ++i) y = c[i] + y * w;
@@ -89,8 +91,12 @@ static inline double inverse_of_erf(double z, double x) {
   return y;
 }
 }  // namespace weir_host
-WEIR_FUNCTION double erfinv(double x) { return x < 0.0 ? -weir_host::inverse_of_erf(-x, 1.0 + x) : weir_host::inverse_of_erf(x, 1.0 - x); }
-WEIR_FUNCTION double erfcinv(double x) { return x > 1.0 ? -weir_host::inverse_of_erf(x - 1.0, 2.0 - x) : weir_host::inverse_of_erf(1.0 - x, x); }
+WEIR_FUNCTION double erfinv(double x) {
+  return x < 0.0 ? -weir_host::inverse_of_erf(-x, 1.0 + x) : weir_host::inverse_of_erf(x, 1.0 - x);
+}
+WEIR_FUNCTION double erfcinv(double x) {
+  return x > 1.0 ? -weir_host::inverse_of_erf(x - 1.0, 2.0 - x) : weir_host::inverse_of_erf(1.0 - x, x);
+}
 WEIR_FUNCTION float erfcinvf(float x) { return (float)erfcinv(x); }
 WEIR_FUNCTION float erfinvf(float x) { return (float)erfinv(x); }
 WEIR_FUNCTION double normcdfinv(double x) { return -1.41421356237309505 * erfcinv(2.0 * x); }
@@ -184,7 +190,9 @@ WEIR_FUNCTION unsigned int __funnelshift_rc(unsigned int low, unsigned int high,
 WEIR_FUNCTION int __mul24(int a, int b) { return ((int)((unsigned int)a << 8) >> 8) * ((int)((unsigned int)b << 8) >> 8); }
 WEIR_FUNCTION unsigned int __umul24(unsigned int a, unsigned int b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 WEIR_FUNCTION int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
-WEIR_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned int)((unsigned long long)a * b >> 32); }
+WEIR_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) {
+  return (unsigned int)((unsigned long long)a * b >> 32);
+}
 WEIR_FUNCTION long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
 WEIR_FUNCTION unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return (unsigned long long)((unsigned __int128)a * b >> 64);
@@ -195,7 +203,9 @@ WEIR_FUNCTION unsigned int __sad(int a, int b, unsigned int c) {
 WEIR_FUNCTION unsigned int __usad(unsigned int a, unsigned int b, unsigned int c) { return (a > b ? a - b : b - a) + c; }
 WEIR_FUNCTION int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 WEIR_FUNCTION int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
-WEIR_FUNCTION unsigned int __uhadd(unsigned int a, unsigned int b) { return (unsigned int)(((unsigned long long)a + b) >> 1); }
+WEIR_FUNCTION unsigned int __uhadd(unsigned int a, unsigned int b) {
+  return (unsigned int)(((unsigned long long)a + b) >> 1);
+}
 WEIR_FUNCTION unsigned int __urhadd(unsigned int a, unsigned int b) {
   return (unsigned int)(((unsigned long long)a + b + 1) >> 1);
 }

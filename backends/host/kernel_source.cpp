@@ -46,8 +46,8 @@ bool is_one_of(std::string_view word, const Words& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each line
-// is made to read as if it stood where the kernel's name does.
+// What stands behind a kernel: @ is the function, ^ the kernel's name, ~ its bounds, $ whether it is flat, % a number. Each
+// line is made to read as if it stood where the kernel's name does.
 constexpr std::string_view record[] = {
     "static_assert(::weir_host::rules<decltype(&@)>::returns_void, "
     "\"a __global__ function returns void, and is neither noexcept nor variadic\");",
@@ -70,7 +70,9 @@ std::string in_quotes(std::string_view name) {
   return text + '"';
 }
 
-bool fits_a_line(std::string_view text) { return text.find_first_of(std::string_view("\n\r\0", 3)) == std::string_view::npos; }
+bool fits_a_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\n\r\0", 3)) == std::string_view::npos;
+}
 
 /// A change of the preprocessed text.
 struct Edit {
@@ -121,8 +123,10 @@ class Rewriter {
   // The token behind the group that opens at `i`, or behind `i`.
   std::size_t after(std::size_t i) const { return std::max<std::size_t>(token(i).match, i) + 1; }
 
-  [[noreturn]] void refuse(std::size_t i, std::string_view message, RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
-    throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message), reason);
+  [[noreturn]] void refuse(std::size_t i, std::string_view message,
+                           RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
+    throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message),
+                        reason);
   }
 
   // Puts what the splitter made in the place of functions whose threads work together.
@@ -196,11 +200,12 @@ class Rewriter {
       return global_x(i);
     }
     if (!cooperation_ && !member && (kernels::is_cooperation(w) || w == "cooperative_groups")) {
-      refuse(i,
-             fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
-                         "give this device a kernel in which each thread works for itself",
-                         w),
-             RefusedSource::Reason::needs_cooperation);
+      refuse(
+          i,
+          fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
+                      "give this device a kernel in which each thread works for itself",
+                      w),
+          RefusedSource::Reason::needs_cooperation);
     }
     if (is_one_of(w, rounded_alone)) may_fuse_ = false;
     if (w == "__global__") return kernel(i);
@@ -254,9 +259,12 @@ class Rewriter {
 
   // The token behind such a sum, or `i` if none begins there.
   std::size_t end_of_global_x(std::size_t i) const {
-    const auto is_x = [&](std::size_t k, std::string_view variable) { return is(k, variable) && is(k + 1, ".") && is(k + 2, "x"); };
+    const auto is_x = [&](std::size_t k, std::string_view variable) {
+      return is(k, variable) && is(k + 1, ".") && is(k + 2, "x");
+    };
     const auto is_product = [&](std::size_t k) {
-      return is(k + 3, "*") && ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
+      return is(k + 3, "*") &&
+             ((is_x(k, "blockIdx") && is_x(k + 4, "blockDim")) || (is_x(k, "blockDim") && is_x(k + 4, "blockIdx")));
     };
     const bool matches = (is_product(i) && is(i + 7, "+") && is_x(i + 8, "threadIdx")) ||
                          (is_x(i, "threadIdx") && is(i + 3, "+") && is_product(i + 4));
@@ -313,7 +321,8 @@ class Rewriter {
       if (is(i, "extern")) head.is_extern = true;
       if (is(i, "extern") && is(i + 1, "\"C\"")) head.c_linkage = true;
       if (is(i, "__launch_bounds__") && is(i + 1, "(")) head.bounds = first_argument(i + 1);
-      constexpr std::string_view takes_parentheses[] = {"__launch_bounds__", "__attribute__", "alignas", "decltype", "requires"};
+      constexpr std::string_view takes_parentheses[] = {"__launch_bounds__", "__attribute__", "alignas", "decltype",
+                                                        "requires"};
       if (is_identifier(i) && i > global && !is_one_of(word(i), takes_parentheses)) {
         const std::size_t open = is(i + 1, "<") ? behind_angle(i + 1) : i + 1;
         if (is(open, "(")) {
@@ -352,7 +361,8 @@ class Rewriter {
       if (!defined_.insert(qualified_name).second) {
         refuse(name, fmt::format("there are several kernels '{}'; give each a name of its own", qualified_name));
       }
-      text = record_of(name, fmt::format("weir_kernel_{}", word(name)), head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds, flat);
+      text = record_of(name, fmt::format("weir_kernel_{}", word(name)),
+                       head.c_linkage ? std::string(word(name)) : qualified_name, head.bounds, flat);
     }
     if (!flat) not_flat_.insert(qualified_name);
     if (head.kind == Head::Kind::primary_template && head.bounds != "0") {
@@ -371,7 +381,8 @@ class Rewriter {
     std::string instance;
     for (std::size_t i = head.name; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
     if (head.open == head.name + 1) {
-      refuse(head.name, fmt::format("the instance of '{}' is not named; write its arguments: {}<float>(…)", instance, instance));
+      refuse(head.name,
+             fmt::format("the instance of '{}' is not named; write its arguments: {}<float>(…)", instance, instance));
     }
     for (std::size_t i = declaration_; i < end; ++i) blank(i);
     handled_ = end;
@@ -385,8 +396,10 @@ class Rewriter {
     const std::string function = name.substr(0, name.find('<'));
     const std::size_t colons = function.rfind("::");
     if (kernels_.count(colons == std::string::npos ? function : function.substr(colons + 2)) == 0) {
-      throw RefusedSource(fmt::format("<kernels>: error: the source has no __global__ function '{}', which CompileOptions::kernels names", function),
-                          RefusedSource::Reason::wrong);
+      throw RefusedSource(
+          fmt::format("<kernels>: error: the source has no __global__ function '{}', which CompileOptions::kernels names",
+                      function),
+          RefusedSource::Reason::wrong);
     }
     if (defined_.count(name) != 0) return "";  // no template: it has a record
     return instance_record(count(), name);
@@ -411,8 +424,12 @@ class Rewriter {
     for (const std::string_view line : record) {
       text += at < count() ? resume(token(at).line, token(at).column, token(at).file) : "\n# 1 \"<kernels>\"\n";
       for (const char c : line) {
-        text += c == '@' ? function : c == '^' ? name : c == '~' ? bounds : c == '%' ? number : c == '$' ? (flat ? "true" : "false")
-                : std::string(1, c);
+        text += c == '@'   ? function
+                : c == '^' ? name
+                : c == '~' ? bounds
+                : c == '%' ? number
+                : c == '$' ? (flat ? "true" : "false")
+                           : std::string(1, c);
       }
     }
     return text;
@@ -437,7 +454,8 @@ class Rewriter {
   }
 
   static std::string parameters(bool shadow) {
-    return shadow ? "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 blockDim, const ::dim3 gridDim"
+    return shadow ? "const unsigned int weir_global_x, const ::uint3 threadIdx, const ::uint3 blockIdx, const ::dim3 "
+                    "blockDim, const ::dim3 gridDim"
                   : "unsigned int, ::uint3, ::uint3, ::dim3, ::dim3";
   }
 
@@ -458,7 +476,8 @@ class Rewriter {
       const bool a_class = is(i, "struct") || is(i, "class") || is(i, "union");
       if (!a_class && !begins_closed_lambda(i)) continue;
       std::size_t brace = i + 1;
-      while (brace < end && !is(brace, "{") && !is(brace, ";")) brace = is(brace, "(") || is(brace, "[") ? after(brace) : brace + 1;
+      while (brace < end && !is(brace, "{") && !is(brace, ";"))
+        brace = is(brace, "(") || is(brace, "[") ? after(brace) : brace + 1;
       if (!is(brace, "{")) continue;
       for (std::size_t k = brace; k < token(brace).match; ++k) {
         if (kernels::is_built_in_variable(word(k)) && !is(k - 1, ".") && !is(k - 1, "->")) return true;
@@ -502,8 +521,9 @@ class Rewriter {
   }
 
   std::string render() {
-    std::string out = fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}, uses_dynamic_array = {}; }}\n",
-                                  thread_variables_ || split_.sets_thread_variables, split_.uses_dynamic_array);
+    std::string out =
+        fmt::format("namespace weir_host {{ constexpr bool sets_thread_variables = {}, uses_dynamic_array = {}; }}\n",
+                    thread_variables_ || split_.sets_thread_variables, split_.uses_dynamic_array);
     std::uint32_t position = 0;
     for (const auto& [where, edit] : edits_) {
       out.append(source_.text.substr(position, edit.begin - position));
@@ -546,7 +566,8 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
   for (const auto& [macro, value] : options.defines) {
     if (!fits_a_line(macro) || !fits_a_line(value)) {
-      throw std::invalid_argument(fmt::format("the macro '{}' contains a line end", macro.substr(0, macro.find_first_of("\n\r"))));
+      throw std::invalid_argument(
+          fmt::format("the macro '{}' contains a line end", macro.substr(0, macro.find_first_of("\n\r"))));
     }
     fmt::format_to(std::back_inserter(unit), "#define {} {}\n", macro, value);
   }
@@ -557,7 +578,8 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   return unit;
 }
 
-RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation, std::span<const std::string> names) {
+RewrittenUnit rewrite_kernels(std::string_view preprocessed, bool optimize, bool cooperation,
+                              std::span<const std::string> names) {
   return Rewriter(preprocessed, optimize, cooperation, names).run();
 }
 

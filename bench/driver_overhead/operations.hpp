@@ -114,11 +114,11 @@ class Operations {
     add(
         c, "host function, nothing captured", [this] { stream_->launch_host_function([] {}); }, raw_function, {}, 300);
     add(
-        c, "host function, 64 bytes captured", [this] { launch_capturing<64>(*stream_); }, [this] { raw_host_function<64>(); }, {},
-        300);
+        c, "host function, 64 bytes captured", [this] { launch_capturing<64>(*stream_); },
+        [this] { raw_host_function<64>(); }, {}, 300);
     add(
-        c, "host function, 128 bytes captured", [this] { launch_capturing<128>(*stream_); }, [this] { raw_host_function<128>(); },
-        {}, 300);
+        c, "host function, 128 bytes captured", [this] { launch_capturing<128>(*stream_); },
+        [this] { raw_host_function<128>(); }, {}, 300);
   }
 
   void raw_host_function() const {

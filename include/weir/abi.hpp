@@ -78,18 +78,19 @@ namespace weir::detail {
 #endif
 
 /// The types whose size both sides must agree on.
-#define WEIR_ABI_SIZES(X)                                                                                            \
-  X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)          \
-  X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex)                                        \
-  X(Error) X(NativeError)                                                                                            \
-  X(Backend) X(BackendInfo) X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState)                        \
-  X(Device) X(DeviceProperties) X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources) X(MemoryOperation) \
-  X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope) X(UniqueFunction<void()>)   \
-  X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)                                   \
-  X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)          \
-  X(MemoryInfo) X(HostRegistration) X(InterprocessHandle)                                                            \
-  X(Communicator) X(CommunicatorOptions) X(CommunicatorRequest) X(CollectiveCall) X(MpiCommunicator)                 \
-  X(Module) X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
+#define WEIR_ABI_SIZES(X)                                                                                                \
+  X(void*)                                                                                                               \
+  X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>) X(std::exception_ptr) \
+      X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) X(BackendInfo)            \
+          X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState) X(Device) X(DeviceProperties) X(Stream)      \
+              X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources) X(MemoryOperation)   \
+                  X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope)                 \
+                      X(UniqueFunction<void()>) X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology)               \
+                          X(InstantiateOptions) X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>)   \
+                              X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) \
+                                  X(Communicator) X(CommunicatorOptions) X(CommunicatorRequest) X(CollectiveCall)        \
+                                      X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties) X(KernelBundle)         \
+                                          X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \

@@ -230,13 +230,15 @@ hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep) {
 
 hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
   return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.MemPoolSetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
+    return from_cuda(
+        driver.MemPoolSetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
   });
 }
 
 hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
   return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.MemPoolGetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
+    return from_cuda(
+        driver.MemPoolGetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
   });
 }
 
@@ -308,8 +310,8 @@ hipError_t hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t 
 hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, hipStream_t stream) {
   return on_queue("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {
     if (!is_device(to_device) || !is_device(from_device)) return hipErrorInvalidDevice;
-    return from_cuda(driver.MemcpyPeerAsync(address(to), context_of(to_device), address(from), context_of(from_device), bytes,
-                                            is_capturing(on) ? eager(on) : on.cuda));
+    return from_cuda(driver.MemcpyPeerAsync(address(to), context_of(to_device), address(from), context_of(from_device),
+                                            bytes, is_capturing(on) ? eager(on) : on.cuda));
   });
 }
 

@@ -33,8 +33,10 @@ struct Project {
   std::filesystem::path header = files.write("n.cuh", "#define N 7\n");
   std::string image = (files.folder() / "image").string();
 
-  Outcome make_image(const std::string& target, std::vector<std::string> more = {}, const Environment& environment = {}) const {
-    std::vector<std::string> arguments = {"image", "--for", target, "--output=" + image, "--depfile=" + image + ".d", "--define=M=1"};
+  Outcome make_image(const std::string& target, std::vector<std::string> more = {},
+                     const Environment& environment = {}) const {
+    std::vector<std::string> arguments = {"image",       "--for", target, "--output=" + image, "--depfile=" + image + ".d",
+                                          "--define=M=1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     arguments.push_back(source.string());
     return tool(arguments, environment);
@@ -80,17 +82,22 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
   CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
 
   const std::string bundle = (project.files.folder() / "bundle").string();
-  REQUIRE(tool({"bundle", "--output", bundle, "--define=M=1", "--standard=20", project.source.string(), project.image}).status == 0);
+  REQUIRE(
+      tool({"bundle", "--output", bundle, "--define=M=1", "--standard=20", project.source.string(), project.image}).status ==
+      0);
   CHECK(content(bundle).find(kernel) != std::string::npos);
   const std::string bare = (project.files.folder() / "bare").string();
   REQUIRE(tool({"bundle", "--output", bare, "--no-source", project.source.string(), project.image}).status == 0);
   CHECK(content(bare).find("__global__") == std::string::npos);
 #ifdef WEIR_TEST_COMMAND
-  const auto inspect = [](const std::string& file) { return weir::test::run(WEIR_TEST_COMMAND, {"kernels", "inspect", file}); };
+  const auto inspect = [](const std::string& file) {
+    return weir::test::run(WEIR_TEST_COMMAND, {"kernels", "inspect", file});
+  };
   const Outcome listing = inspect(bundle);
   CAPTURE(listing.output);
   CHECK(listing.status == 0);
-  for (const char* const line : {"k.cu, ", "\n  image   host native ", "\n  source  82 B, C++20\n", "\n  define  M=1\n", "\n  header  n.cuh"}) {
+  for (const char* const line :
+       {"k.cu, ", "\n  image   host native ", "\n  source  82 B, C++20\n", "\n  define  M=1\n", "\n  header  n.cuh"}) {
     CAPTURE(line);
     CHECK(listing.says(line));
   }
@@ -130,7 +137,8 @@ TEST_CASE("tool: an error has file, line and column, in the source and in a head
 
 TEST_CASE("tool: without a compiler an image is an error, or with --optional a warning") {
   const Project project;
-  for (const auto& [target, variable] : {std::pair{"cuda sm_90", "WEIR_NVRTC"}, {"hip gfx90a", "WEIR_HIP_RUNTIME"}, {"host native", "WEIR_HOST_CXX"}}) {
+  for (const auto& [target, variable] :
+       {std::pair{"cuda sm_90", "WEIR_NVRTC"}, {"hip gfx90a", "WEIR_HIP_RUNTIME"}, {"host native", "WEIR_HOST_CXX"}}) {
     CAPTURE(target);
     const Environment without = {{variable, "/nonexistent/compiler"}, {"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}};
     const Outcome refused = project.make_image(target, {}, without);
@@ -147,8 +155,11 @@ TEST_CASE("tool: without a compiler an image is an error, or with --optional a w
 
 TEST_CASE("tool: instances of a template are made for every backend, and their names stand in image and bundle") {
   const Files files;
-  const std::string source = files.write("t.cu", "using Real = float;\n"
-                                                 "template <class T, int N> __global__ void blur(T* x) { x[threadIdx.x] *= N; }\n").string();
+  const std::string source = files
+                                 .write("t.cu",
+                                        "using Real = float;\n"
+                                        "template <class T, int N> __global__ void blur(T* x) { x[threadIdx.x] *= N; }\n")
+                                 .string();
   const std::string image = (files.folder() / "image").string();
   const auto make = [&](const std::string& target, const std::string& name, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"image", "--optional", "--for", target, "--output", image, "--kernel", name};
@@ -156,8 +167,10 @@ TEST_CASE("tool: instances of a template are made for every backend, and their n
     arguments.push_back(source);
     return tool(arguments);
   };
-  for (const auto& [target, symbol] : {std::pair{"cuda sm_90", "_Z4blurIfLi3EEvPT_"}, {"cuda compute_90", "_Z4blurIfLi3EEvPT_"},
-                                       {"hip gfx90a", "_Z4blurIfLi3EEvPT_"}, {"host native", "blur<Real,3>"}}) {
+  for (const auto& [target, symbol] : {std::pair{"cuda sm_90", "_Z4blurIfLi3EEvPT_"},
+                                       {"cuda compute_90", "_Z4blurIfLi3EEvPT_"},
+                                       {"hip gfx90a", "_Z4blurIfLi3EEvPT_"},
+                                       {"host native", "blur<Real,3>"}}) {
     CAPTURE(target);
     // HIPRTC of 5.2 does not know aliases in a name.
     const Outcome made = make(target, std::string_view(target).starts_with("hip") ? "blur<float, 3>" : "blur<Real, 3>");

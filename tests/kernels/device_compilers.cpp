@@ -84,7 +84,8 @@ void compile_for(const std::string& architecture, std::string_view source, const
   if (amd) {
     options.insert(options.end(), {"--offload-arch=" + architecture, "-include", "weir_kernel.h"});
   } else {
-    options.insert(options.end(), {"--gpu-architecture=" + architecture, "--pre-include=weir_kernel.h", "--device-as-default-execution-space"});
+    options.insert(options.end(), {"--gpu-architecture=" + architecture, "--pre-include=weir_kernel.h",
+                                   "--device-as-default-execution-space"});
     for (const std::string& folder : cuda::toolkit_header_folders(f.path)) options.push_back("--include-path=" + folder);
   }
   std::vector<const char*> pointers;

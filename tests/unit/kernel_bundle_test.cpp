@@ -32,7 +32,8 @@ Bytes example() {
   writer.add("next", "of a later Weir", "that this one passes over");
   writer.add(record::image, "cuda sm_90", "machine code");
   writer.add(record::image, "cuda compute_90", "PTX");
-  writer.add(record::image, "host x86-64-v3", "a shared object of some length, so that a change of a size is seldom harmless");
+  writer.add(record::image, "host x86-64-v3",
+             "a shared object of some length, so that a change of a size is seldom harmless");
   return writer.bundle();
 }
 
@@ -46,7 +47,9 @@ std::string refusal_of(const Bytes& bytes) {
   return "";
 }
 
-std::string_view text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
   std::memcpy(bytes.data() + at, &number, size);
@@ -137,7 +140,8 @@ TEST_CASE("bundle: what is none is refused with the reason") {
 
 TEST_CASE("bundle: sizes that reach beyond the end are refused, also those that overflow") {
   constexpr std::size_t first = sizeof(BundleHeader);
-  for (const std::uint64_t size : {std::uint64_t{1} << 20U, UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16, std::uint64_t{1} << 63U}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{1} << 20U, UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16, std::uint64_t{1} << 63U}) {
     Bytes bytes = example();
     put(bytes, first + offsetof(BundleRecord, data_size), size, 8);
     CHECK(refusal_of(bytes).find("a record's data of") != std::string::npos);
@@ -148,7 +152,8 @@ TEST_CASE("bundle: sizes that reach beyond the end are refused, also those that 
 }
 
 TEST_CASE("bundle: an image without a backend, an architecture or code is refused") {
-  for (const auto& [name, code] : {std::pair{"sm_90", "code"}, {"cuda ", "code"}, {" sm_90", "code"}, {"", "code"}, {"cuda sm_90", ""}}) {
+  for (const auto& [name, code] :
+       {std::pair{"sm_90", "code"}, {"cuda ", "code"}, {" sm_90", "code"}, {"", "code"}, {"cuda sm_90", ""}}) {
     BundleWriter writer;
     writer.add(record::image, name, code);
     CHECK(refusal_of(writer.bundle()).find("is no image of a backend and an architecture") != std::string::npos);
@@ -174,7 +179,9 @@ TEST_CASE("bundle: 20000 random changes of a bundle are refused, or read within 
           put(bytes, std::min(at / 4 * 4, bytes.size() - 8), random() >> below(64), 8);
           break;
         case 3: bytes.resize(std::max<std::size_t>(at, 8)); break;
-        case 4: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), below(40), static_cast<std::byte>(random())); break;
+        case 4:
+          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), below(40), static_cast<std::byte>(random()));
+          break;
         default: {
           const std::size_t from = below(bytes.size()), size = std::min({below(64), bytes.size() - from, bytes.size() - at});
           std::copy_n(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end()).begin(), size,

@@ -64,8 +64,9 @@ std::vector<std::string> command(const Request& request, const std::string& sour
 
 // These compilers make an instance of a template where its address is taken.
 std::string with_instances(const Request& request) {
-  std::string text = fmt::format("#include \"{}\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {{\n",
-                                 fs::absolute(request.source).string());
+  std::string text =
+      fmt::format("#include \"{}\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {{\n",
+                  fs::absolute(request.source).string());
   for (const std::string& kernel : request.options.kernels) text += fmt::format("(const void*)&({}),\n", kernel);
   return text + "};\n";
 }
@@ -87,8 +88,9 @@ std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
                 fmt::format("{} cannot be run: {}", request.compiler, error.what()));
   }
   if (outcome.status != 0) {
-    throw Error(Errc::compilation_failed, "weir-kernels", request.architecture,
-                fmt::format("it does not compile for {} with {}\n{}", request.architecture, request.compiler, outcome.output));
+    throw Error(
+        Errc::compilation_failed, "weir-kernels", request.architecture,
+        fmt::format("it does not compile for {} with {}\n{}", request.architecture, request.compiler, outcome.output));
   }
   log = outcome.output;
   const std::string bytes = read_file(output.path());
@@ -109,7 +111,8 @@ std::vector<std::byte> compile(const Request& request, std::span<const Header> h
   own.options.name = request.source.string();
   // Handed over as the bundle carries them, so that what compiles here compiles there.
   for (const Header& header : headers) own.options.headers.emplace_back(header.name, header.text);
-  return Registry::instance().compile_image(request.backend, request.architecture, read_file(request.source), own.options, &log);
+  return Registry::instance().compile_image(request.backend, request.architecture, read_file(request.source), own.options,
+                                            &log);
 }
 
 }  // namespace weir::kernel_tool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The program `weir-kernels`, which the CMake function `weir_add_kernels` runs: compiles kernels ahead of time. One run makes
-// the image for one architecture, so that the build system runs them side by side; another puts the images and the source into
-// the bundle. An image's file is a bundle of that image alone.
+// The program `weir-kernels`, which the CMake function `weir_add_kernels` runs: compiles kernels ahead of time. One run
+// makes the image for one architecture, so that the build system runs them side by side; another puts the images and the
+// source into the bundle. An image's file is a bundle of that image alone.
 
 #include <fmt/format.h>
 
@@ -94,7 +94,8 @@ Arguments parse(int argc, char** argv) {
     } else if (name == "--for") {
       const std::string target = take();
       const std::size_t space = target.find(' ');
-      if (space == 0 || space >= target.size() - 1) throw UsageError("--for: give a backend and an architecture, as in 'cuda sm_90'");
+      if (space == 0 || space >= target.size() - 1)
+        throw UsageError("--for: give a backend and an architecture, as in 'cuda sm_90'");
       request.backend = target.substr(0, space);
       request.architecture = target.substr(space + 1);
     } else if (name == "--output") {
@@ -148,7 +149,8 @@ void write_depfile(const Arguments& arguments, const std::vector<Header>& header
   if (arguments.depfile.empty()) return;
   const auto escaped = [](const fs::path& path) {
     std::string text;
-    for (const char c : path.string()) text += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
+    for (const char c : path.string())
+      text += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
     return text;
   };
   std::string rule = escaped(arguments.output) + ": " + escaped(arguments.request.source);
@@ -166,7 +168,8 @@ std::vector<std::byte> make_image(const Arguments& arguments, const std::vector<
     std::fputs(usual_form(log, request.source, headers).c_str(), stderr);
     writer.add(record::image, request.backend + " " + request.architecture, code);
   } catch (const weir::Error& error) {
-    const bool lacks_compiler = error.errc() == weir::Errc::compiler_not_found || error.errc() == weir::Errc::plugin_not_found;
+    const bool lacks_compiler =
+        error.errc() == weir::Errc::compiler_not_found || error.errc() == weir::Errc::plugin_not_found;
     if (!lacks_compiler || !arguments.optional) throw;
     std::fprintf(stderr, "%s: warning: left out the image for %s %s: %s\n", request.source.c_str(), request.backend.c_str(),
                  request.architecture.c_str(), error.detail().c_str());

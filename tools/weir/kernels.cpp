@@ -29,10 +29,12 @@ std::string printable(std::string_view text) {
 }
 
 std::string describe(const KernelBundle& bundle) {
-  std::string text = fmt::format("{}, {}\n", bundle.name().empty() ? "an image that is in no bundle yet" : printable(bundle.name()),
-                                 format_bytes(bundle.bytes().size()));
+  std::string text =
+      fmt::format("{}, {}\n", bundle.name().empty() ? "an image that is in no bundle yet" : printable(bundle.name()),
+                  format_bytes(bundle.bytes().size()));
   for (const auto& [backend, architecture, code] : bundle.images()) {
-    text += fmt::format("  image   {:<24}  {}\n", printable(fmt::format("{} {}", backend, architecture)), format_bytes(code.size()));
+    text += fmt::format("  image   {:<24}  {}\n", printable(fmt::format("{} {}", backend, architecture)),
+                        format_bytes(code.size()));
   }
   if (!bundle.source()) return bundle.name().empty() ? text : text + "  source  not carried\n";
   const CompileOptions options = bundle.options("");

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Wraps what is longer than 125 characters, as clang-format does, and leaves all else as it is: wrap.py [FILE]…
+
+Without files, all C++ files of the repository. Kernels in raw strings are wrapped, too; other texts there are for people to wrap.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+limit = 125
+
+
+def wrapped(text):
+    for _ in range(3):  # what is wrapped once may still be too long
+        long = [number for number, line in enumerate(text.split("\n"), 1) if len(line) > limit]
+        if not long:
+            break
+        text = subprocess.run(["clang-format", f"--assume-filename={root}/a.cpp", *(f"--lines={n}:{n}" for n in long)], input=text,
+                              capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def wrapped_strings(text):
+    parts, at = [], 0
+    for found in re.finditer(r'R"([A-Za-z_]*)\(', text):
+        if found.start() < at:
+            continue
+        end = text.index(")" + found[1] + '"', found.end())
+        body = text[found.end():end]
+        is_code = re.search(r"__global__|__device__|#define|\binline\b", body)
+        parts += [text[at:found.end()], wrapped(body) if is_code else body]
+        at = end
+    return "".join(parts) + text[at:]
+
+
+def main(files):
+    if not files:
+        listed = subprocess.run(["git", "ls-files", "*.cpp", "*.hpp"], cwd=root, capture_output=True, text=True, check=True).stdout
+        files = [root / line for line in listed.splitlines()]
+    for file in map(pathlib.Path, files):
+        text = file.read_text(encoding="utf-8")
+        if any(len(line) > limit for line in text.split("\n")):
+            file.write_text(wrapped_strings(wrapped(text)), encoding="utf-8")
+
+
+main(sys.argv[1:])
