@@ -205,10 +205,10 @@ Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_s
 Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                                std::size_t height, StreamHandle stream) const {
   if (element_size == 1) return Memset2DAsync(to, pitch, static_cast<int>(value & 0xFFU), width, height, stream);
-  if (element_size == 2 && MemsetD2D16Async) {
-    return MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream);
-  }
-  if (element_size == 4 && MemsetD2D32Async) return MemsetD2D32Async(to, pitch, value, width, height, stream);
+  const Result native = element_size == 2
+                            ? MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream)
+                            : MemsetD2D32Async(to, pitch, value, width, height, stream);
+  if (native != hipErrorNotSupported) return native;
   // Before 7.1: one fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
   if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;

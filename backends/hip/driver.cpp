@@ -17,11 +17,10 @@ constexpr const char* operation = "opening the HIP runtime";
 constexpr const char* variable = "WEIR_HIP_RUNTIME";
 constexpr int oldest_release = 502;
 
-// Numerically, since 10 comes after 7.
+// Numerically, since 10 comes after 7. The name without a number is a link of development packages, and may be all that
+// another implementation has.
 std::vector<std::string> sonames() {
-  std::vector<std::string> names;
-  for (const int major : {10, 7, 6, 5}) names.push_back("libamdhip64.so." + std::to_string(major));
-  return names;
+  return {"libamdhip64.so.10", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 }
 
 void add_folder(std::vector<std::string>& names, const std::string& folder) {
@@ -132,7 +131,8 @@ const Api& Api::load(PluginContext& context) {
   api->release_ = release_of(api->version_);
   if (!missing.empty() || api->release_ < oldest_release) {
     throw Error(Errc::driver_too_old, operation, library.path(),
-                (missing.empty() ? "it is HIP " + api->version_text() : "it lacks " + missing) + "; Weir needs HIP " +
+                (missing.empty() || (api->version_ != 0 && api->release_ < oldest_release) ? "it is HIP " + api->version_text()
+                                                                                             : "it lacks " + missing) + "; Weir needs HIP " +
                     release_text(oldest_release) + " or later: update ROCm");
   }
   for (std::size_t i = 0; i < workaround_count; ++i) {

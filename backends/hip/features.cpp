@@ -4,7 +4,6 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
 #include "backends/hip/numbers.hpp"
 
@@ -155,7 +154,11 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   }
 
   // All graphs come from captures, so the other graph features need capture.
-  rule(Feature::graph_capture, {&UserObjectCreate, &UserObjectRelease, &GraphRetainUserObject});
+  rule(Feature::graph_capture,
+       {&StreamBeginCapture, &static_cast<const Symbols&>(*this).StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo, &StreamUpdateCaptureDependencies,
+        &GraphCreate, &GraphDestroy, &GraphGetNodes, &GraphGetEdges, &GraphNodeGetType, &GraphHostNodeGetParams,
+        &GraphInstantiateWithFlags, &GraphLaunch, &GraphExecDestroy, &UserObjectCreate, &UserObjectRelease,
+        &GraphRetainUserObject});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
     features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);
@@ -167,8 +170,8 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   graph_rule(Feature::graph_update, {});
   graph_rule(Feature::graph_upload, {&GraphUpload});
   graph_rule(Feature::graph_debug_dot, {&GraphDebugDotPrint});
-  graph_rule(Feature::graph_clone, {});
-  graph_rule(Feature::graph_child_nodes, {});
+  graph_rule(Feature::graph_clone, {&GraphClone});
+  graph_rule(Feature::graph_child_nodes, {&GraphAddChildGraphNode, &GraphChildGraphNodeGetGraph});
   graph_rule(Feature::graph_memory_nodes, {&MallocAsync, &FreeAsync},
              {attribute_memory_pools, "hipDeviceAttributeMemoryPoolsSupported"});
   graph_rule(Feature::external_events, {&EventRecordWithFlags});
@@ -223,97 +226,6 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
 
 bool Api::is_asked_for(OptIn opt_in) const noexcept {
   return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_);
-}
-
-// Tries whether this build captures host functions; the version number does not tell.
-bool Api::captures_host_functions(int ordinal) const {
-  const Current current(*this, DeviceContext{ordinal});
-  StreamHandle stream = nullptr;
-  if (StreamCreateWithPriority(&stream, stream_non_blocking, 0) != success) return false;
-  GraphHandle graph = nullptr;
-  bool captures = false;
-  if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) == success) {
-    captures = LaunchHostFunc(stream, [](void*) {}, nullptr) == success;
-    if (Symbols::StreamEndCapture(stream, &graph) != success) captures = false;
-    if (graph != nullptr) GraphDestroy(graph);
-  }
-  // A failed capture may leave the stream unusable, so it is not used again.
-  (void)Symbols::StreamDestroy(stream);
-  return captures;
-}
-
-// Some runtimes export functions that do nothing or return hipErrorNotSupported. This tries the cheap ones once per device:
-// it captures one fill, and calls functions on the memory, stream and graph that exist then.
-void Api::try_out(FeatureTable& features, int ordinal) const {
-  if (mutated(Mutation::capture_not_tried)) return;
-  const Current current(*this, DeviceContext{ordinal}, std::nothrow);
-  const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
-  void* memory = nullptr;
-  StreamHandle stream = nullptr;
-  GraphHandle graph = nullptr;
-  const auto not_supported = [&](Feature feature, const char* function, Result result) {
-    if (result != hipErrorNotSupported || mutated(Mutation::absences_not_believed)) return;
-    features.absent(feature, std::string("this runtime has no more of ") + function +
-                                 " than its name: it says that the call is not "
-                                 "supported");
-  };
-  const auto no_capture = [&](const std::string& reason) {
-    for (const Feature feature : {Feature::graph_capture, Feature::capture_into_graph, Feature::host_functions_in_capture,
-                                  Feature::memory_operations_in_capture, Feature::graph_update, Feature::graph_upload,
-                                  Feature::graph_debug_dot, Feature::graph_clone, Feature::graph_child_nodes,
-                                  Feature::graph_memory_nodes, Feature::external_events, Feature::cross_device_capture}) {
-      if (feature == Feature::graph_capture) {
-        features.absent(feature, reason);
-      } else if (features.supports(feature)) {
-        features.absent(feature, "there is no capture: " + reason);
-      }
-    }
-  };
-  if (Malloc(&memory, 256) == success &&
-      StreamCreateWithPriority(&stream, stream_non_blocking, usual_priority()) == success) {
-    if (features.supports(Feature::graph_capture)) {
-      std::size_t nodes = 0;
-      hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
-      const Result begun = StreamBeginCapture(stream, hipStreamCaptureModeRelaxed);
-      if (begun == success) {
-        (void)StreamIsCapturing(stream, &status);
-        (void)MemsetD8Async(memory, 0, 256, stream);
-        (void)StreamEndCapture(stream, &graph);
-        if (graph != nullptr) (void)GraphGetNodes(graph, nullptr, &nodes);
-      }
-      // Other failures say nothing about what the runtime supports.
-      if (begun == hipErrorNotSupported) {
-        no_capture(
-            "this runtime has no more of hipStreamBeginCapture than its name: it says that the call is not supported");
-      } else if (begun == success && status != hipStreamCaptureStatusActive) {
-        no_capture("this runtime captures nothing: behind hipStreamBeginCapture, the stream does not capture");
-      } else if (begun == success && nodes != 1) {
-        no_capture("this runtime captures nothing: a capture with one fill in it ended with " + std::to_string(nodes) +
-                   " nodes");
-      } else if (graph != nullptr) {
-        GraphHandle copy = nullptr;
-        if (features.supports(Feature::graph_clone))
-          not_supported(Feature::graph_clone, "hipGraphClone", GraphClone(&copy, graph));
-        if (copy != nullptr) (void)GraphDestroy(copy);
-        if (features.supports(Feature::graph_debug_dot)) {
-          not_supported(Feature::graph_debug_dot, "hipGraphDebugDotPrint", GraphDebugDotPrint(graph, "/dev/null", 0));
-        }
-      }
-    }
-    if (features.supports(Feature::interprocess_memory)) {
-      hipIpcMemHandle_t handle;
-      not_supported(Feature::interprocess_memory, "hipIpcGetMemHandle", IpcGetMemHandle(&handle, memory));
-    }
-    if (void* managed = nullptr;
-        features.supports(Feature::managed_attach) && MallocManaged(&managed, 256, hipMemAttachGlobal) == success) {
-      not_supported(Feature::managed_attach, "hipStreamAttachMemAsync", attach_async(stream, managed, AttachMode::global));
-      (void)StreamSynchronize(stream);
-      (void)Free(managed);
-    }
-  }
-  if (graph != nullptr) (void)GraphDestroy(graph);
-  if (stream != nullptr) (void)StreamDestroy(stream);
-  if (memory != nullptr) (void)Free(memory);
 }
 
 }  // namespace weir::hip

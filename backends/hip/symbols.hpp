@@ -18,8 +18,9 @@
 ///
 /// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
 /// agree. `since`: the first release whose library exports it (602: 6.2); that is often later than the header's declaration.
-/// `need`: `required`, which all of HIP 5.2 and later have, or `optional` where a feature depends on it. That a symbol is
-/// there says nothing about what it does: see quirks.cpp.
+/// `need`: `required`, without which little works, or `optional` where a feature depends on it. ROCm's own libraries have all
+/// whose release is theirs or earlier; other implementations of HIP may not. That a symbol is there says nothing about what
+/// it does: see quirks.cpp, and Api::try_out.
 ///
 /// Default arguments of the headers do not exist here: each call passes every argument.
 #define WEIR_HIP_SYMBOLS(X)                                                                                     \
@@ -98,24 +99,24 @@
   X(ModuleOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, 500, required) \
   X(ModuleOccupancyMaxPotentialBlockSize, hipModuleOccupancyMaxPotentialBlockSize, 500, required)               \
   X(LaunchKernel, hipModuleLaunchKernel, 500, required)                                                         \
-  X(StreamBeginCapture, hipStreamBeginCapture, 500, required)                                                   \
-  X(StreamEndCapture, hipStreamEndCapture, 500, required)                                                       \
-  X(StreamIsCapturing, hipStreamIsCapturing, 500, required)                                                     \
-  X(StreamGetCaptureInfo, hipStreamGetCaptureInfo_v2, 501, required)                                            \
-  X(StreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies, 500, required)                         \
-  X(ThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, 502, required)                         \
-  X(GraphCreate, hipGraphCreate, 500, required)                                                                 \
-  X(GraphDestroy, hipGraphDestroy, 500, required)                                                               \
-  X(GraphClone, hipGraphClone, 500, required)                                                                   \
-  X(GraphGetNodes, hipGraphGetNodes, 500, required)                                                             \
-  X(GraphGetEdges, hipGraphGetEdges, 500, required)                                                             \
-  X(GraphNodeGetType, hipGraphNodeGetType, 500, required)                                                       \
-  X(GraphAddChildGraphNode, hipGraphAddChildGraphNode, 500, required)                                           \
-  X(GraphChildGraphNodeGetGraph, hipGraphChildGraphNodeGetGraph, 500, required)                                 \
-  X(GraphHostNodeGetParams, hipGraphHostNodeGetParams, 500, required)                                           \
-  X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags, 500, required)                                     \
-  X(GraphLaunch, hipGraphLaunch, 500, required)                                                                 \
-  X(GraphExecDestroy, hipGraphExecDestroy, 500, required)
+  X(StreamBeginCapture, hipStreamBeginCapture, 500, optional)                                                   \
+  X(StreamEndCapture, hipStreamEndCapture, 500, optional)                                                       \
+  X(StreamIsCapturing, hipStreamIsCapturing, 500, optional)                                                     \
+  X(StreamGetCaptureInfo, hipStreamGetCaptureInfo_v2, 501, optional)                                            \
+  X(StreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies, 500, optional)                         \
+  X(ThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, 502, optional)                         \
+  X(GraphCreate, hipGraphCreate, 500, optional)                                                                 \
+  X(GraphDestroy, hipGraphDestroy, 500, optional)                                                               \
+  X(GraphClone, hipGraphClone, 500, optional)                                                                   \
+  X(GraphGetNodes, hipGraphGetNodes, 500, optional)                                                             \
+  X(GraphGetEdges, hipGraphGetEdges, 500, optional)                                                             \
+  X(GraphNodeGetType, hipGraphNodeGetType, 500, optional)                                                       \
+  X(GraphAddChildGraphNode, hipGraphAddChildGraphNode, 500, optional)                                           \
+  X(GraphChildGraphNodeGetGraph, hipGraphChildGraphNodeGetGraph, 500, optional)                                 \
+  X(GraphHostNodeGetParams, hipGraphHostNodeGetParams, 500, optional)                                           \
+  X(GraphInstantiateWithFlags, hipGraphInstantiateWithFlags, 500, optional)                                     \
+  X(GraphLaunch, hipGraphLaunch, 500, optional)                                                                 \
+  X(GraphExecDestroy, hipGraphExecDestroy, 500, optional)
 
 namespace weir::hip {
 
@@ -177,10 +178,10 @@ namespace weir::hip {
 struct Symbol {
   const char* name = nullptr;
   int since = 0;
-  void* address = nullptr;
+  void* address = nullptr;  ///< null where the library has no such function
 };
 
-/// A function of the runtime. The runtime remembers each result, "not ready" included, as the thread's last error: of the
+/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported. The runtime remembers each result, "not ready" included, as the thread's last error: of the
 /// last call up to 6.4, of the last failed call from 7.0 on. The application's hipGetLastError would report it as the
 /// application's own error, so it is cleared after each failed call.
 template <class Pointer>
@@ -192,6 +193,7 @@ class Function<Result (*)(Arguments...)> : public Symbol {
   Result operator()(Arguments... arguments) const {
     const auto call = reinterpret_cast<Result (*)(Arguments...)>(address);
     if constexpr (std::is_same_v<Result, hipError_t>) {
+      if (call == nullptr) [[unlikely]] return hipErrorNotSupported;
       const Result result = call(arguments...);
       if (result == hipErrorNotReady && mutated(Mutation::not_ready_left_behind)) return result;
       if (result != hipSuccess) [[unlikely]] forget_last_error();

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
-#include <string_view>
 #include <vector>
 
 #include "backends/gpu/capture_lock.hpp"
@@ -17,9 +16,11 @@
 /// that it cannot pass unseen.
 namespace bridge {
 
-/// What the library shall have by name alone, from the environment variable WEIR_BRIDGE_HOLLOW, a list with commas:
-/// "capture" has captures begin and end that hold nothing, "calls" has functions that a runtime may leave out return 801.
-bool is_hollow(std::string_view what) noexcept;
+/// Whether captures begin and end, and hold nothing: the environment variable WEIR_BRIDGE_EMPTY_CAPTURES.
+bool captures_nothing() noexcept;
+/// Whether each call that submits work waits until it is done, and host functions are called by the thread that submits
+/// them: the environment variable WEIR_BRIDGE_IMMEDIATE.
+bool is_immediate() noexcept;
 
 /// Ends the process: the call is one that AMD's library of this release would crash in.
 [[noreturn]] void undefined(const char* function, const char* why) noexcept;

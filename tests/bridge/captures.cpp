@@ -85,7 +85,7 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
   return call([&](const Cuda& driver) -> hipError_t {
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
-    if (is_hollow("capture")) return hipSuccess;
+    if (captures_nothing()) return hipSuccess;
     const Scope scope(on.device);
     const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamBeginCapture(on.cuda, static_cast<CUstreamCaptureMode>(mode));
@@ -124,7 +124,7 @@ hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph) {
     if (on.own != nullptr && on.own->stuck != Stuck::no) return hipErrorStreamCaptureWrongThread;
     const Scope scope(on.device);
     CUgraph made = nullptr;
-    if (is_hollow("capture")) {
+    if (captures_nothing()) {
       const CUresult result = driver.GraphCreate(&made, 0);
       *graph = handle<hipGraph_t>(made);
       return from_cuda(result);

@@ -64,9 +64,14 @@ void undefined(const char* function, const char* why) noexcept {
   std::abort();
 }
 
-bool is_hollow(std::string_view what) noexcept {
-  static const char* const text = std::getenv("WEIR_BRIDGE_HOLLOW");
-  return text != nullptr && std::string_view(text).find(what) != std::string_view::npos;
+bool captures_nothing() noexcept {
+  static const bool value = std::getenv("WEIR_BRIDGE_EMPTY_CAPTURES") != nullptr;
+  return value;
+}
+
+bool is_immediate() noexcept {
+  static const bool value = std::getenv("WEIR_BRIDGE_IMMEDIATE") != nullptr;
+  return value;
 }
 
 hipError_t from_cuda(CUresult result) noexcept {

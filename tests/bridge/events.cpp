@@ -192,7 +192,6 @@ hipError_t hipIpcOpenEventHandle(hipEvent_t* event, hipIpcEventHandle_t from) {
 
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* to, void* memory) {
   return on_device([&](const Cuda& driver) {
-    if (is_hollow("calls")) return hipErrorNotSupported;
     if (to == nullptr || memory == nullptr) return hipErrorInvalidValue;
     CUipcMemHandle native;
     const CUresult result = driver.IpcGetMemHandle(&native, address(memory));

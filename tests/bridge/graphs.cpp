@@ -227,7 +227,6 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
 }
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
-    if (is_hollow("calls")) return hipErrorNotSupported;
     return from_cuda(driver.GraphClone(reinterpret_cast<CUgraph*>(clone), graph_of(graph)));
   });
 }
@@ -256,7 +255,6 @@ hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
 }
 hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags) {
   return on_device([&](const Cuda& driver) {
-    if (is_hollow("calls")) return hipErrorNotSupported;
     return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags));
   });
 }

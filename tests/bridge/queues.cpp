@@ -125,6 +125,14 @@ struct Callback {
   }
 };
 
+/// Waits for a stream that captures nothing, whatever the calling thread captures.
+void finish_work(const Target& target) {
+  auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  cuda()->ThreadExchangeStreamCaptureMode(&mode);
+  cuda()->StreamSynchronize(target.cuda);
+  cuda()->ThreadExchangeStreamCaptureMode(&mode);
+}
+
 }  // namespace
 
 HardwareQueue* take_queue(int device, int priority) {
@@ -198,6 +206,7 @@ Submission::Submission(const Target& target) noexcept : target_(target), counts_
 // the others an event would wait for more than it was to stand for by then.
 Submission::~Submission() {
   if (!counts_ || is_in_capture(target_)) return;  // it may have joined a capture meanwhile
+  if (is_immediate()) finish_work(target_);
   HardwareQueue& queue = *target_.queue;
   const std::lock_guard lock(queue.mutex);
   queue.last = name_of(target_);
@@ -233,6 +242,10 @@ hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t function
     if (is_capturing(on)) {
       if (!before(700)) return hipErrorStreamCaptureUnsupported;
       native = eager(on);
+    } else if (is_immediate()) {
+      finish_work(on);
+      function(stream, hipSuccess, data);
+      return hipSuccess;
     }
     auto* const callback = new Callback{function, stream, data};
     const CUresult result = driver.StreamAddCallback(native, &Callback::run, callback, 0);
@@ -249,6 +262,11 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* dat
       if (release == 700) return hipErrorStreamCaptureUnsupported;
       const CUDA_HOST_NODE_PARAMS node = on_host_thread(function, data);
       return from_cuda(driver.LaunchHostFunc(on.cuda, node.fn, node.userData));
+    }
+    if (is_immediate()) {
+      finish_work(on);
+      function(data);
+      return hipSuccess;
     }
     auto* const call = new HostCall{function, data};
     const CUresult result = driver.LaunchHostFunc(on.cuda, &call_once, call);

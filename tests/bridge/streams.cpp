@@ -245,7 +245,6 @@ hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from) {
 
 hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* memory, size_t length, unsigned flags) {
   return on_queue("hipStreamAttachMemAsync", stream, [&](const Cuda& driver, const Target& on) {
-    if (is_hollow("calls")) return hipErrorNotSupported;
     return from_cuda(driver.StreamAttachMemAsync(on.cuda, address(memory), length, flags));
   });
 }

@@ -217,6 +217,14 @@ int wait_for_value(bool over) {
   return over ? hipSuccess : hipErrorInvalidValue;
 }
 
+int allocate_async(Word to, Word bytes, Word stream) {
+  if (stream == 0) crash("the null stream is followed as a pointer");
+  if (release() >= 701 && world().another_blocking_captures(stream_of(stream))) return hipErrorStreamCaptureUnsupported;
+  *out<void*>(to) = std::malloc(bytes);
+  **out<int*>(to) = trial.is_on() ? 0 : ++tally.allocated;
+  return hipSuccess;
+}
+
 struct Function {
   const char* name;
   Word (*run)(const Call&);
@@ -377,22 +385,18 @@ constexpr Function functions[] = {
        std::free(memory(c.a));
        return 0;
      }},
-    {"hipMallocAsync",
-     [](const Call& c) -> Word {
-       if (c.c == 0) crash("the null stream is followed as a pointer");
-       if (release() >= 701 && world().another_blocking_captures(stream_of(c.c))) return hipErrorStreamCaptureUnsupported;
-       *out<void*>(c.a) = std::malloc(c.b);
-       **out<int*>(c.a) = ++tally.allocated;
-       return 0;
-     }},
+    {"hipMallocAsync", [](const Call& c) -> Word { return allocate_async(c.a, c.b, c.c); }},
+    {"hipMallocFromPoolAsync", [](const Call& c) -> Word { return allocate_async(c.a, c.b, c.d); }},
     {"hipFreeAsync",
      [](const Call& c) -> Word {
        if (c.b == 0) crash("the null stream is followed as a pointer");
        if (!world().was_destroyed(c.b) && release() >= 701 && world().another_blocking_captures(stream_of(c.b))) {
          return hipErrorStreamCaptureUnsupported;
        }
-       if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
-       ++tally.freed;
+       if (!trial.is_on()) {
+         if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "freed %d\n", *out<int>(c.a));
+         ++tally.freed;
+       }
        tally.use(c.b);
        std::free(memory(c.a));
        return 0;
@@ -659,6 +663,11 @@ constexpr Function functions[] = {
        copy->owned = graph_of(c.b)->owned;
        for (Owned* owned : copy->owned) ++owned->references;
        give(c.a, copy);
+       return 0;
+     }},
+    {"hipGraphCreate",
+     [](const Call& c) -> Word {
+       give(c.a, new Graph);
        return 0;
      }},
     {"hipGraphDestroy",

@@ -24,8 +24,10 @@ weir_add_fake_hip(5.4 504 5)
 weir_add_fake_hip(6.2 602 6)
 weir_add_fake_hip(7.1 701 7)
 weir_add_fake_hip(10.0 1000 10)
-weir_add_fake_hip(incomplete 602 6 WITHOUT hipGraphLaunch hipStreamQuery)
+weir_add_fake_hip(incomplete 602 6 WITHOUT hipMemcpyAsync hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
+weir_hip_optional_functions(optional)
+weir_add_fake_hip(minimal 602 6 WITHOUT ${optional})
 
 weir_add_test_executable(weir_hip_driver_tests hip_promises_test.cpp hip_quirks_test.cpp hip_test.cpp
   "${PROJECT_SOURCE_DIR}/backends/hip/quirks.cpp"
@@ -39,7 +41,7 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
   WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
 add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
-  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking)
+  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")

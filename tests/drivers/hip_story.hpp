@@ -16,8 +16,8 @@ namespace weir::test {
 
 /// The stand-in for a release.
 inline std::string fake(const std::string& release) {
-  const std::string major = release == "incomplete" ? "6"
-                            : release == "lacking"  ? "10"
+  const std::string major = release == "incomplete" || release == "minimal" ? "6"
+                            : release == "lacking"                          ? "10"
                                                     : release.substr(0, release.find('.'));
   return std::string(WEIR_TEST_FAKE_HIP) + release + "/libamdhip64.so." + major;
 }
