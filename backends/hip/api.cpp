@@ -208,7 +208,7 @@ Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value,
   const Result native = element_size == 2
                             ? MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream)
                             : MemsetD2D32Async(to, pitch, value, width, height, stream);
-  if (native != hipErrorNotSupported) return native;
+  if (native != hipErrorNotSupported || mutated(Mutation::refused_fill_2d_not_emulated)) return native;
   // Before 7.1: one fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
   if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;

@@ -9,13 +9,16 @@
 #define WEIR_HIP_MUTATIONS(X)     \
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \
+  X(capture_modes_kept)           \
   X(capture_not_tried)            \
   X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
   X(fill_2d_without_pitch)        \
+  X(hiprtc_by_number_alone)       \
   X(launch_failure_is_a_fault)    \
   X(legacy_stream_by_number)      \
+  X(loaded_copy_passed_over)      \
   X(modules_on_another_device)    \
   X(newer_flag_for_shared_memory) \
   X(newer_numbers_of_nodes)       \
@@ -26,9 +29,11 @@
   X(optin_memory_as_told)         \
   X(pools_closed_by_force)        \
   X(priorities_swapped)           \
+  X(refused_fill_2d_not_emulated) \
   X(registered_read_only)         \
   X(replaced_at_once)             \
   X(retired_on_another_device)    \
+  X(runtimes_sorted_as_text)      \
   X(shared_uuids)                 \
   X(user_objects_moved)           \
   X(wait_conditions_swapped)      \

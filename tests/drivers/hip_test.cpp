@@ -231,6 +231,9 @@ TEST_CASE("hip calls: fills in two dimensions go row by row before 7.1") {
   CHECK_SAYS(tell("6.2", "", {"stream", "allocate", "fill-2d-shown"}), "words: 7 7 0 0 7 7 0 0 7 7 0 0\n");
   CHECK(calls(tell("6.2", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD32Async") == 3);
   CHECK(calls(tell("7.1", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD2D32Async") == 1);
+  // And where the function has no more than its name.
+  CHECK_SAYS(tell("7.1", "fail=hipMemsetD2D32Async:0:801", {"stream", "allocate", "fill-2d-shown"}),
+             "words: 7 7 0 0 7 7 0 0 7 7 0 0\n");
 }
 
 TEST_CASE("hip calls T7: the flag for other processes' memory is the release's") {
