@@ -49,16 +49,17 @@ class GpuKernel final : public Kernel {
 
   /// Allows more shared memory, static and dynamic together, than every block may use. Drivers need this for each function.
   bool allows_shared_memory(std::uint32_t bytes) const noexcept { return bytes <= allowed_.load(std::memory_order_acquire); }
-  void allow_shared_memory(std::uint32_t bytes) const {
+  void allow_shared_memory(std::uint32_t bytes, const char* operation = "Stream::launch") const {
     if (allows_shared_memory(bytes)) return;
+    const auto current = device_.make_current();
     const std::lock_guard lock(allowing_);
     if (bytes <= allowed_.load(std::memory_order_relaxed)) return;
     const auto result = device_.api().set_max_shared_memory(native(), bytes);
     if (result != Api::success) {
-      fail(device_.api(), result, "Stream::launch", device_.describe(),
+      fail(device_.api(), result, operation, device_.describe(),
            "kernel '" + name() + "' cannot have " + std::to_string(bytes) +
                " bytes of dynamic shared memory beside its static " +
-               std::to_string(properties().static_shared_memory_bytes));
+               std::to_string(properties_.static_shared_memory_bytes));
     }
     allowed_.store(bytes, std::memory_order_release);
   }
@@ -75,7 +76,7 @@ class GpuKernel final : public Kernel {
 
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override {
     if (shared_memory_bytes > device_.properties().shared_memory_per_block_optin) return 0;
-    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
+    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes), "Kernel::max_active_blocks");
     const auto current = device_.make_current();
     int blocks = 0;
     check(device_.api(),
@@ -85,11 +86,12 @@ class GpuKernel final : public Kernel {
   }
 
   std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override {
-    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes));
+    const char* const operation = "Kernel::suggested_block_size";
+    // The driver refuses what does not fit 32 bits.
+    allow_shared_memory(static_cast<std::uint32_t>(std::min<std::size_t>(shared_memory_bytes, UINT32_MAX)), operation);
     const auto current = device_.make_current();
     int blocks = 0, threads = 0;
-    check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes),
-          "Kernel::suggested_block_size", device_);
+    check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation, device_);
     return static_cast<std::uint32_t>(threads);
   }
 

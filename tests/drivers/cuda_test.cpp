@@ -615,6 +615,7 @@ TEST_CASE("cuda compiling: what was compiled comes from the cache, until anythin
 }
 
 TEST_CASE("cuda kernels: the suggested size of a block is the driver's, for the shared memory that a block needs") {
+  // The second size needs more than every block has, which is allowed with the kernel's context current.
   CHECK_SAYS(tell("", {"module", "kernel", "suggest"}), "suggested: 256 and 128");
   CHECK_SAYS(tell("fail=cuOccupancyMaxPotentialBlockSize:1:1", {"module", "kernel", "suggest"}), "suggest: invalid_argument");
 }

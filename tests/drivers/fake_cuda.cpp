@@ -331,6 +331,7 @@ constexpr Function functions[] = {
        return load(out<CUmodule>(c.a), out<const char>(c.b));
      }},
     {"cuModuleGetFunction", [](const Call& c) { return find_function(out<CUfunction>(c.a), *out<Module>(c.b), out<const char>(c.c)); }},
+    {"cuFuncSetAttribute", [](const Call&) { return current() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
     {"cuModuleGetFunctionCount", [](const Call& c) {
        *out<unsigned>(c.a) = static_cast<unsigned>(out<Module>(c.b)->kernels.size());
