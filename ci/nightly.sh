@@ -17,7 +17,7 @@ part() {
 }
 export WEIR_BACKEND=host
 part "$bin/weir-stress" "--seconds=$((minutes * 60))" "--seed=$seed"
-part "$bin/weir_kernel_fuzz" $((minutes / 3 + 1)) "$seed"
+part "$bin/weir_kernel_fuzz" "--seconds=$((minutes * 20))" "--seed=$seed"
 for ((i = 0; i < 5; ++i)); do
   part "$bin/weir-conformance" --require=host --order-by=rand "--rand-seed=$((seed + i))"
 done

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kernels/function.hpp"
@@ -18,7 +19,15 @@ class Extractor {
  public:
   Extractor(Function& function, const Unit& unit) : function_(function), unit_(unit) {}
 
-  void run() { list(function_.body); }
+  void run() {
+    for (const Parameter& p : function_.parameters) own_.insert(p.name.text);
+    for (const Statement& top : function_.body) {
+      for_all(top, [&](const Statement& s) {
+        for (const Declarator& d : s.declarators) (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
+      });
+    }
+    list(function_.body);
+  }
 
  private:
   void list(Statements& statements) {
@@ -136,13 +145,13 @@ class Extractor {
       append(part.condition, slice(inner.words, 1, inner.words.size() - 1));
       append(part.condition, made_up(")", inner.token));
     }
-    for (Part& part : parts) {
-      const bool ends = end_part(part.statements) || &part == &parts.back();
-      if (!ends || breaks(part.statements)) {
-        throw Refused(part.token,
-                      "a case that goes on to the next one, or breaks off before its end, of a switch in which threads meet; write "
-                      "it with if and else");
+    for (std::size_t i = parts.size(); i-- > 0;) {
+      Part& part = parts[i];
+      const bool ends = end_part(part.statements) || i + 1 == parts.size();
+      if (breaks(part.statements)) {
+        throw Refused(part.token, "a case that breaks off before its end, of a switch in which threads meet; write it with if and else");
       }
+      if (!ends) part.statements.insert(part.statements.end(), parts[i + 1].statements.begin(), parts[i + 1].statements.end());
     }
     const auto rest = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.is_default; });
     Statements chain;
@@ -386,6 +395,23 @@ class Extractor {
     return meeting.result != Meeting::Result::none;
   }
 
+  // Whether an expression names something in memory that is no variable of the thread's own: what other threads may change.
+  bool is_elsewhere(const Words& value) {
+    std::size_t i = is_at(value, 0, "*") ? 1 : 0;
+    const bool followed = i == 1;
+    if (i >= value.size() || !value[i].is_identifier() || is_keyword(value[i].text)) return false;
+    const std::string& name = value[i].text;
+    if (unit_.is_constant(name) || contains(function_.template_parameters, name)) return false;
+    bool has_element = followed;
+    for (++i; i < value.size(); i = after(value, i)) {
+      const bool step = value[i].is(".") || value[i].is("->") || value[i].is("[") || (value[i].is_identifier() && value[i - 1].kind == Token::Kind::punctuation);
+      if (!step || (value[i].is_identifier() && is_at(value, i + 1, "("))) return false;
+      has_element = has_element || value[i].is("[") || value[i].is("->");
+    }
+    const bool own = (own_.count(name) != 0 && others_.count(name) == 0) || name.starts_with("weir_");
+    return has_element || !own;
+  }
+
   bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
             Statements& after_call) {
     const Function& callee = signature(name, s.token, arguments.size());
@@ -400,6 +426,13 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
+      if (parameter.is_viewed) {
+        Words address = made_up("::weir_host::address_of(", s.token);
+        append(address, is_elsewhere(value) ? value : operand(value, out, true));
+        append(address, made_up(")", s.token));
+        s.arguments.push_back(operand(address, out, true));
+        continue;
+      }
       s.arguments.push_back(operand(value, out, true));
       if (!parameter.is_written) continue;
       // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
@@ -448,6 +481,7 @@ class Extractor {
 
   Function& function_;
   const Unit& unit_;
+  std::set<std::string> own_, others_;  // variables: the thread's own, and those that are shared or references
   std::deque<FunctionPlace> heads_;
   std::map<std::string, std::vector<Function>> heads_of_;
 };

@@ -57,6 +57,7 @@ struct Parameter {
   Words default_value;
   int variable = no_variable;
   bool is_written = false;  ///< by reference, and not to something constant
+  bool is_viewed = false;   ///< by reference to something constant, of which the function gets a pointer: other threads may change it
 };
 
 struct Function {

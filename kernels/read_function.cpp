@@ -93,15 +93,25 @@ Parameter read_parameter(const Words& words) {
     }
   }
   Words rest = slice(words, 0, end);
+  // A pointer to an array, `float (*p)[8]`, or to a function.
+  for (std::size_t i = 0; i + 3 < rest.size(); ++i) {
+    if (!rest[i].is("(") || !rest[i + 1].is("*") || !rest[i + 2].is_identifier() || !rest[i + 3].is(")") || i + 4 == rest.size()) continue;
+    p.name = rest[i + 2];
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    p.type = rest;
+    return p;
+  }
+  // An array is a pointer to its first element, which may be an array.
   bool array = false;
+  Words element;
   while (!rest.empty() && rest.back().is("]")) {
     std::size_t open = rest.size() - 1;
     while (open > 0 && !rest[open].is("[")) --open;
-    if (array)
-      throw Refused(words[0].token, "a parameter that is an array of arrays, of a function in which threads work together");
+    element.insert(element.begin(), rest.begin() + static_cast<std::ptrdiff_t>(open), rest.end());
     rest.resize(open);
     array = true;
   }
+  if (array) element = slice(element, closing(element, 0) + 1, element.size());
   const bool named =
       rest.size() > 1 && rest.back().is_identifier() && !is_type_word(rest.back().text) && !rest[rest.size() - 2].is("::");
   if (contains(rest, "...") || contains(rest, "(")) {
@@ -113,11 +123,19 @@ Parameter read_parameter(const Words& words) {
   for (const Word& word : rest) {
     if (!word.is("__grid_constant__")) p.type.push_back(word);
   }
-  if (array) p.type.push_back({Token::Kind::punctuation, "*", words[0].token, no_variable});
-  // `const T&` is as good as a value; `const T*&` is not.
+  if (array && element.empty()) p.type.push_back({Token::Kind::punctuation, "*", words[0].token, no_variable});
+  if (!element.empty()) {
+    append(p.type, made_up("(*)", words[0].token));
+    append(p.type, element);
+  }
+  // In `const T*&` the reference is not to something constant.
   bool constant = false;
   for (const Word& word : rest) constant = word.is("const") || (constant && !word.is("*"));
   p.is_written = contains(rest, "&") && !constant;
+  p.is_viewed = contains(rest, "&") && constant;
+  for (Word& word : p.type) {
+    if (p.is_viewed && word.is("&")) word.text = "*";
+  }
   return p;
 }
 
@@ -157,6 +175,20 @@ Words deduced_result(const Function& f) {
     });
   }
   return known ? result : Words{};
+}
+
+// Where a parameter is named that is a reference to something constant, what its pointer leads to.
+Words with_views_followed(const Function& f, const Words& words) {
+  Words result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool viewed = can_name_variable(words, i) && std::any_of(f.parameters.begin(), f.parameters.end(), [&](const Parameter& p) {
+      return p.is_viewed && p.name.text == words[i].text;
+    });
+    if (viewed) append(result, made_up("(*", words[i].token));
+    result.push_back(words[i]);
+    if (viewed) append(result, made_up(")", words[i].token));
+  }
+  return result;
 }
 
 }  // namespace
@@ -207,6 +239,7 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     if (word.is("__forceinline__")) word.text = "inline";
     body.push_back(std::move(word));
   }
+  if (!place.is_kernel) body = with_views_followed(f, body);
   if (declares_built_in(body)) throw Refused(place.name_token, "a variable named threadIdx, blockIdx, blockDim or gridDim");
   f.uses_thread_variables = hides_parameters(body);
   f.body = parse_statements(f.uses_thread_variables ? body : with_global_index(body));

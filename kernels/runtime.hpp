@@ -18,7 +18,7 @@ inline constexpr std::string_view runtime_block = R"weir(
 
 namespace weir_host {
 struct memory {
-  const void* at;
+  const volatile void* at;
 };
 }  // namespace weir_host
 WEIR_ALWAYS_INLINE void* operator new(size_t, weir_host::memory m) { return const_cast<void*>(m.at); }
@@ -137,7 +137,7 @@ struct lanes<T, true> {
   const launch_services* services;
   inline explicit lanes(const block& b);
   lanes(lanes&&);
-  inline ~lanes() { services->give_back(const_cast<void*>(static_cast<const void*>(values))); }
+  inline ~lanes() { services->give_back(const_cast<void*>(static_cast<const volatile void*>(values))); }
   WEIR_ALWAYS_INLINE T& at(unsigned int t) { return values[t]; }
   WEIR_ALWAYS_INLINE const T& at(unsigned int t) const { return values[t]; }
 };
@@ -181,6 +181,10 @@ template <class T, size_t n>
 WEIR_ALWAYS_INLINE void begin(T (&x)[n]) {
   for (size_t i = 0; i < n; ++i) begin(x[i]);
 }
+template <class T>
+WEIR_ALWAYS_INLINE const T* address_of(const T& x) {
+  return __builtin_addressof(x);
+}
 template <class T, class V>
 WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
   ::new (memory{&x}) T(v);
@@ -188,7 +192,7 @@ WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
 template <class T, class V>
 WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
   static_assert(__is_trivially_copyable(T), "a variable that lives across a place where threads meet is copied as bytes");
-  __builtin_memcpy(const_cast<void*>(static_cast<const void*>(&to)), &from, sizeof(T));
+  __builtin_memcpy(const_cast<void*>(static_cast<const volatile void*>(&to)), &from, sizeof(T));
 }
 
 struct block {

@@ -8,11 +8,13 @@
 #include <string>
 
 #include "backends/host/temporary_folder.hpp"
+#include "core/kernel_bundle_format.hpp"
 #include "tests/kernels/corpus.hpp"
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/dialect_table.hpp"
 
-/// weir_kernel_corpus [--device=cuda:0] [doctest's options]: runs the corpus on a device.
+/// weir_kernel_corpus [--device=cuda:0] [--bundle] [doctest's options]: runs the corpus on a device. With --bundle each file becomes an
+/// image and a bundle without its source first, as weir-kernels makes them, and the bundle is loaded.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
 /// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
 /// table.
@@ -22,6 +24,27 @@ namespace {
 std::string& target_name() {
   static std::string name = "host:0";
   return name;
+}
+bool by_bundle = false;
+
+// An architecture that images for the device can be made for.
+std::string image_architecture() {
+  if (target().backend().name() != "host") return target().properties().architecture;
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? "x86-64-v3" : "x86-64";
+#else
+  return "armv8-a";
+#endif
+}
+
+ModulePtr load_bundle(std::string_view text, const CompileOptions& options) {
+  const std::string backend(target().backend().name()), architecture = image_architecture();
+  detail::BundleWriter writer;
+  writer.add(detail::record::image, backend + " " + architecture,
+             Registry::instance().compile_image(backend, architecture, text, options));
+  writer.add(detail::record::source, options.name, "");
+  const std::vector<std::byte> bytes = writer.bundle();
+  return target().load(KernelBundle(bytes));
 }
 
 }  // namespace
@@ -36,7 +59,7 @@ const ModulePtr& corpus(std::string_view name) {
     if (file.name != name) continue;
     CompileOptions options;
     options.name = std::string(name) + ".cu";
-    return module = target().compile(file.text, options);
+    return module = by_bundle ? load_bundle(file.text, options) : target().compile(file.text, options);
   }
   throw std::logic_error("no such file in the corpus: " + std::string(name));
 }
@@ -52,6 +75,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--device=")) target_name() = argument.substr(9);
+    if (argument == "--bundle") by_bundle = true;
     if (argument.starts_with("--table=")) {
       try {
         return check_dialect_table(std::string(argument.substr(8)), i + 1 < argc ? argv[i + 1] : WEIR_DIALECT_PAGE);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/host/child_process.hpp"
@@ -15,8 +17,9 @@
 #include "tests/kernels/fuzz_reference.hpp"
 #include "weir/weir.hpp"
 
-/// weir_kernel_fuzz [ROUNDS [SEED]]: random kernels with nested barriers, loops and divergence, run as the host backend runs
-/// them and with a fiber for each thread. All numbers must be equal. A source that differs is printed with its seed.
+/// weir_kernel_fuzz [--rounds=2] [--seconds=0] [--steps=0] [--seed=1]: random kernels with nested barriers, loops and divergence, run
+/// as the host backend runs them and with a fiber for each thread. All numbers must be equal. A source that differs is printed with
+/// its seed. It ends when so many sources were run, for so long, and threads have taken so many steps, which are statements.
 namespace {
 
 constexpr unsigned kernels_in_a_source = 12;
@@ -38,6 +41,7 @@ class Fibers {
     handle_ = ::dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw std::runtime_error(::dlerror());
     run_ = reinterpret_cast<Run*>(::dlsym(handle_, "weir_run_fibers"));
+    steps_ = static_cast<unsigned long long*>(::dlsym(handle_, "weir_steps"));
   }
   ~Fibers() { ::dlclose(handle_); }
   Fibers(const Fibers&) = delete;
@@ -50,10 +54,13 @@ class Fibers {
     return out;
   }
 
+  unsigned long long steps() const { return *steps_; }
+
  private:
   using Run = int(Kernel*, unsigned, unsigned, unsigned*, unsigned);
   void* handle_ = nullptr;
   Run* run_ = nullptr;
+  const unsigned long long* steps_ = nullptr;
 };
 
 std::vector<unsigned> run_split(const weir::ModulePtr& module, const std::string& name, unsigned blocks, unsigned threads,
@@ -67,8 +74,8 @@ std::vector<unsigned> run_split(const weir::ModulePtr& module, const std::string
   return {out.data(), out.data() + out.size()};
 }
 
-// True if all kernels of the source that this seed makes agree.
-bool round(std::uint64_t seed, const std::string& folder) {
+// True if all kernels of the source that this seed makes agree. Adds the steps of their threads to `steps`.
+bool round(std::uint64_t seed, const std::string& folder, unsigned long long& steps) {
   std::string source = weir::test::fuzz_functions;
   std::vector<std::string> kernels;
   for (unsigned k = 0; k < kernels_in_a_source; ++k) {
@@ -77,7 +84,7 @@ bool round(std::uint64_t seed, const std::string& folder) {
   }
   try {
     Fibers fibers(source, folder);
-    const auto module = weir::device("host:0").compile(source);
+    const auto module = weir::device("host:0").compile(source, {.defines = {{"COUNT_STEP", ""}}});
     for (unsigned k = 0; k < kernels_in_a_source; ++k) {
       for (const unsigned threads : {128U, 32U, 70U, 1U}) {
         for (const unsigned n : {0U, 5U, 1000003U}) {
@@ -101,6 +108,7 @@ bool round(std::uint64_t seed, const std::string& folder) {
         }
       }
     }
+    steps += fibers.steps();
   } catch (const std::exception& e) {
     fmt::print("seed {}: {}\n", seed, e.what());
     return false;
@@ -116,10 +124,31 @@ int main(int argc, char** argv) {
     ::unsetenv(variable);
   const weir::host::TemporaryFolder folder;
   ::setenv("WEIR_CACHE_DIR", folder.path().c_str(), 1);
-  const unsigned long rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 2;
-  const unsigned long first = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1;
-  unsigned long failures = 0;
-  for (unsigned long seed = first; seed < first + rounds; ++seed) failures += round(seed, folder.path()) ? 0 : 1;
-  fmt::print("{} rounds of {} kernels, {} failures\n", rounds, kernels_in_a_source, failures);
+  unsigned long rounds = 0, seconds = 0, wanted_steps = 0, seed = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    unsigned long* const option = name == "--rounds" ? &rounds : name == "--seconds" ? &seconds : name == "--steps" ? &wanted_steps : name == "--seed" ? &seed : nullptr;
+    if (option == nullptr || equals == word.npos) {
+      fmt::print(stderr, "there is no option '{}': --rounds=N, --seconds=N, --steps=N, --seed=N\n", word);
+      return 2;
+    }
+    *option = std::strtoul(argv[i] + equals + 1, nullptr, 10);
+  }
+  if (rounds == 0 && seconds == 0 && wanted_steps == 0) rounds = 2;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return static_cast<unsigned long>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count());
+  };
+  unsigned long failures = 0, done = 0;
+  unsigned long long steps = 0;
+  for (; done < rounds || elapsed() < seconds || steps < wanted_steps; ++done) {
+    failures += round(seed + done, folder.path(), steps) ? 0 : 1;
+    if (failures > 20) break;
+    fmt::print("seed {}: {} kernels, {} steps of threads, {} s, {} failures\n", seed + done, (done + 1) * kernels_in_a_source, steps,
+               elapsed(), failures);
+    std::fflush(stdout);
+  }
   return failures == 0 ? 0 : 1;
 }

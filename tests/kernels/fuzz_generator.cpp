@@ -99,6 +99,7 @@ class Generator {
   }
 
   void statement(Level level, int depth, bool deaf) {
+    line("COUNT_STEP;");
     const unsigned kind = below(depth > 2 ? 8 : 17);
     if (kind < 3)
       return line(fmt::format("{} {} {};", target(Level::thread), pick({"=", "+=", "^="}), value(Level::thread)));
@@ -121,7 +122,13 @@ class Generator {
     const std::string all = "0xffffffffu";
     const std::string v = target(Level::thread);
     if (level == Level::block) {
-      switch (below(8)) {
+      switch (below(10)) {
+        case 8:
+          line(fmt::format("s[tid] = {};", value(Level::thread)));
+          return line(fmt::format("{} += seen_late(s[(tid + {}u) % blockDim.x], tid);", v, below(40)));
+        case 9:
+          line(fmt::format("two p{} = {{{}, {}}};", ++pairs_, value(Level::thread), v));
+          return line(fmt::format("{} = warp_total(p{}).b + total_of(v2, s, [=](unsigned x) {{ return x ^ u0; }});", v, pairs_));
         case 0:
         case 1:
           line(fmt::format("s[tid] = {}; __syncthreads();", value(Level::thread)));
@@ -186,7 +193,7 @@ class Generator {
       line(fmt::format("{} {{", label));
       ++indent_;
       statements(chosen, depth + 1, 2, deaf || chosen == Level::thread);
-      line("break;");
+      if (chance(60)) line("break;");  // else control falls through
       --indent_;
       line("}");
     }
@@ -242,6 +249,7 @@ class Generator {
   int loop_ = 0;   // counters i0, i1, … on which the block agrees
   int masks_ = 0;  // the variable with the lanes that are here; 0 for none
   int mask_names_ = 0;
+  int pairs_ = 0;
 };
 
 }  // namespace
@@ -267,6 +275,27 @@ __device__ void shifted(unsigned& v, unsigned* s) {
 __device__ unsigned warp_total(unsigned v) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);
   return v;
+}
+struct two { unsigned a, b; };
+__device__ two warp_total(two v) {
+  v.a = warp_total(v.a);
+  v.b = v.a ^ warp_total(v.b);
+  return v;
+}
+__device__ unsigned seen_late(const unsigned& shared, const unsigned& own) {
+  __syncthreads();
+  const unsigned r = shared + own;
+  __syncthreads();
+  return r;
+}
+template <class F> __device__ auto total_of(unsigned v, unsigned* s, F f) {
+  __syncthreads();
+  s[threadIdx.x] = f(v);
+  __syncthreads();
+  unsigned sum = 0;
+  for (unsigned i = 0; i < 5; ++i) sum += s[(threadIdx.x + i) % blockDim.x];
+  __syncthreads();
+  return sum;
 }
 )";
 

@@ -15,6 +15,8 @@ static index3 threadIdx, blockIdx, blockDim, gridDim;
 #define __global__
 #define __device__ static
 #define __shared__ static
+extern "C" { __attribute__((visibility("default"))) unsigned long long weir_steps; }
+#define COUNT_STEP ++weir_steps
 enum { most = 128, stack_size = 64 * 1024 };
 
 enum state_type { ready, in_block, in_warp, done };
