@@ -23,7 +23,10 @@ class Extractor {
     for (const Parameter& p : function_.parameters) own_.insert(p.name.text);
     for (const Statement& top : function_.body) {
       for_all(top, [&](const Statement& s) {
-        for (const Declarator& d : s.declarators) (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
+        for (const Declarator& d : s.declarators) {
+          (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
+          if (!s.is_shared()) dimensions_[d.name.text] = d.dimensions.size();
+        }
       });
     }
     list(function_.body);
@@ -362,12 +365,12 @@ class Extractor {
   }
 
   // A variable with the value of an argument, declared in `out`. A variable's own name stays what it is.
-  Words operand(const Words& value, Statements& out, bool own) {
+  Words operand(const Words& value, Statements& out, bool own, const Words& type = {}) {
     if (!own && value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text)) return value;
     Statement s;
     s.kind = Kind::declaration;
     s.token = value[0].token;
-    s.specifiers = made_up("auto", s.token);
+    s.specifiers = type.empty() ? made_up("auto", s.token) : type;
     Declarator d;
     d.name = made_up_name(own ? "weir_own_" : "weir_operand_", s.token);
     d.form = Declarator::Form::equals;
@@ -395,6 +398,16 @@ class Extractor {
     return meeting.result != Meeting::Result::none;
   }
 
+  // The type of the number that such a parameter refers to, which its argument is converted to; nothing if it is no built-in type.
+  static Words number_of(const Parameter& parameter) {
+    Words type;
+    for (const Word& word : parameter.type) {
+      if (!word.is("const") && !word.is("*")) type.push_back(word);
+    }
+    const bool is_number = std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text); });
+    return is_number && type.size() + 2 == parameter.type.size() ? type : Words{};
+  }
+
   // Whether an expression names something in memory that is no variable of the thread's own: what other threads may change.
   bool is_elsewhere(const Words& value) {
     std::size_t i = is_at(value, 0, "*") ? 1 : 0;
@@ -402,14 +415,17 @@ class Extractor {
     if (i >= value.size() || !value[i].is_identifier() || is_keyword(value[i].text)) return false;
     const std::string& name = value[i].text;
     if (unit_.is_constant(name) || contains(function_.template_parameters, name)) return false;
-    bool has_element = followed;
+    std::size_t elements = 0;
+    bool is_followed = followed;
     for (++i; i < value.size(); i = after(value, i)) {
       const bool step = value[i].is(".") || value[i].is("->") || value[i].is("[") || (value[i].is_identifier() && value[i - 1].kind == Token::Kind::punctuation);
       if (!step || (value[i].is_identifier() && is_at(value, i + 1, "("))) return false;
-      has_element = has_element || value[i].is("[") || value[i].is("->");
+      is_followed = is_followed || value[i].is("->");
+      elements += value[i].is("[") ? 1 : 0;
     }
     const bool own = (own_.count(name) != 0 && others_.count(name) == 0) || name.starts_with("weir_");
-    return has_element || !own;
+    const auto array = dimensions_.find(name);  // more subscripts than it has follow a pointer
+    return is_followed || !own || elements > (array != dimensions_.end() ? array->second : 0);
   }
 
   bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
@@ -428,7 +444,7 @@ class Extractor {
                                            arguments.size()));
       if (parameter.is_viewed) {
         Words address = made_up("::weir_host::address_of(", s.token);
-        append(address, is_elsewhere(value) ? value : operand(value, out, true));
+        append(address, is_elsewhere(value) ? value : operand(value, out, true, number_of(parameter)));
         append(address, made_up(")", s.token));
         s.arguments.push_back(operand(address, out, true));
         continue;
@@ -482,6 +498,7 @@ class Extractor {
   Function& function_;
   const Unit& unit_;
   std::set<std::string> own_, others_;  // variables: the thread's own, and those that are shared or references
+  std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::deque<FunctionPlace> heads_;
   std::map<std::string, std::vector<Function>> heads_of_;
 };

@@ -56,7 +56,9 @@ constexpr const char* before = R"(
 #include <hip/hip_bf16.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <algorithm>
 #include <assert.h>
+#include <math_constants.h>
 #include <stdio.h>
 namespace cg = cooperative_groups;
 __constant__ float table[4];
