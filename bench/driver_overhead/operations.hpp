@@ -143,7 +143,7 @@ class Operations {
   static void launch_capturing(Stream& stream) {
     std::array<char, Bytes> captured;
     benchmark::DoNotOptimize(captured);
-    stream.launch_host_function([captured] { benchmark::DoNotOptimize(captured); });
+    stream.launch_host_function([captured]() mutable { benchmark::DoNotOptimize(captured); });
   }
 
   /// Streams that other code made, and may capture at any time.
