@@ -25,7 +25,8 @@ cmake --build /tmp/consumer >/dev/null
 c++ -std=c++20 tests/packaging/consumer/least.cpp $(pkg-config --cflags --libs weir) -o /tmp/consumer/by_pkg_config
 /tmp/consumer/by_pkg_config
 weir info
-weir-conformance --require=host --test-suite=memory
+weir conformance --require=host --test-suite=memory
+weir bench --scaling "--benchmark_filter=^object/"
 apt-get purge -qq -y "${names[@]}" >/dev/null
 left=$(find /usr -xdev ! -type d -name '*weir*') || true
 [ -z "$left" ] || fail "these files are left: $left"
