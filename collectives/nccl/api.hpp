@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-/// The functions of NCCL that Weir calls. RCCL has the same names, types and numbers, so one implementation serves both. They
-/// are written down here, since a library that is opened at run time needs no header to build; tests compare them with both
-/// vendors' headers.
+/// The functions of NCCL that Weir calls. RCCL has the same names, types and numbers, so one implementation serves both.
+/// They are written down here, since a library that is opened at run time needs no header to build; tests compare them with
+/// both vendors' headers.
 namespace weir::nccl {
 
 struct Comm;  // ncclComm
@@ -31,26 +31,26 @@ inline constexpr int data_types[] = {0, 1, 2, 3, 4, 5, 6, 9, 7, 8};
 inline constexpr int reductions[] = {0, 1, 3, 2, 4};
 
 /// X(name, parameters): all return an ncclResult_t.
-#define WEIR_NCCL_FUNCTIONS(X)                                                                                        \
-  X(GetVersion, (int* version))                                                                                       \
-  X(GetUniqueId, (UniqueId * id))                                                                                     \
-  X(CommInitRankConfig, (CommHandle * comm, int ranks, UniqueId id, int rank, Config* config))                        \
-  X(CommFinalize, (CommHandle comm))                                                                                  \
-  X(CommDestroy, (CommHandle comm))                                                                                   \
-  X(CommAbort, (CommHandle comm))                                                                                     \
-  X(CommGetAsyncError, (CommHandle comm, int* error))                                                                 \
-  X(GroupStart, ())                                                                                                   \
-  X(GroupEnd, ())                                                                                                     \
-  X(AllReduce, (const void* send, void* receive, std::size_t count, int type, int reduction, CommHandle comm,         \
-                NativeStream stream))                                                                                 \
-  X(Broadcast, (const void* send, void* receive, std::size_t count, int type, int root, CommHandle comm,              \
-                NativeStream stream))                                                                                 \
-  X(Reduce, (const void* send, void* receive, std::size_t count, int type, int reduction, int root, CommHandle comm,  \
-             NativeStream stream))                                                                                    \
-  X(AllGather, (const void* send, void* receive, std::size_t count, int type, CommHandle comm, NativeStream stream))  \
-  X(ReduceScatter, (const void* send, void* receive, std::size_t count, int type, int reduction, CommHandle comm,     \
-                    NativeStream stream))                                                                             \
-  X(Send, (const void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))            \
+#define WEIR_NCCL_FUNCTIONS(X)                                                                                           \
+  X(GetVersion, (int* version))                                                                                          \
+  X(GetUniqueId, (UniqueId * id))                                                                                        \
+  X(CommInitRankConfig, (CommHandle * comm, int ranks, UniqueId id, int rank, Config* config))                           \
+  X(CommFinalize, (CommHandle comm))                                                                                     \
+  X(CommDestroy, (CommHandle comm))                                                                                      \
+  X(CommAbort, (CommHandle comm))                                                                                        \
+  X(CommGetAsyncError, (CommHandle comm, int* error))                                                                    \
+  X(GroupStart, ())                                                                                                      \
+  X(GroupEnd, ())                                                                                                        \
+  X(AllReduce,                                                                                                           \
+    (const void* send, void* receive, std::size_t count, int type, int reduction, CommHandle comm, NativeStream stream)) \
+  X(Broadcast,                                                                                                           \
+    (const void* send, void* receive, std::size_t count, int type, int root, CommHandle comm, NativeStream stream))      \
+  X(Reduce, (const void* send, void* receive, std::size_t count, int type, int reduction, int root, CommHandle comm,     \
+             NativeStream stream))                                                                                       \
+  X(AllGather, (const void* send, void* receive, std::size_t count, int type, CommHandle comm, NativeStream stream))     \
+  X(ReduceScatter,                                                                                                       \
+    (const void* send, void* receive, std::size_t count, int type, int reduction, CommHandle comm, NativeStream stream)) \
+  X(Send, (const void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))               \
   X(Recv, (void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))
 
 /// The table of functions. `GetErrorString` and `GetLastError` return texts.

@@ -47,8 +47,10 @@ class Watch {
   void run() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {
-      if (watched_.empty()) wake_.wait(lock);
-      else wake_.wait_for(lock, pause_);
+      if (watched_.empty())
+        wake_.wait(lock);
+      else
+        wake_.wait_for(lock, pause_);
       for (Communicator* const communicator : watched_) communicator->look();
     }
   }
@@ -70,15 +72,21 @@ int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_poin
     if (const int result = api.CommGetAsyncError(comm, &state); result != success) return result;
     if (state != in_progress) return state;
     if (std::chrono::steady_clock::now() > limit) return in_progress;
-    if (rounds < 100) std::this_thread::yield();
-    else std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (rounds < 100)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
 Communicator::Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm,
                            std::chrono::milliseconds time_out)
-    : weir::Communicator(device, rank, ranks, library.label()), library_(library), api_(library.api()), time_out_(time_out),
-      scratch_(device.allocate_bytes(sizeof(int))), comm_(comm) {
+    : weir::Communicator(device, rank, ranks, library.label()),
+      library_(library),
+      api_(library.api()),
+      time_out_(time_out),
+      scratch_(device.allocate_bytes(sizeof(int))),
+      comm_(comm) {
   if (time_out_.count() != 0) Watch::instance().add(*this, time_out_);
 }
 
@@ -90,10 +98,13 @@ Communicator::~Communicator() {
     result = api_.CommFinalize(comm_);
     if (is_good(result)) result = settle(api_, comm_, Clock::now() + time_out_);
   }
-  if (result == success) result = api_.CommDestroy(comm_);
-  else api_.CommAbort(comm_);
+  if (result == success)
+    result = api_.CommDestroy(comm_);
+  else
+    api_.CommAbort(comm_);
   if (!is_good(result)) {
-    support::log(support::LogLevel::warn, "a communicator was not ended cleanly: " + library_.native_error(result, nullptr).message);
+    support::log(support::LogLevel::warn,
+                 "a communicator was not ended cleanly: " + library_.native_error(result, nullptr).message);
   }
 }
 
@@ -117,7 +128,8 @@ int Communicator::enqueue_one(const CollectiveCall& c) {
       for (int peer = 0; peer < size() && is_good(result); ++peer) {
         const std::size_t offset = static_cast<std::size_t>(peer) * bytes;
         result = api_.Send(static_cast<const std::byte*>(c.send) + offset, c.count, type, peer, comm_, stream);
-        if (is_good(result)) result = api_.Recv(static_cast<std::byte*>(c.receive) + offset, c.count, type, peer, comm_, stream);
+        if (is_good(result))
+          result = api_.Recv(static_cast<std::byte*>(c.receive) + offset, c.count, type, peer, comm_, stream);
       }
       const int end = api_.GroupEnd();
       return is_good(result) ? end : result;
@@ -130,7 +142,8 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
   const NativeError native = library_.native_error(result, comm_);
   const std::string operation = "Communicator::" + std::string(to_string(call.kind));
   if (result == invalid_argument || result == invalid_usage) {
-    throw Error(Errc::backend_failure, operation, describe(), "the library refused the call (NCCL_DEBUG=WARN tells more)", native);
+    throw Error(Errc::backend_failure, operation, describe(), "the library refused the call (NCCL_DEBUG=WARN tells more)",
+                native);
   }
   const std::string cause = result == in_progress
                                 ? fmt::format("a call has not ended within {} ms", time_out_.count())

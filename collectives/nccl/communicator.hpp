@@ -11,13 +11,14 @@
 
 namespace weir::nccl {
 
-/// Waits until the communicator's last call has been carried out, no longer than `limit`. Returns its result, or `in_progress`.
+/// Waits until the communicator's last call has been carried out, no longer than `limit`. Returns its result, or
+/// `in_progress`.
 int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_point limit);
 
 /// A communicator of NCCL's or RCCL's.
 ///
-/// With a time-out it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of them:
-/// it asks the library for errors, and waits for the event behind each operation.
+/// With a time-out it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of
+/// them: it asks the library for errors, and waits for the event behind each operation.
 class Communicator final : public weir::Communicator {
  public:
   Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds time_out);
@@ -49,8 +50,8 @@ class Communicator final : public weir::Communicator {
   const std::chrono::milliseconds time_out_;
   AllocationPtr scratch_;  // for barriers
 
-  // Held during calls of the library, so that an abort comes between them. Without a time-out an abort does not wait for it: a
-  // call may then wait for a peer, and only the abort ends that.
+  // Held during calls of the library, so that an abort comes between them. Without a time-out an abort does not wait for it:
+  // a call may then wait for a peer, and only the abort ends that.
   std::mutex calls_;
   CommHandle comm_;  // null once it was aborted
   std::mutex pending_mutex_;

@@ -25,9 +25,9 @@ std::string version_text(int version) {
 }
 
 constexpr const char* result_name(int result) {
-  constexpr const char* names[] = {"ncclSuccess",      "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
-                                   "ncclInvalidArgument", "ncclInvalidUsage",    "ncclRemoteError", "ncclInProgress",
-                                   "ncclTimeout"};
+  constexpr const char* names[] = {"ncclSuccess",       "ncclUnhandledCudaError", "ncclSystemError",
+                                   "ncclInternalError", "ncclInvalidArgument",    "ncclInvalidUsage",
+                                   "ncclRemoteError",   "ncclInProgress",         "ncclTimeout"};
   return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
 }
 
@@ -42,9 +42,10 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   if (!loaded.empty()) {
     std::error_code error;
     if (wanted && !std::filesystem::equivalent(*wanted, loaded, error)) {
-      refuse(Errc::driver_failed, fmt::format("{} names {}, and the process has loaded {} already; two copies cannot be in one "
-                                              "process, so unset the variable, or have the other code load the same file",
-                                              vendor.variable, *wanted, loaded));
+      refuse(Errc::driver_failed,
+             fmt::format("{} names {}, and the process has loaded {} already; two copies cannot be in one "
+                         "process, so unset the variable, or have the other code load the same file",
+                         vendor.variable, *wanted, loaded));
     }
     names.push_back(loaded);
   } else if (wanted) {
@@ -70,8 +71,8 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   find(api_.GetErrorString, "ncclGetErrorString");
   find(api_.GetLastError, "ncclGetLastError");
   if (!missing.empty()) {
-    refuse(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs release 2.14 or later: {}", library->path(), missing,
-                                             vendor.remedy));
+    refuse(Errc::driver_too_old,
+           fmt::format("{} lacks {}; Weir needs release 2.14 or later: {}", library->path(), missing, vendor.remedy));
   }
   int version = 0;
   if (const int result = api_.GetVersion(&version); result != success) {
@@ -94,7 +95,8 @@ CommunicatorId Library::create_id(Device& device) {
   const auto current = vendor_.make_current(device);
   UniqueId id;
   if (const int result = api_.GetUniqueId(&id); result != success) {
-    throw Error(Errc::backend_failure, "Communicator::create_id", label_, "the library made no id", native_error(result, nullptr));
+    throw Error(Errc::backend_failure, "Communicator::create_id", label_, "the library made no id",
+                native_error(result, nullptr));
   }
   CommunicatorId made;
   static_assert(sizeof(id) == sizeof(made.bytes));

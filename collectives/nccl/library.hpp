@@ -20,10 +20,10 @@ class CurrentDevice {
 
 /// What is different between the vendors.
 struct Vendor {
-  const char* name;                          ///< "nccl"
-  const char* variable;                      ///< an absolute path in place of the names
-  std::span<const std::string_view> names;   ///< sonames, in the order tried
-  const char* remedy;                        ///< where to get the library
+  const char* name;                         ///< "nccl"
+  const char* variable;                     ///< an absolute path in place of the names
+  std::span<const std::string_view> names;  ///< sonames, in the order tried
+  const char* remedy;                       ///< where to get the library
   std::unique_ptr<CurrentDevice> (*make_current)(Device& device);
 };
 

@@ -21,8 +21,8 @@ class CurrentContext final : public CurrentDevice {
     pop_ = reinterpret_cast<int (*)(void**)>(driver != nullptr ? ::dlsym(driver, "cuCtxPopCurrent_v2") : nullptr);
     const int result = push != nullptr && pop_ != nullptr ? push(device.default_stream()->native_context()) : -1;
     if (result == 0) return;
-    throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(), "the device's context cannot be made current",
-                {.code = result, .name = "cuCtxPushCurrent", .message = {}});
+    throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(),
+                "the device's context cannot be made current", {.code = result, .name = "cuCtxPushCurrent", .message = {}});
   }
   ~CurrentContext() override {
     void* context = nullptr;
@@ -34,7 +34,9 @@ class CurrentContext final : public CurrentDevice {
 };
 
 constexpr std::string_view names[] = {"libnccl.so.2", "libnccl.so"};
-constexpr Vendor vendor = {.name = "nccl", .variable = "WEIR_NCCL", .names = names,
+constexpr Vendor vendor = {.name = "nccl",
+                           .variable = "WEIR_NCCL",
+                           .names = names,
                            .remedy = "install NCCL (NVIDIA's package libnccl2, or nvidia-nccl-cu13 from PyPI)",
                            .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> {
                              return std::make_unique<CurrentContext>(device);

@@ -31,11 +31,12 @@ class SetDevice final : public CurrentDevice {
 };
 
 constexpr std::string_view names[] = {"librccl.so.1", "librccl.so"};
-constexpr Vendor vendor = {.name = "rccl", .variable = "WEIR_RCCL", .names = names,
-                           .remedy = "install RCCL (AMD's package rccl, Debian's librccl1)",
-                           .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> {
-                             return std::make_unique<SetDevice>(device);
-                           }};
+constexpr Vendor vendor = {
+    .name = "rccl",
+    .variable = "WEIR_RCCL",
+    .names = names,
+    .remedy = "install RCCL (AMD's package rccl, Debian's librccl1)",
+    .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> { return std::make_unique<SetDevice>(device); }};
 
 }  // namespace
 }  // namespace weir::nccl

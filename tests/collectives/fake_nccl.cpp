@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for RCCL, and so for NCCL: real collectives of the ranks of one process, on a HIP runtime whose memory the host can
-// touch (the bridge over tests/cpu_cuda). A host function says that a rank's stream has come; the stream then waits for a value
-// that whoever comes last writes, since HIP calls host functions one at a time. In a capture, which takes no such wait, there can
-// be one rank only. Test equipment.
+// A stand-in for RCCL, and so for NCCL: real collectives of the ranks of one process, on a HIP runtime whose memory the host
+// can touch (the bridge over tests/cpu_cuda). A host function says that a rank's stream has come; the stream then waits for
+// a value that whoever comes last writes, since HIP calls host functions one at a time. In a capture, which takes no such
+// wait, there can be one rank only. Test equipment.
 //
 // FAKE_NCCL, words separated by spaces:
 //   fail=FUNCTION:N:CODE  the N-th call of ncclFUNCTION returns CODE
@@ -61,7 +61,7 @@ struct Batch {
   int rank = 0;
   std::vector<Call> calls;
   bool hangs = false;
-  std::size_t open = 0;    // calls that are not done
+  std::size_t open = 0;           // calls that are not done
   std::uint32_t* done = nullptr;  // pinned memory, where the stream waits for a 1
   void finish() { __atomic_store_n(done, 1, __ATOMIC_SEQ_CST); }
 };
@@ -140,7 +140,8 @@ void carry_out(const std::vector<Arrived>& calls) {
     for (std::size_t i = 1; i < n; ++i) {
       weir::collectives::combine(first.type, first.reduction, result.data(), calls[i]->send + offset, first.count);
     }
-    if (first.reduction == Reduction::avg) weir::collectives::divide(first.type, result.data(), first.count, static_cast<int>(n));
+    if (first.reduction == Reduction::avg)
+      weir::collectives::divide(first.type, result.data(), first.count, static_cast<int>(n));
     return result;
   };
   switch (first.kind) {
@@ -148,7 +149,8 @@ void carry_out(const std::vector<Arrived>& calls) {
     case Kind::reduce: {
       const auto result = reduce(0);
       for (std::size_t i = 0; i < n; ++i) {
-        if (first.kind == Kind::all_reduce || static_cast<int>(i) == first.peer) std::memcpy(calls[i]->receive, result.data(), bytes);
+        if (first.kind == Kind::all_reduce || static_cast<int>(i) == first.peer)
+          std::memcpy(calls[i]->receive, result.data(), bytes);
       }
       break;
     }
@@ -159,7 +161,8 @@ void carry_out(const std::vector<Arrived>& calls) {
       }
       break;
     case Kind::broadcast:
-      for (const Arrived& call : calls) std::memmove(call->receive, calls[static_cast<std::size_t>(first.peer)]->send, bytes);
+      for (const Arrived& call : calls)
+        std::memmove(call->receive, calls[static_cast<std::size_t>(first.peer)]->send, bytes);
       break;
     case Kind::all_gather:
       for (std::size_t i = 0; i < n; ++i) {
@@ -232,7 +235,8 @@ std::uint32_t* take_word() {
   static std::size_t used = block;
   const std::lock_guard lock(mutex);
   if (used == block) {
-    hip<int (*)(void**, std::size_t, unsigned)>("hipHostMalloc")(reinterpret_cast<void**>(&words), block * sizeof(*words), 0);
+    hip<int (*)(void**, std::size_t, unsigned)>("hipHostMalloc")(reinterpret_cast<void**>(&words), block * sizeof(*words),
+                                                                 0);
     std::memset(words, 0, block * sizeof(*words));
     used = 0;
   }
@@ -252,8 +256,10 @@ int flush() {
     batch->hangs = script.reached("hang", nullptr);
     decltype(calls) others;
     for (auto& call : calls) {
-      if (call.first == where) batch->calls.push_back(call.second);
-      else others.push_back(call);
+      if (call.first == where)
+        batch->calls.push_back(call.second);
+      else
+        others.push_back(call);
     }
     calls.swap(others);
     const auto launch = hip<int (*)(void*, void (*)(void*), void*)>("hipLaunchHostFunc");
@@ -266,10 +272,12 @@ int flush() {
   return result;
 }
 
-int add(const char* function, Comm* comm, void* stream, Kind kind, const void* send, void* receive, std::size_t count, int type,
-        int reduction, int peer) {
+int add(const char* function, Comm* comm, void* stream, Kind kind, const void* send, void* receive, std::size_t count,
+        int type, int reduction, int peer) {
   if (const int result = script.result(function); result != 0) return result;
-  Call call{kind, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive), count, ElementType::int8, Reduction::sum, peer};
+  Call call{
+      kind, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive), count, ElementType::int8, Reduction::sum,
+      peer};
   for (std::size_t i = 0; i < std::size(weir::nccl::data_types); ++i) {
     if (weir::nccl::data_types[i] == type) call.type = static_cast<ElementType>(i);
   }
@@ -363,7 +371,8 @@ FAKE int ncclAllReduce(const void* send, void* receive, std::size_t count, int t
 FAKE int ncclBroadcast(const void* send, void* receive, std::size_t count, int type, int root, Comm* comm, void* stream) {
   return add("Broadcast", comm, stream, Kind::broadcast, send, receive, count, type, 0, root);
 }
-FAKE int ncclReduce(const void* send, void* receive, std::size_t count, int type, int op, int root, Comm* comm, void* stream) {
+FAKE int ncclReduce(const void* send, void* receive, std::size_t count, int type, int op, int root, Comm* comm,
+                    void* stream) {
   return add("Reduce", comm, stream, Kind::reduce, send, receive, count, type, op, root);
 }
 FAKE int ncclAllGather(const void* send, void* receive, std::size_t count, int type, Comm* comm, void* stream) {

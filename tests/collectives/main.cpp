@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
       options.full = true;
     else if (key == "programs")
       options.programs = std::stoi(value);
-    else if (key == "graphs") options.graphs = value != "0";
+    else if (key == "graphs")
+      options.graphs = value != "0";
     else if (key == "seed")
       options.seed = static_cast<unsigned>(std::stoul(value));
     else if (key == "dies")
@@ -89,7 +90,8 @@ int main(int argc, char** argv) {
       std::_Exit(EXIT_SUCCESS);  // without MPI_Finalize, which would wait for the dead rank
     }
     const long checks = check_operations(ranks, options.full);
-    for (int i = 0; i < options.programs; ++i) run_random_program(ranks, options.seed + static_cast<unsigned>(i), options.graphs);
+    for (int i = 0; i < options.programs; ++i)
+      run_random_program(ranks, options.seed + static_cast<unsigned>(i), options.graphs);
     if (first.rank() == 0) {
       std::printf("%s, %d ranks, %zu here: %ld operations and %d random programs are right\n", first.library().c_str(),
                   ranks.size, ranks.mine.size(), checks, options.programs);

@@ -6,8 +6,8 @@
 
 #include "tests/unit/subprocess.hpp"
 
-// How the plugins for NCCL and RCCL open the library and take what it answers, with a stand-in in its place, on a HIP runtime
-// without a GPU. They prove nothing about devices.
+// How the plugins for NCCL and RCCL open the library and take what it answers, with a stand-in in its place, on a HIP
+// runtime without a GPU. They prove nothing about devices.
 
 using weir::test::Environment;
 using weir::test::Outcome;
@@ -25,11 +25,11 @@ Outcome story(const std::vector<std::string>& steps, const std::string& script =
   return weir::test::run(STORY, arguments, environment);
 }
 
-#define CHECK_SAYS(outcome, text)       \
-  do {                                  \
-    INFO((outcome).output);             \
-    INFO((outcome).errors);             \
-    CHECK((outcome).says(text));        \
+#define CHECK_SAYS(outcome, text) \
+  do {                            \
+    INFO((outcome).output);       \
+    INFO((outcome).errors);       \
+    CHECK((outcome).says(text));  \
   } while (false)
 
 }  // namespace
@@ -50,8 +50,9 @@ TEST_CASE("rccl: non-blocking communicators, for a time-out, work likewise") {
 
 TEST_CASE("rccl: a library that is not there is an error that says what was tried and what would help") {
   const Outcome named = story({"make"}, "", {{"WEIR_RCCL", "/nonexistent/librccl.so.1"}});
-  CHECK_SAYS(named, "make: driver_not_found | Communicator::from_devices on library rccl: the library could not be opened: "
-                    "/nonexistent/librccl.so.1");
+  CHECK_SAYS(named,
+             "make: driver_not_found | Communicator::from_devices on library rccl: the library could not be opened: "
+             "/nonexistent/librccl.so.1");
   CHECK_SAYS(named, "WEIR_RCCL");
   const Outcome relative = story({"make"}, "", {{"WEIR_RCCL", "librccl.so.1"}});
   CHECK_SAYS(relative, "make: invalid_environment");
@@ -74,21 +75,26 @@ TEST_CASE("rccl: a copy that is loaded already is used, and another one refused"
 
 TEST_CASE("rccl: what the library refuses is an error with its words, and the communicator works on") {
   const Outcome o = story({"make", "all_reduce", "all_reduce", "value"}, "fail=AllReduce:1:4");
-  CHECK_SAYS(o, "all_reduce: backend_failure | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library refused the call");
+  CHECK_SAYS(
+      o,
+      "all_reduce: backend_failure | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library refused the call");
   CHECK_SAYS(o, "[ncclInvalidArgument (4): scripted error: scripted failure of AllReduce]");
   CHECK_SAYS(o, "element: 2\n");
 }
 
 TEST_CASE("rccl: an error of the system makes the communicator fail") {
   const Outcome o = story({"make", "all_reduce", "all_reduce", "check"}, "fail=AllReduce:1:2");
-  CHECK_SAYS(o, "all_reduce: communicator_failed | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library reported an error");
+  CHECK_SAYS(o,
+             "all_reduce: communicator_failed | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: the library reported "
+             "an error");
   CHECK_SAYS(o, "ncclSystemError (2)");
   CHECK_SAYS(o, "check: communicator_failed |");
   CHECK(o.count("all_reduce: communicator_failed") == 2);
 }
 
 TEST_CASE("rccl: a communicator that cannot be made") {
-  CHECK_SAYS(story({"make"}, "fail=CommInitRankConfig:2:3"), "make: communicator_failed | Communicator::from_id on rccl 2.29.7");
+  CHECK_SAYS(story({"make"}, "fail=CommInitRankConfig:2:3"),
+             "make: communicator_failed | Communicator::from_id on rccl 2.29.7");
   CHECK_SAYS(story({"make"}, "fail=GetUniqueId:1:2"), "make: backend_failure | Communicator::create_id");
 }
 
@@ -106,8 +112,9 @@ TEST_CASE("rccl: a peer that does not come while communicators are made ends in 
 
 TEST_CASE("rccl: an operation that waits for a peer for ever ends after the time-out, and the stream goes on") {
   const Outcome eager = story({"make_short", "all_reduce", "synchronize", "value"}, "hang=1");
-  CHECK_SAYS(eager, "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: an operation has not "
-                    "ended within 300 ms");
+  CHECK_SAYS(eager,
+             "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: an operation has not "
+             "ended within 300 ms");
   CHECK_SAYS(eager, "element: 1\n");
 }
 

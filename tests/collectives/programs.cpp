@@ -155,7 +155,8 @@ void run_random_program(Ranks& ranks, unsigned seed, bool graphs) {
   model(eager, wanted);
 
   const weir::Communicator& first = *ranks.mine.front().communicator;
-  if (graphs && first.device().supports(weir::Feature::graph_capture) && first.supports(weir::CommunicatorFeature::capture)) {
+  if (graphs && first.device().supports(weir::Feature::graph_capture) &&
+      first.supports(weir::CommunicatorFeature::capture)) {
     for (RankState& state : states) {
       if (state.last != state.rank->stream.get()) state.rank->stream->wait(*state.last);
       state.last = state.rank->stream.get();

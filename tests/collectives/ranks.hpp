@@ -16,8 +16,8 @@ struct Options {
   std::string library;
   int devices = 0;  ///< of one process; 0: all
   std::chrono::milliseconds time_out{60000};
-  bool full = false;  ///< all sizes with all types
-  int programs = 20;  ///< random programs
+  bool full = false;   ///< all sizes with all types
+  int programs = 20;   ///< random programs
   bool graphs = true;  ///< with graphs in them
   unsigned seed = 1;
   int dies = -1;  ///< this rank is killed in the middle; the others must notice

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that makes communicators of all devices of a backend and says what comes of each step that it is told:
 // story BACKEND STEP…
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -36,20 +38,37 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void()>> steps = {
       {"make", [&] { make({}); }},
       {"make_short", [&] { make(short_time); }},
+      {"init_mpi",
+       [] {
+         void* const mpi = ::dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
+         if (mpi == nullptr) throw Error(Errc::driver_not_found, "dlopen", "libmpi.so.40", ::dlerror());
+         reinterpret_cast<int (*)(int*, char***)>(::dlsym(mpi, "MPI_Init"))(nullptr, nullptr);
+       }},
+      {"from_mpi",
+       [&] {
+         Device& device = Registry::instance().open(name).device(0);
+         comms = {Communicator::from_mpi(device)};
+         std::printf("%s\n", comms[0]->describe().c_str());
+       }},
       {"make_alone",
        [&] {
          Device& device = Registry::instance().open(name).device(0);
          comms = {Communicator::from_id(device, 0, 2, Communicator::create_id(device), short_time)};
        }},
-      {"all_reduce", [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); }); }},
-      {"all_to_all", [&] {
+      {"all_reduce",
+       [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); }); }},
+      {"all_to_all",
+       [&] {
          std::vector<Buffer<float>> to;
          for (const CommunicatorPtr& c : comms) to.push_back(c->device().allocate<float>(1000));
-         each([&](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_to_all(to[static_cast<std::size_t>(c.rank())], x, s); });
+         each([&](Communicator& c, Stream& s, const Buffer<float>& x) {
+           c.all_to_all(to[static_cast<std::size_t>(c.rank())], x, s);
+         });
          for (const StreamPtr& s : streams) s->synchronize();
        }},
       {"barrier", [&] { each([](Communicator& c, Stream& s, const Buffer<float>&) { c.barrier(s); }); }},
-      {"launch", [&] {
+      {"launch",
+       [&] {
          std::vector<GraphExecPtr> graphs;
          for (const StreamPtr& s : streams) s->begin_capture();
          each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); });
@@ -58,10 +77,12 @@ int main(int argc, char** argv) {
          for (std::size_t i = 0; i < graphs.size(); ++i) comms[i]->watch(*streams[i]);
          for (const StreamPtr& s : streams) s->synchronize();
        }},
-      {"synchronize", [&] {
+      {"synchronize",
+       [&] {
          for (std::size_t i = 0; i < comms.size(); ++i) comms[i]->synchronize(*streams[i]);
        }},
-      {"wait_for_failure", [&] {
+      {"wait_for_failure",
+       [&] {
          for (int i = 0; i < 500; ++i) {
            comms[0]->check();
            std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -23,7 +23,7 @@ std::set<std::string> variables_read() {
   const std::set<std::string> build_options = {"WEIR_BACKEND_CUDA", "WEIR_BACKEND_HIP", "WEIR_BACKEND_HOST"};
   const std::regex literal("\"(WEIR_[A-Z_]+)\"");
   std::set<std::string> names;
-  for (const char* const folder : {"core", "backends"}) {
+  for (const char* const folder : {"core", "backends", "collectives"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
       const std::string text = content(entry.path());

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/mpi/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "weir/backend.hpp"
+#include "weir/device.hpp"
+
+namespace weir::mpi {
+
+using Kind = CollectiveCall::Kind;
+
+Communicator::Communicator(const Library& library, Device& device, int rank, int ranks, Handle comm,
+                           std::chrono::milliseconds time_out)
+    : weir::Communicator(device, rank, ranks, library.label()),
+      shared_(std::make_shared<Shared>(library, comm, rank, ranks, time_out)),
+      steps_(make<collectives::Steps>(device)),
+      is_host_(device.backend().name() == "host"),
+      takes_device_memory_(device.backend().name() == "hip" ? library.api().takes_hip_memory
+                                                            : library.api().takes_cuda_memory) {
+  for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
+    if (!device.supports(needed)) {
+      set_feature(CommunicatorFeature::capture, Support::absent,
+                  fmt::format("it needs the device's feature '{}': {}", to_string(needed), device.feature(needed).reason));
+    }
+  }
+  if (!is_host_) {
+    set_feature(
+        CommunicatorFeature::capture, Support::absent,
+        "with MPI the memory of GPUs goes through pinned memory, which cannot be allocated in a capture; use NCCL or RCCL");
+  }
+  Progress::instance().ensure_started();
+}
+
+Communicator::~Communicator() {
+  // MPI lets a communicator go once its work is done; one that has failed, or that steps will still use, stays.
+  int is_finalized = 0;
+  shared_->library.api().Finalized(&is_finalized);
+  Handle comm = shared_->comm;
+  if (is_finalized == 0 && !shared_->failed.load() && shared_->open_steps.load() == 0)
+    shared_->library.api().Comm_free(&comm);
+}
+
+// --- Operations -------------------------------------------------------------------------------------------------------
+
+Communicator::Extent Communicator::extent(const CollectiveCall& c) const noexcept {
+  const std::size_t part = c.kind == Kind::barrier ? 0 : c.count * size_of(c.type),
+                    all = part * static_cast<std::size_t>(size());
+  const bool is_root = c.peer == rank();
+  switch (c.kind) {
+    case Kind::all_reduce: return {part, part};
+    case Kind::reduce: return {part, is_root ? part : 0};
+    case Kind::broadcast: return {is_root ? part : 0, part};
+    case Kind::all_gather: return {part, all};
+    case Kind::reduce_scatter: return {all, part};
+    case Kind::all_to_all: return {all, all};
+    case Kind::send: return {part, 0};
+    case Kind::receive: return {0, part};
+    case Kind::barrier: break;
+  }
+  return {};
+}
+
+// Weir's own code divides for avg and reduces 16-bit numbers, on the host.
+bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
+  if (is_host_ || c.kind == Kind::barrier) return true;
+  const bool reduces = c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;
+  return takes_device_memory_ && !reduces && !(c.kind == Kind::broadcast && c.send != c.receive);
+}
+
+Communicator::Staged Communicator::take_staged(std::size_t bytes) {
+  const auto fits = [&](const Staged& s) { return s.memory->size_bytes() >= bytes && s.used->is_complete(); };
+  if (const auto found = std::find_if(staged_.begin(), staged_.end(), fits); found != staged_.end()) {
+    Staged taken = std::move(*found);
+    staged_.erase(found);
+    return taken;
+  }
+  return {device().allocate_bytes(bytes, MemoryKind::pinned), device().create_event()};
+}
+
+void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
+  for (const CollectiveCall& call : calls) {
+    if (call.count <= INT_MAX) continue;
+    throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
+                fmt::format("MPI counts up to {} elements, and these are {}; split the operation", INT_MAX, call.count));
+  }
+  // One step for each stream: its sends and receives can wait for each other. A process has one rank.
+  std::vector<bool> taken(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (taken[i]) continue;
+    std::vector<CollectiveCall> together;
+    for (std::size_t j = i; j < calls.size(); ++j) {
+      if (calls[j].communicator != calls[i].communicator || calls[j].stream != calls[i].stream) continue;
+      together.push_back(calls[j]);
+      taken[j] = true;
+    }
+    static_cast<Communicator*>(calls[i].communicator)->enqueue_step(*calls[i].stream, calls[i].capture, std::move(together));
+  }
+}
+
+void Communicator::enqueue_step(Stream& stream, const CaptureState& capture, std::vector<CollectiveCall> calls) {
+  check();
+  struct Back {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+  std::vector<Back> backs;
+  std::vector<Staged> used;
+  for (CollectiveCall& call : calls) {
+    if (is_direct(call)) continue;
+    const Extent bytes = extent(call);
+    if (bytes.sent != 0) {
+      used.push_back(take_staged(bytes.sent));
+      stream.copy_bytes(used.back().memory->data(), call.send, bytes.sent);
+      call.send = used.back().memory->data();
+    }
+    if (bytes.received != 0) {
+      used.push_back(take_staged(bytes.received));
+      backs.push_back({call.receive, used.back().memory->data(), bytes.received});
+      call.receive = used.back().memory->data();
+    }
+  }
+  steps_->enqueue(stream, capture, [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
+    Progress::instance().begin(shared, calls, std::move(end));
+  });
+  for (const Back& back : backs) stream.copy_bytes(back.to, back.from, back.bytes);
+  for (Staged& staged : used) {
+    stream.record(*staged.used);
+    staged_.push_back(std::move(staged));
+  }
+}
+
+// --- Failing ----------------------------------------------------------------------------------------------------------
+
+void Communicator::do_check() {
+  if (shared_->failed.load(std::memory_order_acquire)) fail(shared_->cause());
+}
+
+void Communicator::do_abort() noexcept { shared_->fail(fmt::format("rank {} called Communicator::abort", rank())); }
+
+}  // namespace weir::mpi

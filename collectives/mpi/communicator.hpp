@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "collectives/host/steps.hpp"
+#include "collectives/mpi/progress.hpp"
+#include "weir/event.hpp"
+#include "weir/memory.hpp"
+
+namespace weir::mpi {
+
+/// A communicator of MPI's. Host devices' memory, and GPUs' memory that this MPI takes, is given to MPI as it is. Other
+/// memory goes through pinned memory, by copies on the stream.
+class Communicator final : public weir::Communicator {
+ public:
+  Communicator(const Library& library, Device& device, int rank, int ranks, Handle comm, std::chrono::milliseconds time_out);
+  ~Communicator() override;
+
+ protected:
+  void do_enqueue(std::span<const CollectiveCall> calls) override;
+  void do_check() override;
+  void do_abort() noexcept override;
+  void do_watch(Stream&, void*) override {}  // the thread sees captured operations, too
+  void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
+
+ private:
+  struct Staged {
+    AllocationPtr memory;
+    EventPtr used;  // behind the last work that uses the memory
+  };
+  struct Extent {
+    std::size_t sent = 0, received = 0;  // bytes
+  };
+  void enqueue_step(Stream& stream, const CaptureState& capture, std::vector<CollectiveCall> calls);
+  bool is_direct(const CollectiveCall& call) const noexcept;
+  Extent extent(const CollectiveCall& call) const noexcept;
+  Staged take_staged(std::size_t bytes);
+
+  const SharedPtr shared_;
+  const Ptr<collectives::Steps> steps_;
+  const bool is_host_;
+  const bool takes_device_memory_;
+  std::vector<Staged> staged_;
+};
+
+}  // namespace weir::mpi

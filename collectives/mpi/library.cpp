@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/mpi/library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "backends/gpu/library.hpp"
+#include "collectives/host/reduce.hpp"
+#include "collectives/mpi/communicator.hpp"
+#include "collectives/mpi/progress.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/plugin.hpp"
+
+namespace weir::mpi {
+namespace {
+
+[[noreturn]] void refuse(Errc code, const std::string& cause) { throw Error(code, "", "", cause); }
+
+std::string file_of(void* handle) {
+  const link_map* map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr) return "the program";
+  return *map->l_name != '\0' ? map->l_name : "the program";
+}
+
+// The loader's handle of MPI: of what is there, of what the variable names, or of what the launcher's MPI is called.
+void* open_mpi() {
+  if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
+  for (const char* const name : {"libmpi.so", "libmpich.so"}) {  // loaded where its symbols are not seen
+    const std::string loaded = gpu::loaded_library(name);
+    if (loaded.empty()) continue;
+    if (void* const handle = ::dlopen(loaded.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
+  }
+  std::vector<std::string> names = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"};
+  // Open MPI's launcher and MPICH's leave their marks.
+  if (support::environment("PMI_RANK") && !support::environment("OMPI_COMM_WORLD_RANK"))
+    std::rotate(names.begin(), names.begin() + 1, names.begin() + 3);
+  if (const auto wanted = support::environment_path("WEIR_MPI")) names = {*wanted};
+  std::vector<LoadAttempt> attempts;
+  for (const std::string& name : names) {
+    // GLOBAL: MPI's own plugins look for its symbols.
+    if (void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE)) return handle;
+    const char* const message = ::dlerror();
+    attempts.push_back({name, message != nullptr ? message : "the loader gave no reason"});
+  }
+  refuse(Errc::driver_not_found,
+         fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or give its path in WEIR_MPI",
+                     gpu::list_attempts(attempts)));
+}
+
+// A reduction of 16-bit floating-point numbers, with the signature of MPI_User_function.
+template <ElementType type, Reduction reduction>
+void reduce_16_bits(void* from, void* into, int* count, void*) {
+  collectives::combine(type, reduction, into, from, static_cast<std::size_t>(*count));
+}
+
+}  // namespace
+
+Library::Library() {
+  void* const handle = open_mpi();
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
+    if (function == nullptr) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
+  };
+#define WEIR_MPI_FIND(name, parameters) find(api_.name, "MPI_" #name);
+  WEIR_MPI_FUNCTIONS(WEIR_MPI_FIND)
+#undef WEIR_MPI_FIND
+  const std::string file = file_of(handle);
+  if (!missing.empty()) refuse(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
+
+  // An MPI whose handles are addresses of its objects: Open MPI and what comes from it.
+  const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };
+  api_.world = address("ompi_mpi_comm_world");
+  if (api_.world != 0) {
+    const char* const types[] = {"ompi_mpi_int8_t",
+                                 "ompi_mpi_uint8_t",
+                                 "ompi_mpi_int32_t",
+                                 "ompi_mpi_uint32_t",
+                                 "ompi_mpi_int64_t",
+                                 "ompi_mpi_uint64_t",
+                                 nullptr,
+                                 nullptr,
+                                 "ompi_mpi_float",
+                                 "ompi_mpi_double"};
+    for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i] != nullptr ? address(types[i]) : 0;
+    const char* const operations[] = {"ompi_mpi_op_sum", "ompi_mpi_op_prod", "ompi_mpi_op_min", "ompi_mpi_op_max"};
+    for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = address(operations[i]);
+    api_.errors_return = address("ompi_mpi_errors_return");
+    api_.in_place = reinterpret_cast<void*>(1);
+  } else if (::dlsym(handle, "MPIR_Dup_fn") != nullptr) {
+    // MPICH and those that share its ABI (Intel MPI, MVAPICH, Cray MPI): numbers that the ABI agreement fixes.
+    constexpr Handle types[] = {0x4c000137, 0x4c00013b, 0x4c000439, 0x4c00043d, 0x4c00083a,
+                                0x4c00083e, 0,          0,          0x4c00040a, 0x4c00080b};
+    for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i];
+    constexpr Handle operations[] = {0x58000003, 0x58000004, 0x58000002, 0x58000001};
+    for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = operations[i];
+    api_.world = 0x44000000;
+    api_.errors_return = 0x54000001;
+    api_.in_place = reinterpret_cast<void*>(-1);
+  } else {
+    refuse(Errc::unsupported, file + " is neither Open MPI nor of MPICH's ABI; give one of these in WEIR_MPI");
+  }
+  initialize();
+  make_types();
+  // MPICH tells only once it is initialized.
+  const auto asks = [&](const char* name) {
+    const auto query = reinterpret_cast<int (*)()>(::dlsym(handle, name));
+    return query != nullptr && query() == 1;
+  };
+  api_.takes_cuda_memory = asks("MPIX_Query_cuda_support");
+  api_.takes_hip_memory = asks("MPIX_Query_rocm_support") || asks("MPIX_Query_hip_support");
+  char text[8192] = {};
+  int length = 0;
+  api_.Get_library_version(text, &length);
+  std::string version(text, std::string_view(text).find_first_of(",\n"));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  label_ = fmt::format("mpi {} ({})", version, file);
+}
+
+void Library::initialize() {
+  int is_initialized = 0, is_finalized = 0, level = 0;
+  api_.Initialized(&is_initialized);
+  api_.Finalized(&is_finalized);
+  if (is_finalized != 0) refuse(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
+  if (is_initialized == 0) {
+    check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
+    // Who initializes MPI also ends it. A communicator that has failed would make MPI_Finalize wait for ever.
+    static Library* const self = this;
+    ::atexit([] {
+      int over = 0;
+      self->api_.Finalized(&over);
+      if (over != 0 || !Progress::instance().stop()) return;
+      for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+        self->api_.Type_free(&self->api_.types[static_cast<std::size_t>(type)]);
+      }
+      self->api_.Finalize();
+    });
+  } else {
+    check(api_.Query_thread(&level), "MPI_Query_thread");
+  }
+  if (level < thread_multiple) {
+    refuse(Errc::unsupported,
+           fmt::format("MPI is initialized with thread level {}, and collectives run on a thread of their own; call "
+                       "MPI_Init_thread with MPI_THREAD_MULTIPLE ({})",
+                       level, thread_multiple));
+  }
+}
+
+void Library::make_types() {
+  using enum ElementType;
+  const Handle bytes = api_.types[static_cast<std::size_t>(int8)];
+  for (const ElementType type : {float16, bfloat16}) {
+    Handle made = 0;
+    check(api_.Type_contiguous(2, bytes, &made), "MPI_Type_contiguous");
+    check(api_.Type_commit(&made), "MPI_Type_commit");
+    api_.types[static_cast<std::size_t>(type)] = made;
+  }
+  using Function = void (*)(void*, void*, int*, void*);
+  constexpr Function functions[2][4] = {
+      {reduce_16_bits<float16, Reduction::sum>, reduce_16_bits<float16, Reduction::prod>,
+       reduce_16_bits<float16, Reduction::min>, reduce_16_bits<float16, Reduction::max>},
+      {reduce_16_bits<bfloat16, Reduction::sum>, reduce_16_bits<bfloat16, Reduction::prod>,
+       reduce_16_bits<bfloat16, Reduction::min>, reduce_16_bits<bfloat16, Reduction::max>}};
+  for (std::size_t type = 0; type < 2; ++type) {
+    for (std::size_t i = 0; i < 4; ++i)
+      check(api_.Op_create(functions[type][i], 1, &half_operations_[type][i]), "MPI_Op_create");
+  }
+}
+
+Handle Library::operation(ElementType type, Reduction reduction) const noexcept {
+  const std::size_t i = reduction == Reduction::avg ? 0 : static_cast<std::size_t>(reduction);
+  if (type == ElementType::float16) return half_operations_[0][i];
+  if (type == ElementType::bfloat16) return half_operations_[1][i];
+  return api_.operations[i];
+}
+
+NativeError Library::native_error(int code) const {
+  char text[1024] = {};
+  int length = 0;
+  api_.Error_string(code, text, &length);
+  return {.code = code, .name = "MPI error", .message = text};
+}
+
+void Library::check(int code, const char* function) const {
+  if (code != 0) throw Error(Errc::backend_failure, function, label_, "MPI reported an error", native_error(code));
+}
+
+CommunicatorId Library::create_id(Device& device) {
+  throw Error(Errc::unsupported, "Communicator::create_id", device.describe(),
+              "MPI needs no id; use Communicator::from_mpi");
+}
+
+CommunicatorLibrary::MpiPlace Library::mpi_place(const MpiCommunicator& communicator) {
+  MpiPlace place;
+  check(api_.Comm_rank(handle_of(communicator), &place.rank), "MPI_Comm_rank");
+  check(api_.Comm_size(handle_of(communicator), &place.size), "MPI_Comm_size");
+  return place;
+}
+
+void Library::mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes) {
+  check(api_.Bcast(bytes.data(), static_cast<int>(bytes.size()), api_.types[0], 0, handle_of(communicator)), "MPI_Bcast");
+}
+
+std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request) {
+  if (request.mpi == nullptr) {
+    throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI needs no id; use Communicator::from_mpi");
+  }
+  Handle copy = 0;
+  check(api_.Comm_dup(handle_of(*request.mpi), &copy), "MPI_Comm_dup");
+  check(api_.Comm_set_errhandler(copy, api_.errors_return), "MPI_Comm_set_errhandler");
+  return {make<Communicator>(*this, *request.devices[0], request.first_rank, request.ranks, copy, request.time_out)};
+}
+
+}  // namespace weir::mpi
+
+WEIR_PLUGIN_NOTE("comm_mpi", WEIR_VERSION_STRING)
+weir::CommunicatorLibrary* weir_open_communicator_library() { return new weir::mpi::Library; }

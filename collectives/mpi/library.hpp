@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weir/communicator.hpp"
+
+/// MPI, opened at run time. Nothing is compiled against one MPI's header: a handle is a pointer in one MPI and a number in
+/// another, so here it is 64 bits, which either fits, and which both pass in the same register.
+namespace weir::mpi {
+
+using Handle = std::uint64_t;
+
+/// X(name, parameters): all return an error code, 0 for success. A status is never looked at, but needs memory.
+#define WEIR_MPI_FUNCTIONS(X)                                                                                              \
+  X(Initialized, (int* flag))                                                                                              \
+  X(Finalized, (int* flag))                                                                                                \
+  X(Init_thread, (int* argc, char*** argv, int wanted, int* provided))                                                     \
+  X(Query_thread, (int* provided))                                                                                         \
+  X(Finalize, ())                                                                                                          \
+  X(Error_string, (int code, char* text, int* length))                                                                     \
+  X(Get_library_version, (char* text, int* length))                                                                        \
+  X(Comm_dup, (Handle comm, Handle * copy))                                                                                \
+  X(Comm_free, (Handle * comm))                                                                                            \
+  X(Comm_rank, (Handle comm, int* rank))                                                                                   \
+  X(Comm_size, (Handle comm, int* size))                                                                                   \
+  X(Comm_set_errhandler, (Handle comm, Handle handler))                                                                    \
+  X(Type_contiguous, (int count, Handle type, Handle* made))                                                               \
+  X(Type_commit, (Handle * type))                                                                                          \
+  X(Type_free, (Handle * type))                                                                                            \
+  X(Op_create, (void (*function)(void*, void*, int*, void*), int commutes, Handle* op))                                    \
+  X(Bcast, (void* data, int count, Handle type, int root, Handle comm))                                                    \
+  X(Iallreduce, (const void* send, void* receive, int count, Handle type, Handle op, Handle comm, Handle* request))        \
+  X(Ireduce, (const void* send, void* receive, int count, Handle type, Handle op, int root, Handle comm, Handle* request)) \
+  X(Ireduce_scatter_block,                                                                                                 \
+    (const void* send, void* receive, int count, Handle type, Handle op, Handle comm, Handle* request))                    \
+  X(Ibcast, (void* data, int count, Handle type, int root, Handle comm, Handle* request))                                  \
+  X(Iallgather, (const void* send, int sent, Handle send_type, void* receive, int received, Handle receive_type,           \
+                 Handle comm, Handle* request))                                                                            \
+  X(Ialltoall, (const void* send, int sent, Handle send_type, void* receive, int received, Handle receive_type,            \
+                Handle comm, Handle* request))                                                                             \
+  X(Isend, (const void* data, int count, Handle type, int to, int tag, Handle comm, Handle* request))                      \
+  X(Irecv, (void* data, int count, Handle type, int from, int tag, Handle comm, Handle* request))                          \
+  X(Ibarrier, (Handle comm, Handle * request))                                                                             \
+  X(Test, (Handle * request, int* flag, void* status))
+
+struct Api {
+#define WEIR_MPI_MEMBER(name, parameters) int(*name) parameters = nullptr;
+  WEIR_MPI_FUNCTIONS(WEIR_MPI_MEMBER)
+#undef WEIR_MPI_MEMBER
+  // What differs between the MPIs.
+  Handle world = 0, errors_return = 0;
+  Handle types[10] = {};      ///< in the order of ElementType; null for the two of 16 bits until `make_types`
+  Handle operations[4] = {};  ///< sum, prod, min, max
+  void* in_place = nullptr;
+  bool takes_cuda_memory = false, takes_hip_memory = false;
+};
+
+inline constexpr int thread_multiple = 3;
+
+class Library final : public CommunicatorLibrary {
+ public:
+  /// Uses the MPI that the process has loaded, the one of WEIR_MPI, or the first by name; initializes it if nobody has.
+  /// Throws `driver_not_found`, `driver_too_old`, `unsupported` (an MPI that is not known, or with less than
+  /// MPI_THREAD_MULTIPLE), `driver_failed`.
+  Library();
+
+  const Api& api() const noexcept { return api_; }
+  /// "mpi Open MPI v4.1.4 (/usr/lib/…)"
+  const std::string& label() const noexcept { return label_; }
+  /// The type and operation that MPI reduces with. MPI has no 16-bit floating-point types: they get an operation of Weir's.
+  Handle operation(ElementType type, Reduction reduction) const noexcept;
+  NativeError native_error(int code) const;
+  void check(int code, const char* function) const;
+
+  CommunicatorId create_id(Device& device) override;
+  std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) override;
+  MpiPlace mpi_place(const MpiCommunicator& communicator) override;
+  void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes) override;
+
+ private:
+  Handle handle_of(const MpiCommunicator& communicator) const noexcept {
+    return communicator.is_world ? api_.world : communicator.bits;
+  }
+  void initialize();
+  void make_types();
+
+  Api api_;
+  std::string label_;
+  Handle half_operations_[2][4] = {};  // of half and bfloat16
+};
+
+}  // namespace weir::mpi

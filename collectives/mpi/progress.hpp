@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collectives/host/steps.hpp"
+#include "collectives/mpi/library.hpp"
+
+/// The thread that makes MPI's calls and asks whether they are done.
+namespace weir::mpi {
+
+/// What a communicator and its steps share. The steps may outlive the communicator.
+struct Shared {
+  Shared(const Library& l, Handle c, int r, int s, std::chrono::milliseconds t)
+      : library(l), comm(c), rank(r), size(s), time_out(t) {}
+
+  void fail(const std::string& why) noexcept;
+  std::string cause() const;
+
+  const Library& library;
+  const Handle comm;
+  const int rank;
+  const int size;
+  const std::chrono::milliseconds time_out;
+  std::atomic<bool> failed{false};
+  std::atomic<int> open_steps{0};
+
+ private:
+  mutable std::mutex mutex_;
+  std::string cause_;
+};
+using SharedPtr = std::shared_ptr<Shared>;
+
+class Progress {
+ public:
+  static Progress& instance();
+
+  /// Begins the calls and ends the step once they are done, or the communicator has failed. Called in a host function; the
+  /// thread must have been started. The thread begins the calls of one communicator in the order of these calls.
+  void begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end);
+  void ensure_started();
+  void wake();
+  /// Ends the thread. False if a communicator has failed or steps are open: MPI must not be finalized then.
+  bool stop();
+
+ private:
+  struct Result {
+    std::vector<std::byte> bytes;
+    void* to;
+  };
+  struct Step {
+    SharedPtr shared;
+    std::vector<CollectiveCall> calls;
+    collectives::StepEnd end;
+    std::vector<Handle> requests;
+    std::vector<Result> results;
+    std::chrono::steady_clock::time_point since;
+  };
+  void run();
+  static void start(Step& step);
+  static bool is_over(Step& step);
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  std::vector<std::unique_ptr<Step>> arrived_;
+  bool stopping_ = false;
+  bool had_failure_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weir::mpi
