@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/weir.hpp"
+
+/// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of the
+/// other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
+inline std::vector<weir::CommunicatorPtr> make_ranks() {
+  weir::Backend& backend = weir::Registry::instance().default_backend();
+  const weir::LaunchEnvironment launch = weir::LaunchEnvironment::read();
+  const weir::CommunicatorOptions options{.time_out = std::chrono::seconds(60)};
+  if (launch.launcher.empty()) {
+    std::vector<weir::Device*> devices;
+    for (int i = 0; i < backend.device_count(); ++i) devices.push_back(&backend.device(i));
+    return weir::Communicator::from_devices(devices, options);
+  }
+  weir::Device& device = backend.device(launch.local_rank % backend.device_count());
+  if (const char* const file = std::getenv("RENDEZVOUS_FILE")) {
+    return {weir::Communicator::from_file(device, launch.rank, launch.ranks, file, options)};
+  }
+  return {weir::Communicator::from_mpi(device, {}, options)};
+}
