@@ -59,6 +59,9 @@ if(TARGET weir_hip)
     "The plugin for AMD GPUs. It opens the runtime (libamdhip64, of ROCm 5.2 or later) and HIPRTC where they are."
     DEPENDS "${weir_same}" SUGGESTS "libamdhip64-5 | hip-runtime-amd")
 endif()
+weir_package(collectives ${weir_library_package}-collectives
+  "The plugins for collectives. They open NCCL, RCCL or MPI where they are."
+  DEPENDS "${weir_same}" SUGGESTS "libopenmpi3")
 if(TARGET weir_command OR TARGET weir-conformance)
   weir_package(tools weir-tools
     "The command weir, and the conformance suite for authors of backends." DEPENDS "${weir_same}"
