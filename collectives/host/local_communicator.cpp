@@ -19,29 +19,16 @@ class LocalCommunicator final : public Communicator {
       : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING),
         group_(std::move(group)),
         steps_(make<Steps>(device)) {
-    for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
-      if (!device.supports(needed)) {
-        set_feature(
-            CommunicatorFeature::capture, Support::absent,
-            "it needs the device's feature '" + std::string(to_string(needed)) + "': " + device.feature(needed).reason);
-      }
+    if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
+      set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
     }
   }
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override {
-    // One step for each rank and stream: its sends and receives can wait for each other.
-    std::vector<bool> taken(calls.size());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (taken[i]) continue;
-      std::vector<CollectiveCall> together;
-      for (std::size_t j = i; j < calls.size(); ++j) {
-        if (calls[j].communicator != calls[i].communicator || calls[j].stream != calls[i].stream) continue;
-        together.push_back(calls[j]);
-        taken[j] = true;
-      }
-      static_cast<LocalCommunicator*>(calls[i].communicator)
-          ->enqueue_step(*calls[i].stream, calls[i].capture, std::move(together));
+    for (std::vector<CollectiveCall>& step : by_stream(calls)) {
+      auto& communicator = static_cast<LocalCommunicator&>(*step[0].communicator);
+      communicator.enqueue_step(std::move(step));
     }
   }
 
@@ -55,7 +42,9 @@ class LocalCommunicator final : public Communicator {
   void* do_native_handle() const noexcept override { return nullptr; }
 
  private:
-  void enqueue_step(Stream& stream, const CaptureState& capture, std::vector<CollectiveCall> calls) {
+  void enqueue_step(std::vector<CollectiveCall> calls) {
+    Stream& stream = *calls[0].stream;
+    const CaptureState capture = calls[0].capture;
     check();
     steps_->enqueue(stream, capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
       group->arrive(rank, calls, std::move(end));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/host/steps.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <new>
@@ -138,6 +139,29 @@ void Steps::end(std::uint32_t word, std::uint32_t value, bool captured) noexcept
   }
   if (!written) std::atomic_ref(*address).store(value, std::memory_order_seq_cst);
   if (!captured) give_back(free_, word);
+}
+
+std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCall> calls) {
+  std::vector<std::vector<CollectiveCall>> steps;
+  for (const CollectiveCall& call : calls) {
+    const auto fits = [&](const std::vector<CollectiveCall>& step) {
+      return step[0].communicator == call.communicator && step[0].stream == call.stream;
+    };
+    const auto found = std::find_if(steps.begin(), steps.end(), fits);
+    if (found != steps.end())
+      found->push_back(call);
+    else
+      steps.push_back({call});
+  }
+  return steps;
+}
+
+std::string capture_obstacle(const Device& device) {
+  for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
+    if (device.supports(needed)) continue;
+    return "it needs the device's feature '" + std::string(to_string(needed)) + "': " + device.feature(needed).reason;
+  }
+  return {};
 }
 
 }  // namespace weir::collectives

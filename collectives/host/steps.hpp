@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "weir/capture.hpp"
+#include "weir/communicator.hpp"
 #include "weir/event.hpp"
 #include "weir/fwd.hpp"
 #include "weir/memory.hpp"
@@ -76,5 +79,12 @@ class Steps final : public RefCounted {
   std::vector<Word> words_;
   std::vector<std::uint32_t> free_, free_captured_;
 };
+
+/// The calls of a group, those of one rank and stream together: they are one step, so that its sends and receives can wait
+/// for each other.
+std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCall> calls);
+
+/// Why steps cannot be captured on a device; empty if they can.
+std::string capture_obstacle(const Device& device);
 
 }  // namespace weir::collectives

@@ -22,11 +22,8 @@ Communicator::Communicator(const Library& library, Device& device, int rank, int
       is_host_(device.backend().name() == "host"),
       takes_device_memory_(device.backend().name() == "hip" ? library.api().takes_hip_memory
                                                             : library.api().takes_cuda_memory) {
-  for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
-    if (!device.supports(needed)) {
-      set_feature(CommunicatorFeature::capture, Support::absent,
-                  fmt::format("it needs the device's feature '{}': {}", to_string(needed), device.feature(needed).reason));
-    }
+  if (const std::string obstacle = collectives::capture_obstacle(device); !obstacle.empty()) {
+    set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
   }
   if (!is_host_) {
     set_feature(
@@ -88,21 +85,15 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
                 fmt::format("MPI counts up to {} elements, and these are {}; split the operation", INT_MAX, call.count));
   }
-  // One step for each stream: its sends and receives can wait for each other. A process has one rank.
-  std::vector<bool> taken(calls.size());
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (taken[i]) continue;
-    std::vector<CollectiveCall> together;
-    for (std::size_t j = i; j < calls.size(); ++j) {
-      if (calls[j].communicator != calls[i].communicator || calls[j].stream != calls[i].stream) continue;
-      together.push_back(calls[j]);
-      taken[j] = true;
-    }
-    static_cast<Communicator*>(calls[i].communicator)->enqueue_step(*calls[i].stream, calls[i].capture, std::move(together));
+  for (std::vector<CollectiveCall>& step : collectives::by_stream(calls)) {
+    auto& communicator = static_cast<Communicator&>(*step[0].communicator);
+    communicator.enqueue_step(std::move(step));
   }
 }
 
-void Communicator::enqueue_step(Stream& stream, const CaptureState& capture, std::vector<CollectiveCall> calls) {
+void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
+  Stream& stream = *calls[0].stream;
+  const CaptureState capture = calls[0].capture;
   check();
   struct Back {
     void* to;

@@ -32,7 +32,7 @@ class Communicator final : public weir::Communicator {
   struct Extent {
     std::size_t sent = 0, received = 0;  // bytes
   };
-  void enqueue_step(Stream& stream, const CaptureState& capture, std::vector<CollectiveCall> calls);
+  void enqueue_step(std::vector<CollectiveCall> calls);
   bool is_direct(const CollectiveCall& call) const noexcept;
   Extent extent(const CollectiveCall& call) const noexcept;
   Staged take_staged(std::size_t bytes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heat equation in a box, cut into slabs along z, one for each rank. Each step exchanges the slabs' outer planes with the
-// neighbours while the planes within are computed: heat [SIDE [STEPS]], by itself on all devices, or by mpirun.
+// The heat equation in a box, cut into slabs along z, one for each rank. Each step exchanges the slabs' outer planes with
+// the neighbours while the planes within are computed: heat [SIDE [STEPS]], by itself on all devices, or by mpirun.
 //
 // Each rank has SIDE planes of SIDE x SIDE cells, whatever the number of ranks (weak scaling).
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -48,8 +49,11 @@ int main(int argc, char** argv) try {
   std::vector<Slab> slabs;
   for (const CommunicatorPtr& comm : make_ranks()) {
     Device& device = comm->device();
-    Slab slab{comm, device.create_stream(), device.create_stream({.priority = Priority::high}),
-              device.allocate<float>((planes + 2) * plane), device.allocate<float>((planes + 2) * plane),
+    Slab slab{comm,
+              device.create_stream(),
+              device.create_stream({.priority = Priority::high}),
+              device.allocate<float>((planes + 2) * plane),
+              device.allocate<float>((planes + 2) * plane),
               device.compile(source)->kernel("step")};
     std::vector<float> first((planes + 2) * plane);
     for (std::size_t z = 0; z < planes + 2; ++z) {
@@ -64,11 +68,15 @@ int main(int argc, char** argv) try {
   const auto launch = [&](Slab& slab, Stream& stream, int first, int last) {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
-    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128}, slab.next, slab.now,
-                  side, first, last);
+    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128}, slab.next,
+                  slab.now, side, first, last);
   };
-  const auto begin = std::chrono::steady_clock::now();
+  auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {
+    if (s == 1) {  // the first step sets up connections
+      for (Slab& slab : slabs) slab.comm->synchronize(*slab.outer);
+      begin = std::chrono::steady_clock::now();
+    }
     for (Slab& slab : slabs) {
       slab.outer->wait(*slab.inner);  // both streams begin with the whole of the last step
       slab.inner->wait(*slab.outer);
@@ -108,7 +116,7 @@ int main(int argc, char** argv) try {
     }
     if (slab.comm->rank() == 0) {
       std::printf("%s: %d ranks x %d^3 cells, %d steps: %.3f ms a step\n", slab.comm->library().c_str(), ranks, side, steps,
-                  seconds / steps * 1e3);
+                  seconds / std::max(1, steps - 1) * 1e3);
     }
   }
   if (worst > 1e-4) {

@@ -8,8 +8,8 @@
 
 #include "weir/weir.hpp"
 
-/// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of the
-/// other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
+/// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of
+/// the other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
 inline std::vector<weir::CommunicatorPtr> make_ranks() {
   weir::Backend& backend = weir::Registry::instance().default_backend();
   const weir::LaunchEnvironment launch = weir::LaunchEnvironment::read();

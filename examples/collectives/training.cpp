@@ -3,8 +3,8 @@
 // all-reduced while the backward kernel of the layer before it runs, in one captured graph where that can be:
 // training [LAYERS [PARAMETERS [STEPS]]], by itself on all devices, or by mpirun.
 //
-// The model is as simple as can be: layer l learns the mean of its targets, which differ from rank to rank. So what it must have
-// learned after any number of steps is known.
+// The model is as simple as can be: layer l learns the mean of its targets, which differ from rank to rank. So what it must
+// have learned after any number of steps is known.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -67,8 +67,14 @@ int main(int argc, char** argv) try {
   for (const CommunicatorPtr& comm : make_ranks()) {
     Device& device = comm->device();
     const ModulePtr module = device.compile(source);
-    Rank r{comm, device.create_stream(), device.create_stream({.priority = Priority::high}), {}, {}, module->kernel("backward"),
-           module->kernel("update"), {}};
+    Rank r{comm,
+           device.create_stream(),
+           device.create_stream({.priority = Priority::high}),
+           {},
+           {},
+           module->kernel("backward"),
+           module->kernel("update"),
+           {}};
     for (std::size_t l = 0; l < layers; ++l) {
       r.weights.push_back(device.allocate<float>(static_cast<std::size_t>(parameters)));
       r.gradients.push_back(device.allocate<float>(static_cast<std::size_t>(parameters)));
@@ -77,8 +83,8 @@ int main(int argc, char** argv) try {
     ranks.push_back(std::move(r));
   }
   train(ranks, parameters);  // the first one sets up connections
-  const bool captures = ranks[0].comm->device().supports(Feature::graph_capture) &&
-                        ranks[0].comm->supports(CommunicatorFeature::capture);
+  const bool captures =
+      ranks[0].comm->device().supports(Feature::graph_capture) && ranks[0].comm->supports(CommunicatorFeature::capture);
   if (captures) {
     for (Rank& r : ranks) r.compute->begin_capture();
     train(ranks, parameters);
@@ -103,8 +109,8 @@ int main(int argc, char** argv) try {
       const std::vector<float> weights = r.compute->read(r.weights[l]);
       const double mean = (n - 1) / 2.0 + 10.0 * static_cast<double>(l);
       const double should = mean * (1 - std::pow(1 - rate, steps));
-      const auto wrong = std::find_if(weights.begin(), weights.end(),
-                                      [&](float w) { return std::abs(w - should) > 1e-4 * (1 + should); });
+      const auto wrong =
+          std::find_if(weights.begin(), weights.end(), [&](float w) { return std::abs(w - should) > 1e-4 * (1 + should); });
       if (wrong == weights.end()) continue;
       std::fprintf(stderr, "rank %d, layer %zu: a weight is %g instead of %g\n", r.comm->rank(), l,
                    static_cast<double>(*wrong), should);

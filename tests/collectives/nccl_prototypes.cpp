@@ -15,18 +15,20 @@ namespace ours = weir::nccl;
 // Whether two types are passed alike: numbers of one size, pointers, structures of one size.
 template <class A, class B>
 constexpr bool is_alike = (std::is_pointer_v<A> && std::is_pointer_v<B>) ||
-                          ((std::is_integral_v<A> || std::is_enum_v<A>) && (std::is_integral_v<B> || std::is_enum_v<B>) &&
-                           sizeof(A) == sizeof(B)) ||
+                          ((std::is_integral_v<A> || std::is_enum_v<A>)&&(std::is_integral_v<B> ||
+                                                                          std::is_enum_v<B>)&&sizeof(A) == sizeof(B)) ||
                           (std::is_class_v<A> && std::is_class_v<B> && sizeof(A) == sizeof(B));
 
 template <class Theirs, class Ours>
 struct Functions : std::false_type {};
 template <class R, class... P, class S, class... Q>
-  requires(sizeof...(P) == sizeof...(Q))
-struct Functions<R (*)(P...), S (*)(Q...)> : std::bool_constant<is_alike<R, S> && (is_alike<P, Q> && ...)> {};
+requires(sizeof...(P) == sizeof...(Q)) struct Functions<R (*)(P...), S (*)(Q...)>
+    : std::bool_constant<is_alike<R, S> && (is_alike<P, Q> && ...)> {
+};
 
-#define CHECK_FUNCTION(name, parameters) \
-  static_assert(Functions<decltype(&::nccl##name), decltype(ours::Api::name)>::value, "nccl" #name " has another signature");
+#define CHECK_FUNCTION(name, parameters)                                                                           \
+  static_assert(Functions<decltype(&::nccl##name), decltype(ours::Api::name)>::value, "nccl" #name " has another " \
+                                                                                                   "signature");
 WEIR_NCCL_FUNCTIONS(CHECK_FUNCTION)
 #undef CHECK_FUNCTION
 static_assert(Functions<decltype(&::ncclGetErrorString), decltype(ours::Api::GetErrorString)>::value);
