@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/features.md: features.py STORY FAKE_CUDA FAKE_HIP_FOLDERS [--check].
+"""Makes docs/features.md, and the table in docs/hip-backend.md: features.py STORY FAKE_CUDA FAKE_HIP_FOLDERS [--check].
 
 STORY is the tests' program that prints a device's features; it is run on the host backend, and on the CUDA and HIP backends over
 stand-ins for drivers of several releases (tests/drivers), once for a device that has every attribute and once for one that has
-none. So the page says what the backends' code decides, and not what was seen on devices. With --check the page is compared
-instead, and the exit status is 1 if it differs.
+none. So the page says what the backends' code decides, and not what was seen on devices. With --check the pages are
+compared instead, and the exit status is 1 if one differs.
 """
 import os
 import re
@@ -18,6 +18,7 @@ arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
 story, fake_cuda, fake_hip = arguments
 CUDA = [12000, 12020, 12030, 12040, 13000]
 HIP = ["5.2", "5.4", "6.2", "7.1", "10.0"]
+ALL_HIP = "5.2 5.3 5.4 5.5 5.6 5.7 6.0 6.1 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0".split()
 page = root / "docs/features.md"
 
 
@@ -52,9 +53,10 @@ host = {name: ({"native": "yes", "emulated": "emulated", "absent": "–"}[suppor
 host["runtime_compilation"] = ("C++ compiler", "")
 cuda = [column({"WEIR_BACKEND": "cuda", "WEIR_CUDA_DRIVER": fake_cuda, "WEIR_NVRTC": "/nonexistent"}, f"version={number}", "NVRTC")
         for number in CUDA]
-hip = [column({"WEIR_BACKEND": "hip", "WEIR_HIP_RUNTIME": f"{fake_hip}{release}/libamdhip64.so.{release.split('.')[0]}",
-               "WEIR_HIPRTC": "/nonexistent"}, "", "HIPRTC", {"WEIR_HIP_WAIT_VALUE": "1", "WEIR_HIP_GRAPH_MEMORY": "1"})
-       for release in HIP]
+all_hip = {release: column({"WEIR_BACKEND": "hip", "WEIR_HIPRTC": "/nonexistent",
+                            "WEIR_HIP_RUNTIME": f"{fake_hip}{release}/libamdhip64.so.{release.split('.')[0]}"},
+                           "", "HIPRTC", {"WEIR_HIP_WAIT_VALUE": "1", "WEIR_HIP_GRAPH_MEMORY": "1"}) for release in ALL_HIP}
+hip = [all_hip[release] for release in HIP]
 names = ["host", *(f"CUDA {n // 1000}.{n % 1000 // 10}" for n in CUDA), *(f"HIP {release}" for release in HIP)]
 columns = [host, *cuda, *hip]
 descriptions = dict(re.findall(r'^  X\((\w+), "(.*?)"\)', (root / "include/weir/feature.hpp").read_text(), re.M))
@@ -103,8 +105,52 @@ for name in descriptions:
     for reason, where in reasons.items():
         text += f"| `{name}` | {', '.join(where)} | {reason} |\n"
 
+
+
+def ranges(releases):
+    """"5.2, 6.0 to 6.2, from 7.1", of the releases that there are."""
+    parts, at = [], [ALL_HIP.index(release) for release in releases]
+    while at:
+        count = next((n for n in range(1, len(at)) if at[n] != at[0] + n), len(at))
+        first, last = ALL_HIP[at[0]], ALL_HIP[at[count - 1]]
+        parts.append("all" if count == len(ALL_HIP) else f"from {first}" if last == ALL_HIP[-1] else
+                     first if count == 1 else f"{first} to {last}")
+        at = at[count:]
+    return ", ".join(parts) or "–"
+
+
+def hip_table():
+    """Features that not every release has natively."""
+    lines = "| feature | native | emulated | absent | why |\n|---|---|---|---|---|\n"
+    for name in descriptions:
+        words = {release: column[name][0] for release, column in all_hip.items()}
+        if name == "runtime_compilation" or set(words.values()) == {"yes"}:
+            continue
+        def where(*kinds):
+            return [release for release, word in words.items() if word in kinds]
+        native = ranges(where("yes", "device"))
+        if where("device"):
+            native += ", where the device has it"
+        if where("if asked for"):
+            native = (native + "; " if native != "–" else "") + f"if asked for: {ranges(where('if asked for'))}"
+        reasons = {}
+        for release, one in all_hip.items():
+            word, reason = one[name]
+            if word not in ("yes", "device") and reason:
+                reasons.setdefault(plain(reason.split(": ")[0] if reason.startswith("there is no capture: ") else reason), []).append(release)
+        why = "; ".join(reason if len(reasons) == 1 else f"{ranges(where_it_is)}: {reason}" for reason, where_it_is in reasons.items())
+        lines += f"| `{name}` | {native} | {ranges(where('emulated'))} | {ranges(where('–'))} | {why or '–'} |\n"
+    return lines
+
+
+hip_page = root / "docs/hip-backend.md"
+begin, end = "<!-- Made by docs/tools/features.py, from the table of quirks and of functions: begin -->\n", "<!-- end -->\n"
+before, rest = hip_page.read_text().split(begin)
+hip_text = before + begin + hip_table() + end + rest.split(end, 1)[1]
+
 if "--check" in sys.argv[1:]:
-    if page.read_text() != text:
-        sys.exit("docs/features.md is not what the backends say: build weir_features_page")
+    if page.read_text() != text or hip_page.read_text() != hip_text:
+        sys.exit("docs/features.md or docs/hip-backend.md is not what the backends say: build weir_features_page")
 else:
     page.write_text(text)
+    hip_page.write_text(hip_text)

@@ -43,7 +43,7 @@ using namespace fake;
 
 namespace {
 
-int release() { return FAKE_RELEASE; }
+int release() { return fake::release; }
 
 thread_local int current_device = 0;
 thread_local int last = 0;

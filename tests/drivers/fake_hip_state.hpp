@@ -18,6 +18,8 @@ namespace fake {
 
 using Word = std::uint64_t;  // what every parameter of these functions fits in
 
+extern const int release;  // which the library stands for: 602 is 6.2
+
 [[noreturn]] inline void crash(const char* what) {
   std::fprintf(stderr, "the runtime crashes: %s\n", what);
   std::fflush(stderr);

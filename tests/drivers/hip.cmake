@@ -1,29 +1,36 @@
 # Stand-ins for libamdhip64, by the releases that they stand for, and the tests that use them.
 include("${PROJECT_SOURCE_DIR}/tests/bridge/version_script.cmake")
 
+add_library(weir_fake_hip_objects OBJECT fake_hip.cpp)
+weir_configure_target(weir_fake_hip_objects)
+target_include_directories(weir_fake_hip_objects PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+target_include_directories(weir_fake_hip_objects SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
+target_compile_definitions(weir_fake_hip_objects PRIVATE __HIP_PLATFORM_AMD__)
+target_compile_options(weir_fake_hip_objects PRIVATE -Wno-unused-result)
+set_target_properties(weir_fake_hip_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
 # weir_add_fake_hip(NAME RELEASE SOVERSION [WITHOUT function…])
 function(weir_add_fake_hip name release soversion)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "WITHOUT")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}.map")
   weir_hip_version_script("${script}" ${release} WITHOUT ${arg_WITHOUT} WITH weir_fail_every_call weir_wait_for weir_wait_for_next
     weir_be_ready)
-  add_library(weir_fake_hip_${name} SHARED fake_hip.cpp)
+  add_library(weir_fake_hip_${name} SHARED fake_hip_release.cpp $<TARGET_OBJECTS:weir_fake_hip_objects>)
   weir_configure_target(weir_fake_hip_${name})
-  target_include_directories(weir_fake_hip_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
-  target_include_directories(weir_fake_hip_${name} SYSTEM PRIVATE "${WEIR_HIP_INCLUDE_DIR}")
-  target_compile_definitions(weir_fake_hip_${name} PRIVATE __HIP_PLATFORM_AMD__ FAKE_RELEASE=${release})
-  target_compile_options(weir_fake_hip_${name} PRIVATE -Wno-unused-result)
+  target_compile_definitions(weir_fake_hip_${name} PRIVATE FAKE_RELEASE=${release})
   target_link_options(weir_fake_hip_${name} PRIVATE "-Wl,--version-script=${script}"
     "-Wl,-soname,libamdhip64.so.${soversion}")
   set_target_properties(weir_fake_hip_${name} PROPERTIES
     OUTPUT_NAME amdhip64 SUFFIX .so.${soversion} NO_SONAME ON LINK_DEPENDS "${script}"
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/hip-${name}")
 endfunction()
-weir_add_fake_hip(5.2 502 5)
-weir_add_fake_hip(5.4 504 5)
-weir_add_fake_hip(6.2 602 6)
-weir_add_fake_hip(7.1 701 7)
-weir_add_fake_hip(10.0 1000 10)
+set(weir_fake_hips "")
+foreach(release 5.2 5.3 5.4 5.5 5.6 5.7 6.0 6.1 6.2 6.3 6.4 7.0 7.1 7.2 7.14 10.0)
+  string(REGEX MATCH "^([0-9]+)\\.([0-9]+)$" matched "${release}")
+  math(EXPR number "${CMAKE_MATCH_1} * 100 + ${CMAKE_MATCH_2}")
+  weir_add_fake_hip(${release} ${number} ${CMAKE_MATCH_1})
+  list(APPEND weir_fake_hips weir_fake_hip_${release})
+endforeach()
 weir_add_fake_hip(incomplete 602 6 WITHOUT hipMemcpyAsync hipStreamQuery)
 weir_add_fake_hip(lacking 1000 10 WITHOUT hipStreamGetId)
 weir_hip_optional_functions(optional)
@@ -40,8 +47,7 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_PLUGINS="$<TARGET_FILE_DIR:weir_hip>"
   WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
   WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
-add_dependencies(weir_hip_driver_tests weir_driver_story weir_fake_hip_5.2 weir_fake_hip_5.4 weir_fake_hip_6.2
-  weir_fake_hip_7.1 weir_fake_hip_10.0 weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
+add_dependencies(weir_hip_driver_tests weir_driver_story ${weir_fake_hips} weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")
