@@ -7,8 +7,8 @@
 
 #include "tests/drivers/hip_story.hpp"
 
-// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md names
-// these cases by their traps.
+// How the HIP backend takes what a runtime library answers, shown with stand-ins for several releases. docs/hip-backend.md
+// names these cases by their traps.
 
 using weir::test::between_marks;
 using weir::test::calls;
@@ -41,7 +41,8 @@ TEST_CASE("hip loading: a file that is no runtime") {
 TEST_CASE("hip loading T9: a copy that the process has loaded already is used") {
   // Under a name that the loader would not find, so that only the loaded copy can be it.
   const Outcome o = weir::test::run(
-      WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"LD_PRELOAD", fake("6.2")}});
+      WEIR_TEST_STORY, {"info"},
+      weir::test::with_mutation({{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"LD_PRELOAD", fake("6.2")}}));
   INFO(o.output, o.errors);
   CHECK(o.says("state: usable"));
   CHECK(o.says("tried: " + fake("6.2") + ": opened"));
@@ -49,7 +50,7 @@ TEST_CASE("hip loading T9: a copy that the process has loaded already is used") 
 }
 
 TEST_CASE("hip loading T9: sonames are tried by number, newest first") {
-  const Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, {{"WEIR_BACKEND", "hip"}});
+  const Outcome o = weir::test::run(WEIR_TEST_STORY, {"info"}, weir::test::with_mutation({{"WEIR_BACKEND", "hip"}}));
   INFO(o.output);
   const std::size_t ten = o.output.find("tried: libamdhip64.so.10:"), seven = o.output.find("tried: libamdhip64.so.7:");
   REQUIRE(ten != std::string::npos);
@@ -83,7 +84,8 @@ TEST_CASE("hip loading T10: without a device, whatever code says so") {
 
 TEST_CASE("hip loading: without a device, the features are told as far as the release decides") {
   const Outcome o = tell("5.2", "devices=0", {"info"});
-  CHECK_SAYS(o, "would have graph_capture: absent hipUserObjectCreate is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 5.3 has it");
+  CHECK_SAYS(
+      o, "would have graph_capture: absent hipUserObjectCreate is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 5.3 has it");
   CHECK_SAYS(o, "would have host_functions: emulated");
   CHECK_SAYS(o, "would have modules: native");
 }
@@ -134,8 +136,10 @@ TEST_CASE("hip features: what each release has, with the release that has more")
   const Outcome old = tell("5.2", "", {"features"});
   CHECK_SAYS(old, "feature graph_capture: absent");
   CHECK_SAYS(old, "feature graph_update: absent there is no capture: ");
-  CHECK_SAYS(old, "feature batch_memory_operations: emulated by single operations under one lock: hipStreamBatchMemOp is not in HIP "
-                  "5.2.21153; ROCm 6.4 has it");
+  CHECK_SAYS(
+      old,
+      "feature batch_memory_operations: emulated by single operations under one lock: hipStreamBatchMemOp is not in HIP "
+      "5.2.21153; ROCm 6.4 has it");
   CHECK_SAYS(old, "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.5 (HIP 5.2.21153); ROCm 7.1 has it");
 
   const Outcome middle = tell("6.2", "", {"features"});
@@ -174,9 +178,10 @@ TEST_CASE("hip features T5 T6: waits for values are there for those who know the
 TEST_CASE("hip calls: work goes through, on old releases and new") {
   for (const char* const release : {"5.2", "5.4", "6.2", "7.1", "10.0"}) {
     CAPTURE(release);
-    const Outcome o = tell(release, "", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy",
-                                         "host-function", "callback", "query", "synchronize", "event-synchronize", "ran", "close",
-                                         "drop-memory", "drop-event"});
+    const Outcome o =
+        tell(release, "",
+             {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function", "callback",
+              "query", "synchronize", "event-synchronize", "ran", "close", "drop-memory", "drop-event"});
     // Callbacks are told nothing of failures, which from 7.0 on they could be called after.
     const bool has_callbacks = std::string(release) < "7" && std::string(release) != "10.0";
     CHECK_SAYS(o, has_callbacks ? "ran: 2" : "ran: 1");
@@ -253,8 +258,8 @@ TEST_CASE("hip calls T7: kinds of nodes are the release's numbers") {
 
 TEST_CASE("hip calls T8: a thread's device is set where it is another, and put back") {
   const Outcome o = tell("6.2", "devices=2 trace=1", {"stream", "synchronize"}, {{"WEIR_DEVICE", "1"}});
-  CHECK(in_order(o, {"hipSetDevice 1", "hipStreamCreateWithPriority", "hipSetDevice 0", "hipSetDevice 1", "hipStreamSynchronize",
-                     "hipSetDevice 0"}));
+  CHECK(in_order(o, {"hipSetDevice 1", "hipStreamCreateWithPriority", "hipSetDevice 0", "hipSetDevice 1",
+                     "hipStreamSynchronize", "hipSetDevice 0"}));
   CHECK(calls(tell("6.2", "trace=1", {"stream", "synchronize"}), "hipSetDevice") == 0);
 }
 
@@ -262,8 +267,9 @@ TEST_CASE("hip calls T11: a stream is brought back from an invalidated capture, 
   const Outcome old = tell("6.2", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture", "capture"});
   CHECK_SAYS(old, "capture: capture_invalidated");
   CHECK_SAYS(old, "capture: ok");
-  CHECK(in_order(old, {"hipStreamBeginCapture", "hipStreamEndCapture", "hipStreamBeginCapture",
-                       "hipStreamUpdateCaptureDependencies", "hipStreamEndCapture", "hipGraphDestroy", "hipStreamBeginCapture"}));
+  CHECK(in_order(
+      old, {"hipStreamBeginCapture", "hipStreamEndCapture", "hipStreamBeginCapture", "hipStreamUpdateCaptureDependencies",
+            "hipStreamEndCapture", "hipGraphDestroy", "hipStreamBeginCapture"}));
   const Outcome newer = tell("10.0", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture"});
   CHECK(calls(newer, "hipStreamBeginCapture") == 1);
 }
@@ -326,8 +332,8 @@ TEST_CASE("hip calls: stream-ordered memory that another stream's capture keeps 
 TEST_CASE("hip calls: deferred frees are tried again at the stream's next call") {
   // All three are refused, and at the next call the first of them once more.
   const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:1-4:900",
-                         {"stream", "keep-async", "keep-async", "keep-async", "drop-async", "drop-async", "drop-async", "query",
-                          "mark", "query", "mark", "close"});
+                         {"stream", "keep-async", "keep-async", "keep-async", "drop-async", "drop-async", "drop-async",
+                          "query", "mark", "query", "mark", "close"});
   INFO(o.errors);
   CHECK(calls(o, "hipFreeAsync") == 3 + 3 + 1);
   CHECK(weir::test::count("freed ", o.errors) == 3);
@@ -358,22 +364,24 @@ TEST_CASE("hip calls: memory whose free a capture forbids when its stream ends i
 }
 
 TEST_CASE("hip calls: memory whose free is refused while another thread closes its stream is leaked, or freed by the end") {
-  const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:0:900 delay=300000 hold=hipEventCreateWithFlags:1:hipFreeAsync:1",
-                         {"wrap", "keep-async", "drop-async-beside", "event", "close", "join", "drop-stream", "mark", "stream",
-                          "close"});
+  const Outcome o =
+      tell("6.2", "trace=1 fail=hipFreeAsync:0:900 delay=300000 hold=hipEventCreateWithFlags:1:hipFreeAsync:1",
+           {"wrap", "keep-async", "drop-async-beside", "event", "close", "join", "drop-stream", "mark", "stream", "close"});
   INFO(o.errors);
   CHECK(calls(since(o, "mark"), "hipFreeAsync") == 0);
   CHECK(o.complains("stream-ordered memory is leaked"));
 }
 
-TEST_CASE("hip calls: many threads, whose frees are refused now and then, free or leak all, and use no stream that is gone") {
+TEST_CASE(
+    "hip calls: many threads, whose frees are refused now and then, free or leak all, and use no stream that is gone") {
   std::vector<std::string> steps = {"many-threads"};
   for (int i = 0; i < 20; ++i) steps.insert(steps.end(), {"stream", "close"});  // which try what still waits
   const Outcome o = tell("6.2", "tally=1 fail=hipFreeAsync:*3:900 delay=20", steps);
   int allocated = 0, freed = 0, dead = 0;
   const std::size_t at = o.errors.find("tally: ");
   REQUIRE(at != std::string::npos);
-  REQUIRE(std::sscanf(o.errors.c_str() + at, "tally: %d %d of stream-ordered memory, %d calls", &allocated, &freed, &dead) == 3);
+  REQUIRE(std::sscanf(o.errors.c_str() + at, "tally: %d %d of stream-ordered memory, %d calls", &allocated, &freed, &dead) ==
+          3);
   const int leaked = weir::test::count("memory is leaked: ", o.errors);
   CHECK(allocated == 4 * 300 * 3);
   CHECK(freed + leaked == allocated);
@@ -398,7 +406,8 @@ TEST_CASE("hip calls: a stream cannot be handed out while its memory waits") {
 
 TEST_CASE("hip calls: a capture of other code's that is invalidated while it is being ended is ended, not missed") {
   // Asked when it is wrapped; by its end twice, between which it was invalidated.
-  const Outcome o = tell("6.2", "trace=1 foreign=2-9 invalid_after=2 fail=hipStreamEndCapture:1:901", {"wrap", "end-capture"});
+  const Outcome o =
+      tell("6.2", "trace=1 foreign=2-9 invalid_after=2 fail=hipStreamEndCapture:1:901", {"wrap", "end-capture"});
   CHECK_SAYS(o, "end-capture: capture_invalidated");
   INFO(o.errors);
   CHECK(calls(o, "hipStreamEndCapture") >= 1);
@@ -471,14 +480,22 @@ TEST_CASE("hip calls: each failing call is an error of its operation, with the r
     const char* says;
   };
   const std::vector<Case> cases = {
-      {"fail=hipStreamCreateWithPriority:1:2", {"stream", "stream"}, "stream: out_of_memory | hipErrorScripted | Device::create_stream"},
-      {"fail=hipEventCreateWithFlags:1:2", {"event", "event"}, "event: out_of_memory | hipErrorScripted | Device::create_event"},
+      {"fail=hipStreamCreateWithPriority:1:2",
+       {"stream", "stream"},
+       "stream: out_of_memory | hipErrorScripted | Device::create_stream"},
+      {"fail=hipEventCreateWithFlags:1:2",
+       {"event", "event"},
+       "event: out_of_memory | hipErrorScripted | Device::create_event"},
       {"fail=hipMalloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | hipErrorScripted | Device::allocate"},
-      {"fail=hipEventRecord:1:400", {"stream", "event", "record", "record"}, "record: backend_failure | hipErrorScripted | Stream::record"},
+      {"fail=hipEventRecord:1:400",
+       {"stream", "event", "record", "record"},
+       "record: backend_failure | hipErrorScripted | Stream::record"},
       {"fail=hipStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
       {"fail=hipStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | hipErrorIllegalAddress"},
       {"fail=hipStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
-      {"fail=hipMemcpyAsync:1:1", {"stream", "allocate", "copy", "copy"}, "copy: invalid_argument | hipErrorScripted | Stream::copy"},
+      {"fail=hipMemcpyAsync:1:1",
+       {"stream", "allocate", "copy", "copy"},
+       "copy: invalid_argument | hipErrorScripted | Stream::copy"},
       {"fail=hipModuleLoadData:1:209", {"load", "load"}, "load: invalid_image"},
       {"fail=hipSetDevice:1:101", {"stream", "stream"}, "stream: ok"},
   };
@@ -627,9 +644,10 @@ TEST_CASE("hip loading: HIPRTC beside the runtime is found without a number in i
   const std::filesystem::path at = folder;
   std::filesystem::create_symlink(fake("6.2"), at / "libamdhip64.so.6");
   std::filesystem::create_symlink(fake("7.1"), at / "libhiprtc.so");  // no HIPRTC, but opened
-  const Outcome o =
-      weir::test::run(WEIR_TEST_STORY, {"features"},
-                      {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}});
+  const Outcome o = weir::test::run(
+      WEIR_TEST_STORY, {"features"},
+      weir::test::with_mutation(
+          {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}}));
   std::filesystem::remove_all(at);
   CHECK_SAYS(o, "feature runtime_compilation: absent " + (at / "libhiprtc.so").string() + " has no hiprtc");
 }
