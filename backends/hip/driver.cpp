@@ -136,10 +136,10 @@ const Api& Api::load(PluginContext& context) {
   }
   api->release_ = release_of(api->version_);
   if (!missing.empty() || api->release_ < oldest_release) {
+    const bool is_old = api->version_ != 0 && api->release_ < oldest_release;
     throw Error(Errc::driver_too_old, operation, library.path(),
-                (missing.empty() || (api->version_ != 0 && api->release_ < oldest_release) ? "it is HIP " + api->version_text()
-                                                                                             : "it lacks " + missing) + "; Weir needs HIP " +
-                    release_text(oldest_release) + " or later: update ROCm");
+                (missing.empty() || is_old ? "it is HIP " + api->version_text() : "it lacks " + missing) +
+                    "; Weir needs HIP " + release_text(oldest_release) + " or later: update ROCm");
   }
   for (std::size_t i = 0; i < workaround_count; ++i) {
     api->workarounds_[i] = needs(static_cast<Workaround>(i), api->release_);

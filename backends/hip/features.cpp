@@ -155,10 +155,10 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
 
   // All graphs come from captures, so the other graph features need capture.
   rule(Feature::graph_capture,
-       {&StreamBeginCapture, &static_cast<const Symbols&>(*this).StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo, &StreamUpdateCaptureDependencies,
-        &GraphCreate, &GraphDestroy, &GraphGetNodes, &GraphGetEdges, &GraphNodeGetType, &GraphHostNodeGetParams,
-        &GraphInstantiateWithFlags, &GraphLaunch, &GraphExecDestroy, &UserObjectCreate, &UserObjectRelease,
-        &GraphRetainUserObject});
+       {&StreamBeginCapture, &static_cast<const Symbols&>(*this).StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo,
+        &StreamUpdateCaptureDependencies, &GraphCreate, &GraphDestroy, &GraphGetNodes, &GraphGetEdges, &GraphNodeGetType,
+        &GraphHostNodeGetParams, &GraphInstantiateWithFlags, &GraphLaunch, &GraphExecDestroy, &UserObjectCreate,
+        &UserObjectRelease, &GraphRetainUserObject});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
     features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);

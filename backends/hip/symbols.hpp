@@ -18,9 +18,9 @@
 ///
 /// `field`: the name that the shared code knows it by, which is the name without the vendor's prefix where the vendors
 /// agree. `since`: the first release whose library exports it (602: 6.2); that is often later than the header's declaration.
-/// `need`: `required`, without which little works, or `optional` where a feature depends on it. ROCm's own libraries have all
-/// whose release is theirs or earlier; other implementations of HIP may not. That a symbol is there says nothing about what
-/// it does: see quirks.cpp, and Api::try_out.
+/// `need`: `required`, without which little works, or `optional` where a feature depends on it. ROCm's own libraries have
+/// all whose release is theirs or earlier; other implementations of HIP may not. That a symbol is there says nothing about
+/// what it does: see quirks.cpp, and Api::try_out.
 ///
 /// Default arguments of the headers do not exist here: each call passes every argument.
 #define WEIR_HIP_SYMBOLS(X)                                                                                     \
@@ -181,9 +181,11 @@ struct Symbol {
   void* address = nullptr;  ///< null where the library has no such function
 };
 
-/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported. The runtime remembers each result, "not ready" included, as the thread's last error: of the
-/// last call up to 6.4, of the last failed call from 7.0 on. The application's hipGetLastError would report it as the
-/// application's own error, so it is cleared after each failed call.
+/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported.
+///
+/// The runtime remembers each result, "not ready" included, as the thread's last error: of the last call up to 6.4, of the
+/// last failed call from 7.0 on. The application's hipGetLastError would report it as the application's own error, so it is
+/// cleared after each failed call.
 template <class Pointer>
 class Function;
 

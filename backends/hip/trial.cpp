@@ -16,7 +16,8 @@ bool Api::captures_host_functions(int ordinal) const {
   GraphHandle graph = nullptr;
   bool captures = false;
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) == success) {
-    captures = LaunchHostFunc(stream, [](void*) {}, nullptr) == success;
+    captures = LaunchHostFunc(
+                   stream, [](void*) {}, nullptr) == success;
     if (Symbols::StreamEndCapture(stream, &graph) != success) captures = false;
     if (graph != nullptr) GraphDestroy(graph);
   }
@@ -28,13 +29,13 @@ bool Api::captures_host_functions(int ordinal) const {
 namespace {
 
 constexpr Feature capture_features[] = {
-    Feature::graph_capture,     Feature::capture_into_graph, Feature::host_functions_in_capture,
-    Feature::graph_update,      Feature::graph_upload,       Feature::memory_operations_in_capture,
-    Feature::graph_debug_dot,   Feature::graph_clone,        Feature::graph_child_nodes,
+    Feature::graph_capture,      Feature::capture_into_graph, Feature::host_functions_in_capture,
+    Feature::graph_update,       Feature::graph_upload,       Feature::memory_operations_in_capture,
+    Feature::graph_debug_dot,    Feature::graph_clone,        Feature::graph_child_nodes,
     Feature::graph_memory_nodes, Feature::external_events,    Feature::cross_device_capture};
 
-/// Calls functions on some memory and a stream. Only hipErrorNotSupported is an answer: other failures say nothing about what
-/// the runtime supports.
+/// Calls functions on some memory and a stream. Only hipErrorNotSupported is an answer: other failures say nothing about
+/// what the runtime supports.
 class Trial {
  public:
   Trial(const Api& api, FeatureTable& features, int ordinal) : api_(api), features_(features), device_{ordinal} {}
@@ -68,8 +69,7 @@ class Trial {
     return result == hipErrorNotSupported && !mutated(Mutation::absences_not_believed);
   }
   static std::string name_alone(const char* function) {
-    return std::string("this runtime has no more of ") + function +
-           " than its name: it says that the call is not supported";
+    return std::string("this runtime has no more of ") + function + " than its name: it says that the call is not supported";
   }
 
   /// Calls a function if the runtime is thought to have the feature, which is absent if that is refused.
@@ -152,18 +152,24 @@ class Trial {
   void captured_host_functions() {
     if (!has(Feature::host_functions_in_capture)) return;
     if (api_.StreamBeginCapture(stream_, hipStreamCaptureModeRelaxed) != hipSuccess) return;
-    try_call(Feature::host_functions_in_capture, "hipLaunchHostFunc",
-             [&] { return api_.LaunchHostFunc(stream_, [](void*) {}, nullptr); });
+    try_call(Feature::host_functions_in_capture, "hipLaunchHostFunc", [&] {
+      return api_.LaunchHostFunc(
+          stream_, [](void*) {}, nullptr);
+    });
     hipGraph_t captured = nullptr;
     (void)api_.StreamEndCapture(stream_, &captured);
     if (captured != nullptr) (void)api_.GraphDestroy(captured);
   }
 
   void streams() {
-    try_call(Feature::host_functions, api_.LaunchHostFunc ? "hipLaunchHostFunc" : "hipStreamAddCallback",
-             [&] { return api_.launch_host_function(stream_, [](void*) {}, nullptr); });
-    try_call(Feature::stream_callbacks, "hipStreamAddCallback",
-             [&] { return api_.StreamAddCallback(stream_, [](hipStream_t, hipError_t, void*) {}, nullptr, 0); });
+    try_call(Feature::host_functions, api_.LaunchHostFunc ? "hipLaunchHostFunc" : "hipStreamAddCallback", [&] {
+      return api_.launch_host_function(
+          stream_, [](void*) {}, nullptr);
+    });
+    try_call(Feature::stream_callbacks, "hipStreamAddCallback", [&] {
+      return api_.StreamAddCallback(
+          stream_, [](hipStream_t, hipError_t, void*) {}, nullptr, 0);
+    });
     try_call(Feature::stream_id, "hipStreamGetId", [&] {
       std::uint64_t id = 0;
       return api_.stream_id(stream_, id);
@@ -212,9 +218,8 @@ class Trial {
       return api_.memory_to_handle(memory_, handle);
     });
     void* managed = nullptr;
-    if (has(Feature::managed_memory) && !try_call(Feature::managed_memory, "hipMallocManaged", [&] {
-          return api_.allocate(managed, bytes, MemoryKind::managed);
-        })) {
+    if (has(Feature::managed_memory) && !try_call(Feature::managed_memory, "hipMallocManaged",
+                                                  [&] { return api_.allocate(managed, bytes, MemoryKind::managed); })) {
       for (const Feature feature : {Feature::managed_attach, Feature::managed_prefetch}) {
         if (has(feature)) features_.absent(feature, name_alone("hipMallocManaged"));
       }

@@ -137,8 +137,9 @@ def hip_table():
         for release, one in all_hip.items():
             word, reason = one[name]
             if word not in ("yes", "device") and reason:
-                reasons.setdefault(plain(reason.split(": ")[0] if reason.startswith("there is no capture: ") else reason), []).append(release)
-        why = "; ".join(reason if len(reasons) == 1 else f"{ranges(where_it_is)}: {reason}" for reason, where_it_is in reasons.items())
+                text = "there is no capture" if reason.startswith("there is no capture: ") else plain(reason)
+                reasons.setdefault(text, []).append(release)
+        why = "; ".join(text if len(reasons) == 1 else f"{ranges(when)}: {text}" for text, when in reasons.items())
         lines += f"| `{name}` | {native} | {ranges(where('emulated'))} | {ranges(where('–'))} | {why or '–'} |\n"
     return lines
 

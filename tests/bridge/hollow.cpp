@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A library in front of the bridge, as release 7.2, that has some functions by their names alone: they say
-// hipErrorNotSupported. They are those of the environment variable WEIR_BRIDGE_HOLLOW, a list with commas; without it, all that
-// the backend calls optional, save cooperative launches, of which an attribute tells. Some implementations of HIP are like that.
+// hipErrorNotSupported. They are those of the environment variable WEIR_BRIDGE_HOLLOW, a list with commas; without it, all
+// that the backend calls optional, save cooperative launches, of which an attribute tells. Some implementations of HIP are
+// like that.
 
 #include <dlfcn.h>
 
@@ -47,13 +48,13 @@ Function find(const std::string& name, Need need) {
 
 // The functions under the runtime's names, which the headers have given to others. Arguments that a caller did not pass,
 // beyond the six in registers, are words of its own stack: there, and not looked at.
-#define HOLLOW(function, need)                                                                                          \
-  extern "C" __attribute__((visibility("default"))) Word hollow_##function(                                             \
-      Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word) __asm__(#function);                       \
-  extern "C" Word hollow_##function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j,     \
-                                    Word k, Word l) {                                                                   \
-    static const Function forwarded = find(#function, need);                                                            \
-    return forwarded != nullptr ? forwarded(a, b, c, d, e, f, g, h, i, j, k, l) : not_supported;                        \
+#define HOLLOW(function, need)                                                                                              \
+  extern "C" __attribute__((visibility("default")))                                                                         \
+  Word hollow_##function(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word) __asm__(#function);        \
+  extern "C" Word hollow_##function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k, \
+                                    Word l) {                                                                               \
+    static const Function forwarded = find(#function, need);                                                                \
+    return forwarded != nullptr ? forwarded(a, b, c, d, e, f, g, h, i, j, k, l) : not_supported;                            \
   }
 #define HOLLOW_SYMBOL(field, function, since, need) HOLLOW(function, need)
 #define HOLLOW_NEWER_SYMBOL(field, function, since, parameters) HOLLOW(function, optional)

@@ -27,12 +27,13 @@ function(weir_hip_version_script file release)
   file(CONFIGURE OUTPUT "${file}" CONTENT "${script}" @ONLY)
 endfunction()
 
-# weir_hip_optional_functions(OUT): what the HIP backend can do without, as its table says, save the one function that tells the
-# architecture.
+# weir_hip_optional_functions(OUT): what the HIP backend can do without, as its table says, save the one function that tells
+# the architecture.
 function(weir_hip_optional_functions out)
   set(table "${PROJECT_SOURCE_DIR}/backends/hip/symbols.hpp")
   file(READ "${table}" text)
-  string(REGEX MATCHALL "X[(][A-Za-z0-9]+, hip[A-Za-z0-9_]+, [0-9]+, optional[)]|Y[(][A-Za-z0-9]+, hip[A-Za-z0-9_]+" lines "${text}")
+  set(name "[A-Za-z0-9]+, hip[A-Za-z0-9_]+")
+  string(REGEX MATCHALL "X[(]${name}, [0-9]+, optional[)]|Y[(]${name}" lines "${text}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${table}")
   set(names "")
   foreach(line IN LISTS lines)

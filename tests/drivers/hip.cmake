@@ -47,7 +47,8 @@ target_compile_definitions(weir_hip_driver_tests PRIVATE
   WEIR_TEST_PLUGINS="$<TARGET_FILE_DIR:weir_hip>"
   WEIR_TEST_FAKE_HIP="${CMAKE_CURRENT_BINARY_DIR}/hip-"
   WEIR_TEST_NO_DRIVER="$<TARGET_FILE:weir>")
-add_dependencies(weir_hip_driver_tests weir_driver_story ${weir_fake_hips} weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
+add_dependencies(weir_hip_driver_tests weir_driver_story ${weir_fake_hips}
+  weir_fake_hip_incomplete weir_fake_hip_lacking weir_fake_hip_minimal)
 add_test(NAME drivers-hip COMMAND weir_hip_driver_tests)
 
 set(WEIR_TEST_HIP_HEADERS "" CACHE STRING "Further folders with hip/hip_runtime_api.h, to compare prototypes with")

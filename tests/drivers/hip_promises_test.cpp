@@ -231,17 +231,21 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
   }
   CHECK_SAYS(tell("5.4", "trial=1 fail=hipStreamAddCallback:0:801", {"features"}),
              "feature stream_callbacks: absent this runtime has no more of hipStreamAddCallback than its name");
-  for (const char* const function : {"hipStreamIsCapturing", "hipGraphGetNodes", "hipGraphInstantiateWithFlags", "hipGraphLaunch"}) {
+  for (const char* const function :
+       {"hipStreamIsCapturing", "hipGraphGetNodes", "hipGraphInstantiateWithFlags", "hipGraphLaunch"}) {
     CHECK_SAYS(tell("10.0", std::string("trial=1 fail=") + function + ":0:801", {"features"}),
                std::string("feature graph_capture: absent this runtime has no more of ") + function + " than its name");
   }
 }
 
 TEST_CASE("hip loading: a runtime without graphs, and all else that can be done without, works") {
-  const Outcome o = tell("minimal", "", {"features", "stream", "allocate", "fill", "copy", "event", "record", "wait", "synchronize",
-                                         "module", "kernel", "launch", "host-function", "query"});
-  CHECK_SAYS(o, "feature graph_capture: absent hipStreamBeginCapture is not in libamdhip64.so.6 (HIP 6.2.21153); HIP has it since "
-                "5.0, but this build of the runtime does not");
+  const Outcome o = tell("minimal", "",
+                         {"features", "stream", "allocate", "fill", "copy", "event", "record", "wait", "synchronize",
+                          "module", "kernel", "launch", "host-function", "query"});
+  CHECK_SAYS(
+      o,
+      "feature graph_capture: absent hipStreamBeginCapture is not in libamdhip64.so.6 (HIP 6.2.21153); HIP has it since "
+      "5.0, but this build of the runtime does not");
   CHECK_SAYS(o, "feature graph_clone: absent there is no capture: hipStreamBeginCapture is not in");
   CHECK_SAYS(o, "feature host_functions: emulated");
   CHECK_SAYS(o, "feature managed_memory: absent hipMallocManaged is not in");
