@@ -71,7 +71,7 @@ Arguments parse(int argc, char** argv) {
   all.bundle = command == "bundle";
   for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
-    std::string_view name = word.substr(0, word.find('=')), value;
+    const std::string_view name = word.substr(0, word.find('='));
     const auto take = [&] {
       if (name.size() < word.size()) return std::string(word.substr(name.size() + 1));
       if (i + 1 == argc) throw UsageError(fmt::format("{} lacks its value", name));
