@@ -85,8 +85,8 @@ class Captures {
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
   bool has_on(const Device& device, bool blocking_only) const noexcept;
-  /// Takes the stream out of the records that it is in: it goes, or enters another capture, since external code ended this
-  /// one.
+  /// Takes the stream out of the records that it is in: it goes, or it enters another capture, since external code ended
+  /// that one.
   void forget(const Stream& stream) noexcept;
 
   mutable std::mutex mutex_;

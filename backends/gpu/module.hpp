@@ -91,7 +91,8 @@ class GpuKernel final : public Kernel {
     allow_shared_memory(static_cast<std::uint32_t>(std::min<std::size_t>(shared_memory_bytes, UINT32_MAX)), operation);
     const auto current = device_.make_current();
     int blocks = 0, threads = 0;
-    check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation, device_);
+    check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation,
+          device_);
     return static_cast<std::uint32_t>(threads);
   }
 

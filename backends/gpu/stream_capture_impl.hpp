@@ -224,7 +224,9 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
     }
   } native_capture{body_stream};
   body(*stream);
-  if (stream->is_closed()) throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
+  if (stream->is_closed()) {
+    throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
+  }
   if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
   check(native_capture.end(), operation);
   stream->close();
