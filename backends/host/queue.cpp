@@ -145,6 +145,7 @@ void Queue::finish_first() noexcept {
 }
 
 void Queue::run(Lane lane) noexcept {
+  const bool is_shaken = Scheduler::instance().is_shaken();
   for (int done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
       BusyQueues::instance().remove(*this);
@@ -155,6 +156,10 @@ void Queue::run(Lane lane) noexcept {
     const Lane wanted = lane_of(operation);
     if (wanted != Lane::none && wanted != lane) {
       hand_to(wanted);
+      return;
+    }
+    if (is_shaken && lane == Lane::worker && done != 0) {  // the lot decides what is next
+      hand_to(lane);
       return;
     }
     if (done >= turn) {
@@ -175,7 +180,7 @@ void Queue::run(Lane lane) noexcept {
 
 void Queue::resume(Lane lane) noexcept {
   finish_first();
-  run(lane);
+  run(Scheduler::instance().is_shaken() ? Lane::none : lane);
 }
 
 // --- Busy queues ------------------------------------------------------------------------------------------------------

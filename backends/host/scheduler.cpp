@@ -7,7 +7,13 @@
 #include <tbb/task_scheduler_observer.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <limits>
+#include <mutex>
 #include <new>
+#include <random>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -47,6 +53,15 @@ Runnable* RunList::pop() noexcept {
   return item;
 }
 
+Runnable* RunList::take(std::size_t before) noexcept {
+  Runnable* previous = nullptr;
+  Runnable* item = head_;
+  for (; before != 0; --before) previous = std::exchange(item, item->next_runnable_);
+  (previous != nullptr ? previous->next_runnable_ : head_) = item->next_runnable_;
+  if (tail_ == item) tail_ = previous;
+  return item;
+}
+
 // --- Workers ----------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -80,13 +95,28 @@ struct Scheduler::Arena {
   WorkerSignals worker_signals;
 };
 
+/// Schedules that are legal but unusual. One operation runs at a time, of a stream that is drawn by lot. None runs before
+/// the host waits, or has submitted nothing for a while: so the draws depend on the seed, and not on how fast the host is.
+struct Scheduler::Shaken {
+  explicit Shaken(long seed) : lot(static_cast<std::uint64_t>(seed)) {}
+
+  std::mt19937_64 lot;  // of the thread that runs the work
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t submissions = 0;
+  std::uint32_t host_waits = 0;
+  OnDemandThread thread;
+};
+
 Scheduler& Scheduler::instance() {
   static auto* const scheduler =
-      new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)));
+      new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
+                    support::environment_number("WEIR_SCHEDULE", 0, 1, std::numeric_limits<long>::max()));
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads) : threads_(threads), arena_(new Arena(threads)) {
+Scheduler::Scheduler(int threads, long seed)
+    : threads_(threads), arena_(new Arena(threads)), shaken_(seed != 0 ? new Shaken(seed) : nullptr) {
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
@@ -100,6 +130,13 @@ void Scheduler::submit(Runnable* item, Level level) {
     std::lock_guard lock(lock_);
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
+  }
+  if (shaken_ != nullptr) [[unlikely]] {
+    shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_lot(); });
+    const std::lock_guard lock(shaken_->mutex);
+    ++shaken_->submissions;
+    shaken_->changed.notify_all();
+    return;
   }
   try {
     // The task is empty: the worker that runs it takes the most urgent work of that moment.
@@ -127,6 +164,48 @@ void Scheduler::run_most_urgent() noexcept {
     }
   }
   if (item != nullptr) item->run(Lane::worker);
+}
+
+void Scheduler::run_by_lot() noexcept {
+  using namespace std::chrono_literals;
+  constexpr auto a_while = 2ms;  // for hosts that wait for something else
+  for (;;) {
+    {
+      std::unique_lock lock(shaken_->mutex);
+      shaken_->changed.wait(lock, [this] { return others_wait(Level::low); });
+      std::uint64_t seen = 0;
+      while (shaken_->host_waits == 0 && seen != shaken_->submissions) {
+        seen = shaken_->submissions;
+        shaken_->changed.wait_for(lock, a_while, [&] { return shaken_->host_waits != 0 || seen != shaken_->submissions; });
+      }
+    }
+    Runnable* item = nullptr;
+    {
+      const std::lock_guard lock(lock_);
+      for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
+        const std::uint32_t count = ready_count_[i].load(std::memory_order_relaxed);
+        if (count == 0) continue;
+        item = ready_[i].take(shaken_->lot() % count);
+        ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
+      }
+    }
+    if (item != nullptr) arena_->arena.execute([item] { item->run(Lane::worker); });
+  }
+}
+
+Scheduler::HostWait::HostWait() noexcept {
+  Shaken* const shaken = instance().shaken_;
+  if (shaken == nullptr) return;
+  const std::lock_guard lock(shaken->mutex);
+  ++shaken->host_waits;
+  shaken->changed.notify_all();
+}
+
+Scheduler::HostWait::~HostWait() {
+  Shaken* const shaken = instance().shaken_;
+  if (shaken == nullptr) return;
+  const std::lock_guard lock(shaken->mutex);
+  --shaken->host_waits;
 }
 
 // --- Host functions ---------------------------------------------------------------------------------------------------

@@ -67,6 +67,8 @@ class RunList {
   bool empty() const noexcept { return head_ == nullptr; }
   void push(Runnable* item) noexcept;
   Runnable* pop() noexcept;
+  /// The item behind `before` others. There must be so many.
+  Runnable* take(std::size_t before) noexcept;
 
  private:
   Runnable* head_ = nullptr;
@@ -83,14 +85,28 @@ class Scheduler {
   void submit(Runnable* item, Level level);
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
+  /// Whether each operation is followed by that of a stream that is drawn by lot: see WEIR_SCHEDULE.
+  bool is_shaken() const noexcept { return shaken_ != nullptr; }
+
+  /// Held by a thread of the host while it waits for work.
+  class HostWait {
+   public:
+    HostWait() noexcept;
+    ~HostWait();
+    HostWait(const HostWait&) = delete;
+    HostWait& operator=(const HostWait&) = delete;
+  };
 
  private:
-  explicit Scheduler(int threads);
+  Scheduler(int threads, long seed);
   void run_most_urgent() noexcept;
+  void run_by_lot() noexcept;
 
   struct Arena;
+  struct Shaken;
   const int threads_;
   Arena* arena_;
+  Shaken* shaken_ = nullptr;  // null: work runs as it comes
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};

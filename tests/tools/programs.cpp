@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
+#include <stdexcept>
 #include <vector>
 
 namespace weir::test {
@@ -379,6 +380,21 @@ void across_devices(Device& device) {
   stream->synchronize();
 }
 
+// --- For unusual schedules --------------------------------------------------------------------------------------------
+
+/// Fails if a lost wait shows: the end of the program is not 0 then.
+template <bool right>
+void shows_a_lost_wait(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 0.0F);
+  s.a->synchronize();
+  for (int i = 1; i <= 4; ++i) s.a->fill(s.x, static_cast<float>(i));
+  if (right) s.b->wait(s.a);
+  for (int i = 0; i < 4; ++i) s.b->copy(s.staging, s.x);
+  s.b->synchronize();
+  if (s.staging.host()[0] != 4.0F) throw std::runtime_error("the wait is missing");
+}
+
 #define WEIR_TEST_PAIR(program, reports) \
   {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }
 
@@ -411,6 +427,7 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(declared_halves, 1),
     WEIR_TEST_PAIR(external_library, 1),
     WEIR_TEST_PAIR(across_devices, 1),
+    WEIR_TEST_PAIR(shows_a_lost_wait, 1),
 };
 
 }  // namespace

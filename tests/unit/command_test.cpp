@@ -55,7 +55,7 @@ std::set<std::string> options_of(const std::string& command) {
                                                  help.find("Options of doctest")}) - begin));
 }
 
-const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run", "bench", "conformance"};
+const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run", "shake", "bench", "conformance"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -176,10 +176,11 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
 
 TEST_CASE("command: run sets variables for another program, and becomes it") {
   const Outcome set = weir_command(
-      {"run", "--backend=hip,host", "--device", "2", "--disable-features=graph_capture", "--log=info", "--", "/bin/sh", "-c",
-       "echo $WEIR_BACKEND $WEIR_DEVICE $WEIR_DISABLE_FEATURES $WEIR_LOG \"$1\"; exit 42", "sh", "--help"});
+      {"run", "--backend=hip,host", "--device", "2", "--disable-features=graph_capture", "--log=info", "--tools=race", "--",
+       "/bin/sh", "-c", "echo $WEIR_BACKEND $WEIR_DEVICE $WEIR_DISABLE_FEATURES $WEIR_LOG $WEIR_TOOLS \"$1\"; exit 42", "sh",
+       "--help"});
   CHECK(set.status == 42);
-  CHECK(set.output == "hip,host 2 graph_capture info --help\n");
+  CHECK(set.output == "hip,host 2 graph_capture info race --help\n");
   const Outcome kept =
       weir_command({"run", "--", "sh", "-c", "echo $WEIR_BACKEND-$WEIR_DEVICE"}, {{"WEIR_BACKEND", "immediate"}});
   CHECK(kept.status == 0);
@@ -197,6 +198,20 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
     CHECK(weir_command(arguments).status == 2);
   }
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
+}
+
+TEST_CASE("command: shake runs a program with one schedule after another, and tells which fail") {
+  const Outcome some = weir_command({"shake", "--seeds=4", "--first", "6", "--", "/bin/sh", "-c",
+                                     "test $WEIR_BACKEND = host && test $WEIR_SCHEDULE != 8"});
+  CHECK(some.status == 1);
+  CHECK(some.complains("weir shake: 1 of 4 schedules failed: 8\n"));
+  CHECK(some.complains("WEIR_BACKEND=host WEIR_SCHEDULE=8 /bin/sh"));
+  const Outcome none = weir_command({"shake", "--", "/bin/true"});
+  CHECK(none.status == 0);
+  CHECK(none.complains("weir shake: 0 of 20 schedules failed\n"));
+  CHECK(weir_command({"shake", "--", "no-such-program-anywhere"}).status == 127);
+  CHECK(weir_command({"shake", "--first=0", "--", "/bin/true"}).status == 2);
+  CHECK(weir_command({"shake"}).status == 2);
 }
 
 TEST_CASE("command: conformance becomes the suite, with all that follows") {
@@ -289,7 +304,7 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };
-  CHECK(offers("''") == "--help --version info doctor kernels run bench conformance\n");
+  CHECK(offers("''") == "--help --version info doctor kernels run shake bench conformance\n");
   CHECK(offers("bench --backend = c") == "cuda\n");
   CHECK(offers("conformance --require h") == "hip host\n");
   CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);

@@ -19,6 +19,7 @@
 #include "mistake.hpp"
 #include "report.hpp"
 #include "run.hpp"
+#include "shake.hpp"
 #include "text.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -143,6 +144,8 @@ int main(int argc, char** argv) {
       ->type_name("NAMES");
   run_command->add_option("--log", run_options.log, "WEIR_LOG: what is told on standard error")
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
+  run_command->add_option("--tools", run_options.tools, "WEIR_TOOLS: what looks at the program, such as race and timeline")
+      ->type_name("NAMES");
   run_command->footer(
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
@@ -166,14 +169,28 @@ int main(int argc, char** argv) {
   conformance_command->prefix_command();
   conformance_command->set_help_flag();  // --help is the suite's
 
+  weir::tool::ShakeOptions shake_options;
+  CLI::App* const shake_command = app.add_subcommand(
+      "shake",
+      "Run a program again and again in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N");
+  shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  shake_command->footer(
+      "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
+      "cannot be run, 127 if there is none of that name\n");
+
   // What stands behind -- belongs to the program that is to be run.
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
+  shake_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
   try {
     app.parse(own, argv);
-    if (*run_command && run_options.command.empty()) throw CLI::RequiredError("-- PROGRAM [ARGUMENT]…");
-    if (!*run_command && end != argv + argc) throw CLI::ExtrasError({"--"});
+    const bool takes_program = *run_command || *shake_command;
+    if (takes_program && run_options.command.empty()) throw CLI::RequiredError("-- PROGRAM [ARGUMENT]…");
+    if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::string mistake = weir::tool::explain_mistake(app, own, argv);
@@ -182,6 +199,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
+    if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*bench_command) return bench(bench_options, bench_command->remaining());
     if (*conformance_command) {
       return weir::tool::run_beside("weir-conformance", conformance_command->remaining(),

@@ -33,6 +33,7 @@ int run_program(const RunOptions& options) {
   set("WEIR_DEVICE", options.device ? std::to_string(*options.device) : "");
   set("WEIR_DISABLE_FEATURES", options.disable_features);
   set("WEIR_LOG", options.log);
+  set("WEIR_TOOLS", options.tools);
   return become(options.command);
 }
 

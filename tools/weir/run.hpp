@@ -13,6 +13,7 @@ struct RunOptions {
   std::optional<unsigned> device;    ///< WEIR_DEVICE
   std::string disable_features;      ///< WEIR_DISABLE_FEATURES, or empty
   std::string log;                   ///< WEIR_LOG, or empty
+  std::string tools;                 ///< WEIR_TOOLS, or empty
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 

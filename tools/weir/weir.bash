@@ -19,14 +19,15 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | run | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | run | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
   case $previous in
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
-    --device | --disable-features | --timeout) words='' ;;
+    --tools) words='race timeline' ;;
+    --device | --disable-features | --timeout | --seeds | --first) words='' ;;
     --known-failures | --junit | --json)
       if [ "$command" = conformance ]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -45,12 +46,13 @@ _weir() {
           fi
           words='--help inspect'
           ;;
-        run) words='--help --backend --device --disable-features --log --' ;;
+        run) words='--help --backend --device --disable-features --log --tools --' ;;
+        shake) words='--help --seeds --first --' ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'
           ;;
-        *) words='--help --version info doctor kernels run bench conformance' ;;
+        *) words='--help --version info doctor kernels run shake bench conformance' ;;
       esac
       ;;
   esac

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/unit/subprocess.hpp"
+
+// The trace of the tool `timeline`, decoded by what Perfetto's .proto files say of each field.
+
+namespace {
+
+using weir::test::TemporaryFolder;
+
+struct Field {
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;  // of a number
+  std::string_view bytes;   // of a text or a message
+};
+
+/// The fields of a message. Throws std::runtime_error for what is no protobuf.
+std::vector<Field> decode(std::string_view message) {
+  std::size_t at = 0;
+  const auto byte = [&] {
+    if (at >= message.size()) throw std::runtime_error("cut short");
+    return static_cast<unsigned char>(message[at++]);
+  };
+  const auto varint = [&] {
+    std::uint64_t number = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::uint64_t next = byte();
+      number |= (next & 0x7FU) << shift;
+      if (next < 0x80) return number;
+    }
+    throw std::runtime_error("a number of more than 64 bits");
+  };
+  std::vector<Field> fields;
+  while (at < message.size()) {
+    const std::uint64_t key = varint();
+    Field field{static_cast<std::uint32_t>(key >> 3U), 0, {}};
+    switch (key & 7U) {
+      case 0: field.value = varint(); break;
+      case 1:
+        for (int i = 0; i < 8; ++i) field.value |= static_cast<std::uint64_t>(byte()) << (8 * i);
+        break;
+      case 2: {
+        const std::uint64_t size = varint();
+        if (size > message.size() - at) throw std::runtime_error("a field beyond the message");
+        field.bytes = message.substr(at, size);
+        at += size;
+        break;
+      }
+      default: throw std::runtime_error("a type that Perfetto does not use");
+    }
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+std::uint64_t number(const std::vector<Field>& fields, std::uint32_t wanted) {
+  for (const Field& field : fields) {
+    if (field.number == wanted) return field.value;
+  }
+  return 0;
+}
+
+std::string text(const std::vector<Field>& fields, std::uint32_t wanted) {
+  for (const Field& field : fields) {
+    if (field.number == wanted) return std::string(field.bytes);
+  }
+  return "";
+}
+
+struct Slice {
+  std::uint64_t begin = 0, end = 0;
+  std::string name;
+  std::map<std::string, std::uint64_t> annotations;
+  std::set<std::uint64_t> flows, flow_ends;
+};
+
+struct Trace {
+  std::map<std::uint64_t, std::string> tracks;
+  std::map<std::uint64_t, std::vector<Slice>> slices;  // in the order of their begins
+  std::map<std::uint64_t, std::vector<std::uint64_t>> counters;
+};
+
+/// Checks what must hold of every trace on the way.
+Trace read_trace(const std::string& content) {
+  Trace trace;
+  std::map<std::uint64_t, std::vector<std::size_t>> open;
+  std::uint64_t last_time = 0;
+  for (const Field& packet_field : decode(content)) {
+    REQUIRE(packet_field.number == 1);
+    const std::vector<Field> packet = decode(packet_field.bytes);
+    CHECK(number(packet, 10) == 1);
+    if (const std::string descriptor = text(packet, 60); !descriptor.empty()) {
+      const std::vector<Field> track = decode(descriptor);
+      const std::string thread = text(track, 4), process = text(track, 3);
+      std::string name = text(track, 2);
+      if (!thread.empty()) {
+        name = text(decode(thread), 5);
+        CHECK(number(decode(thread), 1) != 0);
+        CHECK(number(decode(thread), 2) != 0);
+      }
+      if (!process.empty()) {
+        name = text(decode(process), 6);
+        CHECK(number(decode(process), 1) != 0);
+      } else {
+        CHECK(trace.tracks.contains(number(track, 5)));  // the process's
+      }
+      CHECK_FALSE(name.empty());
+      CHECK(trace.tracks.emplace(number(track, 1), name).second);
+      continue;
+    }
+    const std::string event_text = text(packet, 11);
+    REQUIRE_FALSE(event_text.empty());
+    const std::vector<Field> event = decode(event_text);
+    const std::uint64_t time = number(packet, 8), track = number(event, 11);
+    CHECK(time >= last_time);
+    last_time = time;
+    REQUIRE(trace.tracks.contains(track));
+    std::vector<Slice>& slices = trace.slices[track];
+    switch (number(event, 9)) {
+      case 1: {
+        Slice slice{time, 0, text(event, 23), {}, {}, {}};
+        for (const Field& field : event) {
+          if (field.number == 4) slice.annotations[text(decode(field.bytes), 10)] = number(decode(field.bytes), 3);
+          if (field.number == 47) slice.flows.insert(field.value);
+          if (field.number == 48) slice.flow_ends.insert(field.value);
+        }
+        open[track].push_back(slices.size());
+        slices.push_back(slice);
+        break;
+      }
+      case 2:
+        REQUIRE_FALSE(open[track].empty());
+        slices[open[track].back()].end = time;
+        open[track].pop_back();
+        break;
+      case 4: trace.counters[track].push_back(number(event, 30)); break;
+      default: FAIL("an event of another type");
+    }
+  }
+  for (const auto& [track, unfinished] : open) CHECK(unfinished.empty());
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const char* const backend = std::getenv("WEIR_TEST_BACKEND");
+  const auto outcome = weir::test::run(
+      WEIR_TEST_PROGRAMS, {"right_write_then_read"},
+      {{"WEIR_BACKEND", backend != nullptr ? backend : "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.complains(file + " written"));
+  CHECK(outcome.complains("some stream busy"));
+  std::ifstream in(file, std::ios::binary);
+  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+
+  const Slice *fill = nullptr, *copy = nullptr, *wait = nullptr;
+  std::uint64_t fill_track = 0, copy_track = 0;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) {
+      CHECK(slice.end >= slice.begin);
+      if (slice.name == "fill") fill = &slice, fill_track = track;
+      if (slice.name == "copy") copy = &slice, copy_track = track;
+      if (slice.name == "Stream::wait") wait = &slice;
+    }
+  }
+  REQUIRE((fill != nullptr && copy != nullptr && wait != nullptr));
+  CHECK(fill_track != copy_track);
+  CHECK(trace.tracks.at(fill_track).find("stream") != std::string::npos);
+  CHECK(fill->annotations.at("bytes") == 4096 * sizeof(float));
+  CHECK(copy->begin >= fill->end);
+  REQUIRE(fill->flows.size() == 1);
+  CHECK(fill->flows == copy->flow_ends);
+
+  REQUIRE(trace.counters.size() == 1);
+  const auto& [track, values] = *trace.counters.begin();
+  CHECK(trace.tracks.at(track).find("memory in use") != std::string::npos);
+  CHECK(values == std::vector<std::uint64_t>{16384, 32768, 49152, 32768, 16384, 0});
+}
+
+TEST_CASE("timeline: a file that cannot be written is told, and the program ends as it would") {
+  const auto outcome =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline,race"}, {"WEIR_TIMELINE", "/nonexistent/trace"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.complains("'/nonexistent/trace' could not be written"));
+}
