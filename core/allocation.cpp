@@ -135,6 +135,12 @@ void Allocation::dispose() noexcept {
   if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
+bool StreamCore::free_watched(Stream& stream, const Allocation& allocation, const CaptureState& capture) {
+  return Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always([&] {
+    return stream.do_deallocate_async(allocation.data_, capture);
+  });
+}
+
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
 bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
   CaptureState capture;
@@ -147,10 +153,8 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
       const bool is_fork =
           began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;
-      const auto free = [&] { return stream.do_deallocate_async(allocation.data_, capture); };
-      if (is_watched(stream)
-              ? Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always(free)
-              : free())
+      if (is_watched(stream) ? free_watched(stream, allocation, capture)
+                             : stream.do_deallocate_async(allocation.data_, capture))
         return true;
       support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;
@@ -168,9 +172,7 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
 bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexcept {
   try {
     if (is_watched(stream)) [[unlikely]]
-      return Watched(stream, OperationKind::free, "Allocation", CaptureState()).allocation(allocation).run_always([&] {
-        return stream.do_deallocate_async(allocation.data_, CaptureState{});
-      });
+      return free_watched(stream, allocation, CaptureState{});
     return stream.do_deallocate_async(allocation.data_, CaptureState{});
   } catch (const std::bad_alloc&) {
     return false;
@@ -252,8 +254,10 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
   if (is_watched()) [[unlikely]]
-    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation(), capture).allocation(*allocation).run([&] {
-      return do_allocate_async(bytes, pool, capture);
+    allocation->data_ = detail::out_of_line([=, this, &capture, object = allocation.get()] {
+      return Watched(*this, OperationKind::allocate, "Stream::allocate_async", capture).allocation(*object).run([&] {
+        return do_allocate_async(bytes, pool, capture);
+      });
     });
   else
     allocation->data_ = do_allocate_async(bytes, pool, capture);

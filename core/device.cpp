@@ -85,8 +85,10 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
     }
   }
   if (detail::is_watched()) [[unlikely]]
-    return Watched(*this, OperationKind::create_stream, call.operation()).run([&] {
-      return do_create_stream(options.blocking, priority);
+    return detail::out_of_line([=, this, &options] {
+      return Watched(*this, OperationKind::create_stream, "Device::create_stream").run([&] {
+        return do_create_stream(options.blocking, priority);
+      });
     });
   return do_create_stream(options.blocking, priority);
 }

@@ -112,9 +112,11 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
   if (!detail::is_watched()) [[likely]]
     return do_instantiate(options);
-  Watched watched(device_, OperationKind::instantiate, call.operation());
-  watched->graph = this;
-  return watched.run([&] { return do_instantiate(options); });
+  return detail::out_of_line([this, &options] {
+    Watched watched(device_, OperationKind::instantiate, "Graph::instantiate");
+    watched->graph = this;
+    return watched.run([&] { return do_instantiate(options); });
+  });
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
@@ -148,9 +150,11 @@ void GraphExec::launch(Stream& stream) {
   if (capture) call.require(Feature::graph_child_nodes);
   if (!detail::StreamCore::is_watched(stream)) [[likely]]
     return do_launch(stream, capture);
-  Watched watched(stream, OperationKind::launch_graph, call.operation(), capture);
-  watched->exec = this;
-  watched.run([&] { do_launch(stream, capture); });
+  detail::out_of_line([this, &stream, &capture] {
+    Watched watched(stream, OperationKind::launch_graph, "GraphExec::launch", capture);
+    watched->exec = this;
+    watched.run([&] { do_launch(stream, capture); });
+  });
 }
 
 void GraphExec::upload(Stream& stream) {

@@ -360,7 +360,9 @@ bool Stream::is_complete() const {
   const StreamCall call(*this, "Stream::is_complete");
   call.check_host_wait();
   if (is_watched()) [[unlikely]]
-    return Watched(*this, OperationKind::query, call.operation()).run([this] { return do_is_complete(); });
+    return detail::out_of_line([this] {
+      return Watched(*this, OperationKind::query, "Stream::is_complete").run([this] { return do_is_complete(); });
+    });
   return do_is_complete();
 }
 
@@ -488,8 +490,10 @@ void Stream::launch_host_function(HostFunction function) {
   const CaptureState capture = call.usable_capture();
   if (capture) call.require(Feature::host_functions_in_capture);
   if (is_watched()) [[unlikely]] {
-    Watched watched(*this, OperationKind::host_function, call.operation(), capture);
-    watched.run([&] { do_launch_host_function(detail::watched_function(watched->id, std::move(function)), capture); });
+    detail::out_of_line([&] {
+      Watched watched(*this, OperationKind::host_function, "Stream::launch_host_function", capture);
+      watched.run([&] { do_launch_host_function(detail::watched_function(watched->id, std::move(function)), capture); });
+    });
   } else {
     do_launch_host_function(std::move(function), capture);
   }

@@ -97,6 +97,8 @@ struct StreamCore {
   // --- Frees of stream-ordered memory (allocation.cpp) -------------------------------------------------------------
 
   static bool deallocate_async(Stream& stream, const Allocation& allocation) noexcept;
+  [[gnu::cold, gnu::noinline]] static bool free_watched(Stream& stream, const Allocation& allocation,
+                                                        const CaptureState& capture);
   static bool try_to_free(Stream& stream, const Allocation& allocation) noexcept;
   static bool defer(Stream& stream, Allocation& allocation) noexcept;
   static void free_deferred(Stream& stream, bool last_chance) noexcept;

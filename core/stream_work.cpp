@@ -381,6 +381,15 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
                                           " was given; pass the parameter's own type");
 }
 
+/// Of `launch_raw`, where nothing is known of an argument but its size: one of 8 bytes may be an address.
+std::vector<MemoryAccess> raw_accesses(void* const* arguments, const ArgumentTypes& types) {
+  std::vector<MemoryAccess> accesses(types.sizes.size());
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (types.sizes[i] == sizeof(void*)) accesses[i] = {*static_cast<void* const*>(arguments[i]), 1};
+  }
+  return accesses;
+}
+
 }  // namespace
 
 void detail::throw_null_kernel(const Stream& stream) {
@@ -418,7 +427,8 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
 }
 
 /// Checks a launch.
-inline CaptureState Stream::capture_of_launch(const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types) {
+[[gnu::always_inline]] inline CaptureState Stream::capture_of_launch(const Kernel& kernel, const LaunchConfig& config,
+                                                                     const ArgumentTypes& types) {
   const StreamCall call(*this, "Stream::launch");
   if (!is_possible(*device_, kernel, config, types)) [[unlikely]]
     refuse_launch(call, kernel, config, types);
@@ -429,14 +439,10 @@ inline CaptureState Stream::capture_of_launch(const Kernel& kernel, const Launch
 
 void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                             const ArgumentTypes& types) {
-  if (is_watched()) [[unlikely]] {
-    // Of `launch_raw`. Nothing is known of an argument but its size: one of 8 bytes may be an address.
-    std::vector<MemoryAccess> accesses(types.sizes.size());
-    for (std::size_t i = 0; i < accesses.size(); ++i) {
-      if (types.sizes[i] == sizeof(void*)) accesses[i] = {*static_cast<void* const*>(arguments[i]), 1};
-    }
-    return launch_watched(kernel, config, arguments, types, accesses);
-  }
+  if (is_watched()) [[unlikely]]
+    return detail::out_of_line([=, this, &kernel, &config, &types] {
+      launch_watched(kernel, config, arguments, types, raw_accesses(arguments, types));
+    });
   const CaptureState capture = capture_of_launch(kernel, config, types);
   do_launch(kernel, config, arguments, types, capture);
 }

@@ -90,6 +90,12 @@ class Watched {
   bool begun_ = false;
 };
 
+/// Calls `act()`, and keeps what it needs out of the function that calls it.
+template <class F>
+[[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {
+  return act();
+}
+
 /// `function`, which tells tools when it runs; `id`: of its operation.
 HostFunction watched_function(std::uint64_t id, HostFunction&& function);
 StreamCallback watched_callback(std::uint64_t id, StreamCallback&& callback);
