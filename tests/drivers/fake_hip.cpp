@@ -370,12 +370,25 @@ constexpr Function functions[] = {
      }},
     // Portable and mapped; 8 is CUDA's read-only and AMD's coarse-grained memory.
     {"hipHostRegister", [](const Call& c) -> Word { return c.c == 3 ? 0 : static_cast<int>(hipErrorInvalidValue); }},
-    {"hipHostGetDevicePointer", [](const Call& c) -> Word { *out<Word>(c.a) = c.b; return 0; }},
-    {"hipHostMalloc", [](const Call& c) -> Word { *out<void*>(c.a) = std::malloc(c.b); return 0; }},
-    {"hipHostFree", [](const Call& c) -> Word { std::free(memory(c.a)); return 0; }},
+    {"hipHostGetDevicePointer",
+     [](const Call& c) -> Word {
+       *out<Word>(c.a) = c.b;
+       return 0;
+     }},
+    {"hipHostMalloc",
+     [](const Call& c) -> Word {
+       *out<void*>(c.a) = std::malloc(c.b);
+       return 0;
+     }},
+    {"hipHostFree",
+     [](const Call& c) -> Word {
+       std::free(memory(c.a));
+       return 0;
+     }},
     {"hipMallocAsync", [](const Call& c) -> Word { return allocate_async(c.a, c.b, c.c); }},
     {"hipMallocFromPoolAsync", [](const Call& c) -> Word { return allocate_async(c.a, c.b, c.d); }},
-    {"hipFreeAsync", [](const Call& c) -> Word {
+    {"hipFreeAsync",
+     [](const Call& c) -> Word {
        if (c.b == 0) crash("the null stream is followed as a pointer");
        if (!world().was_destroyed(c.b) && release() >= 701 && world().another_blocking_captures(stream_of(c.b))) {
          return hipErrorStreamCaptureUnsupported;
@@ -652,8 +665,13 @@ constexpr Function functions[] = {
        give(c.a, copy);
        return 0;
      }},
-    {"hipGraphCreate", [](const Call& c) -> Word { give(c.a, new Graph); return 0; }},
-    {"hipGraphDestroy", [](const Call& c) -> Word {
+    {"hipGraphCreate",
+     [](const Call& c) -> Word {
+       give(c.a, new Graph);
+       return 0;
+     }},
+    {"hipGraphDestroy",
+     [](const Call& c) -> Word {
        destroy(graph_of(c.a));
        return 0;
      }},
