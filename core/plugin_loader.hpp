@@ -40,9 +40,9 @@ struct Plugin {
   void (*compile_image)(ImageCompilation&);  ///< null where it cannot
 };
 
-/// Reads the note of the plugin at the absolute `path` into `note` and loads the plugin if it fits. It is never unloaded. If it
-/// does not fit, throws `plugin_incompatible`, which names both sides; none of its code has run then. Returns the loader's
-/// handle.
+/// Reads the note of the plugin at the absolute `path` into `note` and loads the plugin if it fits. It is never unloaded. If
+/// it does not fit, throws `plugin_incompatible`, which names both sides; none of its code has run then. Returns the
+/// loader's handle.
 void* load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts);
 
 /// The same for a plugin that contains a backend.

@@ -306,15 +306,39 @@ inline constexpr const char* half_header = R"(
 #endif
 )";
 
-inline constexpr std::array device_header_names = {
-    "cstdint", "stdint.h", "cstddef", "stddef.h", "climits", "limits.h", "cfloat", "float.h", "cassert", "assert.h", "cmath", "math.h",
-    "algorithm", "math_constants.h", "cstdio", "stdio.h", "cuda_runtime.h", "device_launch_parameters.h", "hip/hip_runtime.h", "cuda_fp16.h", "hip/hip_fp16.h",
-    "cuda_bf16.h", "hip/hip_bf16.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "hip/hip_cooperative_groups.h",
-    "weir_kernel.h"};
+inline constexpr std::array device_header_names = {"cstdint",
+                                                   "stdint.h",
+                                                   "cstddef",
+                                                   "stddef.h",
+                                                   "climits",
+                                                   "limits.h",
+                                                   "cfloat",
+                                                   "float.h",
+                                                   "cassert",
+                                                   "assert.h",
+                                                   "cmath",
+                                                   "math.h",
+                                                   "algorithm",
+                                                   "math_constants.h",
+                                                   "cstdio",
+                                                   "stdio.h",
+                                                   "cuda_runtime.h",
+                                                   "device_launch_parameters.h",
+                                                   "hip/hip_runtime.h",
+                                                   "cuda_fp16.h",
+                                                   "hip/hip_fp16.h",
+                                                   "cuda_bf16.h",
+                                                   "hip/hip_bf16.h",
+                                                   "cooperative_groups.h",
+                                                   "cooperative_groups/reduce.h",
+                                                   "hip/hip_cooperative_groups.h",
+                                                   "weir_kernel.h"};
 inline constexpr std::array device_header_texts = {
-    stdint_header, stdint_header, stddef_header, stddef_header, limits_header, limits_header, float_header, float_header, assert_header,
-    assert_header, math_header, math_header, algorithm_header, math_constants_header, empty_header, empty_header, empty_header, empty_header, empty_header, half_header,
-    half_header, bfloat16_header, bfloat16_header, groups_header, groups_reduce_header, groups_header, kernel_header};
+    stdint_header,        stdint_header,         stddef_header, stddef_header,   limits_header,   limits_header,
+    float_header,         float_header,          assert_header, assert_header,   math_header,     math_header,
+    algorithm_header,     math_constants_header, empty_header,  empty_header,    empty_header,    empty_header,
+    empty_header,         half_header,           half_header,   bfloat16_header, bfloat16_header, groups_header,
+    groups_reduce_header, groups_header,         kernel_header};
 static_assert(device_header_names.size() == device_header_texts.size());
 
 }  // namespace weir::kernels

@@ -57,7 +57,8 @@ struct Parameter {
   Words default_value;
   int variable = no_variable;
   bool is_written = false;  ///< by reference, and not to something constant
-  bool is_viewed = false;   ///< by reference to something constant, of which the function gets a pointer: other threads may change it
+  bool is_viewed =
+      false;  ///< by reference to something constant, of which the function gets a pointer: other threads may change it
 };
 
 struct Function {
@@ -95,11 +96,12 @@ void resolve_names(Function& function);
 /// Decides where each variable's value lies.
 void place_variables(Function& function, const Unit& unit);
 
-/// Lets lambdas that capture by value what does not change, `[=]`, refer to it instead. Then shared memory can be captured, too, and
-/// such a lambda can be made anew behind a place where threads meet.
+/// Lets lambdas that capture by value what does not change, `[=]`, refer to it instead. Then shared memory can be captured,
+/// too, and such a lambda can be made anew behind a place where threads meet.
 void refer_in_lambdas(Function& function);
 
-/// Whether an expression has the same value for all threads that compute it at the same time, and can be computed once for them.
+/// Whether an expression has the same value for all threads that compute it at the same time, and can be computed once for
+/// them.
 bool is_uniform(const Words& words, const Function& function, const Unit& unit);
 
 /// Whether a statement assigns to a uniform variable, and nothing else.

@@ -95,7 +95,9 @@ Parameter read_parameter(const Words& words) {
   Words rest = slice(words, 0, end);
   // A pointer to an array, `float (*p)[8]`, or to a function.
   for (std::size_t i = 0; i + 3 < rest.size(); ++i) {
-    if (!rest[i].is("(") || !rest[i + 1].is("*") || !rest[i + 2].is_identifier() || !rest[i + 3].is(")") || i + 4 == rest.size()) continue;
+    if (!rest[i].is("(") || !rest[i + 1].is("*") || !rest[i + 2].is_identifier() || !rest[i + 3].is(")") ||
+        i + 4 == rest.size())
+      continue;
     p.name = rest[i + 2];
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
     p.type = rest;
@@ -139,7 +141,8 @@ Parameter read_parameter(const Words& words) {
   return p;
 }
 
-// The type of what is returned by name, where `auto` stands for it: that of a parameter or of a variable. Nothing if it cannot be told.
+// The type of what is returned by name, where `auto` stands for it: that of a parameter or of a variable. Nothing if it
+// cannot be told.
 Words deduced_result(const Function& f) {
   Words result;
   bool known = true;
@@ -155,7 +158,8 @@ Words deduced_result(const Function& f) {
       if (p.name.text == value[0].text && !contains(p.type, "*")) take(p.type);
     }
     for (const Statement& s : f.body) {
-      if (!s.is(Statement::Kind::declaration) || contains(s.specifiers, "auto") || contains(s.specifiers, "static")) continue;
+      if (!s.is(Statement::Kind::declaration) || contains(s.specifiers, "auto") || contains(s.specifiers, "static"))
+        continue;
       for (const Declarator& d : s.declarators) {
         if (d.name.text != value[0].text || !d.dimensions.empty()) continue;
         type.clear();
@@ -170,7 +174,8 @@ Words deduced_result(const Function& f) {
       if (!inner.is(Statement::Kind::leave)) return;
       const Words type = type_of(inner.words);
       const auto same = [](const Word& a, const Word& b) { return a.text == b.text; };
-      if (type.empty() || (!result.empty() && !std::equal(type.begin(), type.end(), result.begin(), result.end(), same))) known = false;
+      if (type.empty() || (!result.empty() && !std::equal(type.begin(), type.end(), result.begin(), result.end(), same)))
+        known = false;
       result = type;
     });
   }
@@ -181,9 +186,9 @@ Words deduced_result(const Function& f) {
 Words with_views_followed(const Function& f, const Words& words) {
   Words result;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool viewed = can_name_variable(words, i) && std::any_of(f.parameters.begin(), f.parameters.end(), [&](const Parameter& p) {
-      return p.is_viewed && p.name.text == words[i].text;
-    });
+    const bool viewed = can_name_variable(words, i) &&
+                        std::any_of(f.parameters.begin(), f.parameters.end(),
+                                    [&](const Parameter& p) { return p.is_viewed && p.name.text == words[i].text; });
     if (viewed) append(result, made_up("(*", words[i].token));
     result.push_back(words[i]);
     if (viewed) append(result, made_up(")", words[i].token));

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-/// What split kernels are written with: a block of threads, masks, values of all threads, and the loop over the threads. It stands
-/// before every source, is preprocessed with it, and is read as C++14, 17 or 20.
+/// What split kernels are written with: a block of threads, masks, values of all threads, and the loop over the threads. It
+/// stands before every source, is preprocessed with it, and is read as C++14, 17 or 20.
 namespace weir::kernels {
 
 inline constexpr std::string_view runtime_block = R"weir(
@@ -219,8 +219,8 @@ struct block {
   WEIR_ALWAYS_INLINE bool going_on() const { return !failed; }
   WEIR_ALWAYS_INLINE void retire(const marks& gone) { alive.retire(gone); }
 
-  // Runs a piece for the threads of a mask. The thread's number in the row of the grid is counted as a number that does not wrap
-  // around, where it does not: see `launcher`.
+  // Runs a piece for the threads of a mask. The thread's number in the row of the grid is counted as a number that does not
+  // wrap around, where it does not: see `launcher`.
   template <bool independent, class F>
   WEIR_ALWAYS_INLINE void run(const mask& m, F&& f) const {
     const int dx = (int)dim.x, dy = (int)dim.y, dz = (int)dim.z;
@@ -231,9 +231,13 @@ struct block {
           const int row = (z * dy + y) * dx;
           if (independent) {
             WEIR_INDEPENDENT
-            for (int x = 0; x < dx; ++x) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x), (unsigned int)(row + x));
+            for (int x = 0; x < dx; ++x)
+              f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x),
+                (unsigned int)(row + x));
           } else {
-            for (int x = 0; x < dx; ++x) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x), (unsigned int)(row + x));
+            for (int x = 0; x < dx; ++x)
+              f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(first + (global_index)x),
+                (unsigned int)(row + x));
           }
         }
       }
@@ -245,7 +249,8 @@ struct block {
           const int row = (z * dy + y) * dx;
           const int from = m.low > row ? m.low - row : 0, to = m.high - row < dx ? m.high - row : dx;
           for (int x = from; x < to; ++x) {
-            if (all || m.a[row + x] != 0) f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, first + (unsigned int)x, (unsigned int)(row + x));
+            if (all || m.a[row + x] != 0)
+              f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, first + (unsigned int)x, (unsigned int)(row + x));
           }
         }
       }
@@ -256,7 +261,9 @@ struct block {
   template <class F>
   WEIR_ALWAYS_INLINE void divide(const mask& m, mask& then, mask& otherwise, F&& f) const {
     alignas(64) unsigned char c[most_threads];
-    run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
+    run<false>(
+        m, [&](const uint3 i, const unsigned int g, const unsigned int t)
+               __attribute__((always_inline)) { c[t] = f(i, g, t); });
     const bool all = m.full();
     for (int t = 0; t < threads; ++t) {
       const unsigned char here = all ? (unsigned char)1 : m.a[t];
@@ -275,20 +282,25 @@ struct block {
     }
     if (m.full()) {  // most turns of most loops are everybody's
       int leaving = 0;
-      run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });
+      run<false>(
+          m, [&](const uint3 i, const unsigned int g, const unsigned int t)
+                 __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });
       if (leaving == 0) return;
     }
     alignas(64) unsigned char c[most_threads];
-    run<false>(m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) { c[t] = f(i, g, t); });
+    run<false>(
+        m, [&](const uint3 i, const unsigned int g, const unsigned int t)
+               __attribute__((always_inline)) { c[t] = f(i, g, t); });
     m.spell_out();
     for (int t = 0; t < threads; ++t) m.a[t] = (unsigned char)(m.a[t] & (c[t] != 0));
     m.recount();
   }
 
-  __attribute__((noinline, cold)) bool fail(const char* place, const char* function, unsigned int thread, int here, int expected,
-                                            uint64_t missing_lanes) {
+  __attribute__((noinline, cold)) bool fail(const char* place, const char* function, unsigned int thread, int here,
+                                            int expected, uint64_t missing_lanes) {
     failed = true;
-    const kernel_fault fault = {place, function, {index.x, index.y, index.z}, thread, (uint32_t)here, (uint32_t)expected, missing_lanes};
+    const kernel_fault fault = {
+        place, function, {index.x, index.y, index.z}, thread, (uint32_t)here, (uint32_t)expected, missing_lanes};
     range->services->fail(range->launch, fault);
     return false;
   }

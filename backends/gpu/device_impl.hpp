@@ -57,7 +57,8 @@ StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner)
   check(api_, api_.StreamCreateWithPriority(&handle, Api::stream_non_blocking, api_.usual_priority()), "Stream::capture_if",
         *this);
   owner.reset(handle, [&api = api_](const void* h) {
-    log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed", "weir");
+    log_failure(api, api.StreamDestroy(static_cast<StreamHandle>(const_cast<void*>(h))), "while a stream was destroyed",
+                "weir");
   });
   auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
   stream->be_known_to_weir_alone();
@@ -104,10 +105,11 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
   }
   if (found == Api::of_another_context) {
-    throw Error(Errc::invalid_argument, operation, describe(),
-                "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), "
-                "with which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
-                "runtime does");
+    throw Error(
+        Errc::invalid_argument, operation, describe(),
+        "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), "
+        "with which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
+        "runtime does");
   }
   (void)context();
   return make<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
@@ -426,10 +428,11 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
   const auto result = api_.load_module(module, copy.c_str(), log);
   if (result != Api::success) {
     const std::string detail(Api::meaning(result).detail);
-    throw Error(Api::meaning(result).errc == Errc::out_of_memory ? Errc::out_of_memory : Errc::invalid_image,
-                "Device::load_module", describe(),
-                detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
-                native_error(api_, result));
+    throw Error(
+        Api::meaning(result).errc == Errc::out_of_memory ? Errc::out_of_memory : Errc::invalid_image, "Device::load_module",
+        describe(),
+        detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
+        native_error(api_, result));
   }
   return make_owner(
       [&] {

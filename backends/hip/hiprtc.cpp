@@ -46,8 +46,8 @@ std::vector<std::string> files(const std::string& name, const std::string& numbe
 }
 
 std::vector<std::string> option_list(const CompileOptions& options, const std::string& architecture) {
-  std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard), "-include",
-                                "weir_kernel.h"};
+  std::vector<std::string> list{"--offload-arch=" + architecture, "-std=c++" + std::to_string(options.cxx_standard),
+                                "-include", "weir_kernel.h"};
   for (const auto& [name, value] : options.defines) list.push_back("-D" + name + "=" + value);
   for (const std::string& folder : options.include_directories) list.push_back("-I" + folder);
   if (options.fast_math) list.emplace_back("-ffast-math");
@@ -60,7 +60,8 @@ std::vector<std::string> option_list(const CompileOptions& options, const std::s
 }
 
 bool names_a_target(std::string_view option) {
-  for (const std::string_view name : {"--offload-arch", "--gpu-architecture", "-arch", "--arch", "-mcpu", "--amdgpu-target"}) {
+  for (const std::string_view name :
+       {"--offload-arch", "--gpu-architecture", "-arch", "--arch", "-mcpu", "--amdgpu-target"}) {
     if (option == name || (option.starts_with(name) && option[name.size()] == '=')) return true;
   }
   return false;
@@ -107,9 +108,10 @@ void Compiler::find(const gpu::Library& runtime, int release) {
   std::optional<gpu::Library> library = gpu::Library::open(names, attempts);
   if (!library && !chosen && runtime.find("hiprtcCompileProgram") != nullptr) library = runtime;
   if (!library) {
-    description_ = "no HIPRTC: " + gpu::list_attempts(attempts) +
-                   (chosen ? "; correct or unset WEIR_HIPRTC"
-                           : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
+    description_ =
+        "no HIPRTC: " + gpu::list_attempts(attempts) +
+        (chosen ? "; correct or unset WEIR_HIPRTC"
+                : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
     return;
   }
   auto* const functions = new Functions;
@@ -152,11 +154,14 @@ void Compiler::list_architectures(const gpu::Library& runtime, int release) {
 std::string Compiler::refusal(std::string_view architecture) const {
   if (!usable_) return description_;
   if (!is_well_formed(architecture)) {
-    return "'" + std::string(architecture) + "' is no architecture of AMD's, which are written gfx90a, or gfx90a:xnack- with features";
+    return "'" + std::string(architecture) +
+           "' is no architecture of AMD's, which are written gfx90a, or gfx90a:xnack- with features";
   }
   const std::string base(architecture.substr(0, architecture.find(':')));
-  if (architectures_.empty() || std::find(architectures_.begin(), architectures_.end(), base) != architectures_.end()) return {};
-  return description_ + " does not compile for " + base + "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
+  if (architectures_.empty() || std::find(architectures_.begin(), architectures_.end(), base) != architectures_.end())
+    return {};
+  return description_ + " does not compile for " + base +
+         "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
 }
 
 gpu::Program Compiler::compile(const std::string& architecture, std::string_view source, const CompileOptions& options,
@@ -196,7 +201,8 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
   const std::vector<std::string> list = option_list(options, architecture);
   std::vector<const char*> pointers;
   for (const std::string& option : list) pointers.push_back(option.c_str());
-  const hiprtcResult result = hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
+  const hiprtcResult result =
+      hiprtc.hiprtcCompileProgram(program.handle, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
   if (hiprtc.hiprtcGetProgramLogSize(program.handle, &size) == HIPRTC_SUCCESS && size > 1) {
     log.resize(size);
@@ -221,24 +227,26 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
       // HIPRTC of 5.2 compares texts, and so knows no alias of a type, nor a default argument that was left out.
       throw Error(Errc::compilation_failed, operation, object,
                   "hiprtcGetLoweredName of " + description_ + " does not find the kernel '" + kernel + "' (" +
-                      hiprtc.hiprtcGetErrorString(found) + "); name it in `kernels` with all its arguments, each by its own type");
+                      hiprtc.hiprtcGetErrorString(found) +
+                      "); name it in `kernels` with all its arguments, each by its own type");
     }
     made.names.emplace_back(kernel, symbol);
   }
   return made;
 }
 
-gpu::Program Compiler::compile_cached(const std::string& architecture, std::string_view source, const CompileOptions& options,
-                                      const char* operation, std::string_view object) const {
+gpu::Program Compiler::compile_cached(const std::string& architecture, std::string_view source,
+                                      const CompileOptions& options, const char* operation, std::string_view object) const {
   const gpu::HeaderList headers(options);
   const std::vector<std::string> arguments = option_list(options, architecture);
   // Clang looks for headers where the system has its own.
-  return gpu::compile_cached({"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
-    std::string log;
-    gpu::Program program = compile(architecture, source, options, operation, object, log);
-    if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
-    return program;
-  });
+  return gpu::compile_cached(
+      {"hip", source, options, headers, arguments, description_ + " " + std::to_string(release_), files_, true}, [&] {
+        std::string log;
+        gpu::Program program = compile(architecture, source, options, operation, object, log);
+        if (!log.empty()) support::log(support::LogLevel::info, "compiling '" + options.name + "': " + log);
+        return program;
+      });
 }
 
 }  // namespace weir::hip

@@ -80,8 +80,9 @@ TEST_CASE("cuda loading: a missing required function is named, all of them at on
 TEST_CASE("cuda loading: without an optional function its feature is absent, and the reason names the release") {
   const Outcome o = tell("missing=cuStreamGetId missing=cuGraphConditionalHandleCreate", {"features"});
   CHECK_SAYS(o, "feature stream_id: absent cuStreamGetId is not in the driver (CUDA 13.0); CUDA 12.0 has it");
-  CHECK_SAYS(o, "feature graph_conditional_nodes: absent cuGraphConditionalHandleCreate is not in the driver (CUDA 13.0); CUDA "
-                "12.3 has it");
+  CHECK_SAYS(o,
+             "feature graph_conditional_nodes: absent cuGraphConditionalHandleCreate is not in the driver (CUDA 13.0); CUDA "
+             "12.3 has it");
   CHECK_SAYS(o, "feature graph_capture: native");
   CHECK_SAYS(o, "feature wait_value_flush: absent this device lacks it: CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES is 0");
   CHECK_SAYS(o, "feature runtime_compilation: absent no NVRTC: /nonexistent/libnvrtc.so");
@@ -91,7 +92,9 @@ TEST_CASE("cuda loading: the oldest supported driver lacks only later features")
   const Outcome o = tell("version=12000", {"features", "stream", "synchronize"});
   CHECK_SAYS(o, "feature stream_id: native");
   CHECK_SAYS(o, "feature graph_update: native");
-  CHECK_SAYS(o, "feature capture_into_graph: absent cuStreamBeginCaptureToGraph is not in the driver (CUDA 12.0); CUDA 12.3 has it");
+  CHECK_SAYS(
+      o,
+      "feature capture_into_graph: absent cuStreamBeginCaptureToGraph is not in the driver (CUDA 12.0); CUDA 12.3 has it");
   CHECK_SAYS(o, "synchronize: ok");
 }
 
@@ -128,7 +131,8 @@ TEST_CASE("cuda bundles: the image that fits best is loaded, and what the driver
   CHECK_SAYS(exact, "load-bundle: ok");
   CHECK(exact.complains("call image \"for cuda sm_90\""));
   CHECK(image_calls(exact) == 1);
-  CHECK(load("capability=89", "cuda sm_80,cuda sm_86,cuda compute_80,cuda sm_90").complains("call image \"for cuda sm_86\""));
+  CHECK(
+      load("capability=89", "cuda sm_80,cuda sm_86,cuda compute_80,cuda sm_90").complains("call image \"for cuda sm_86\""));
   const Outcome newer = load("capability=100", "cuda sm_80,cuda compute_80,cuda compute_90,cuda sm_90");
   CHECK(newer.complains("call image \"for cuda compute_90\""));
 
@@ -144,8 +148,10 @@ TEST_CASE("cuda bundles: where nothing fits, the error says what there is and wh
   };
   const Outcome none = load("capability=75", "cuda sm_80,cuda compute_80,host x86-64");
   CHECK_SAYS(none, "load-bundle: invalid_image");
-  CHECK_SAYS(none, "no image of the kernels 'story.cu' fits: there are cuda sm_80, cuda compute_80, host x86-64, and this device is "
-                   "cuda sm_75; the bundle carries no source; add an image for it in weir_add_kernels");
+  CHECK_SAYS(
+      none,
+      "no image of the kernels 'story.cu' fits: there are cuda sm_80, cuda compute_80, host x86-64, and this device is "
+      "cuda sm_75; the bundle carries no source; add an image for it in weir_add_kernels");
   const Outcome refused = load("capability=80 fail=cuModuleLoadDataEx:0:218", "cuda sm_80,cuda compute_80,source");
   CHECK_SAYS(refused, "the image for sm_80 does not load: ");
   CHECK_SAYS(refused, "the image for compute_80 does not load: ");
@@ -157,8 +163,9 @@ TEST_CASE("cuda bundles: where nothing fits, the error says what there is and wh
 // --- Calls that fail --------------------------------------------------------------------------------------------------
 
 TEST_CASE("cuda calls: work goes through") {
-  const Outcome o = tell("", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function",
-                              "callback", "async", "query", "synchronize", "ran", "close", "drop-memory", "drop-event"});
+  const Outcome o =
+      tell("", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function", "callback",
+                "async", "query", "synchronize", "ran", "close", "drop-memory", "drop-event"});
   CHECK_SAYS(o, "ran: 2");
   CHECK_SAYS(o, "complete: 1");
   CHECK(o.count(": ok\n") == 17);
@@ -171,15 +178,21 @@ TEST_CASE("cuda calls: each failing call is an error of its operation, with the 
     const char* says;
   };
   const std::vector<Case> cases = {
-      {"fail=cuStreamCreateWithPriority:1:2", {"stream", "stream"}, "stream: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_stream"},
+      {"fail=cuStreamCreateWithPriority:1:2",
+       {"stream", "stream"},
+       "stream: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_stream"},
       {"fail=cuEventCreate:1:2", {"event", "event"}, "event: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_event"},
       {"fail=cuMemAlloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | CUDA_ERROR_SCRIPTED | Device::allocate"},
       {"fail=cuDevicePrimaryCtxRetain:1:46", {"stream", "stream"}, "stream: backend_failure | CUDA_ERROR_SCRIPTED"},
-      {"fail=cuEventRecord:1:400", {"stream", "event", "record", "record"}, "record: backend_failure | CUDA_ERROR_SCRIPTED | Stream::record"},
+      {"fail=cuEventRecord:1:400",
+       {"stream", "event", "record", "record"},
+       "record: backend_failure | CUDA_ERROR_SCRIPTED | Stream::record"},
       {"fail=cuStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
       {"fail=cuStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS"},
       {"fail=cuStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
-      {"fail=cuMemcpyAsync:1:1", {"stream", "allocate", "copy", "copy"}, "copy: invalid_argument | CUDA_ERROR_SCRIPTED | Stream::copy"},
+      {"fail=cuMemcpyAsync:1:1",
+       {"stream", "allocate", "copy", "copy"},
+       "copy: invalid_argument | CUDA_ERROR_SCRIPTED | Stream::copy"},
       {"fail=cuMemAllocAsync:1:2", {"stream", "async", "async"}, "async: out_of_memory"},
       {"fail=cuModuleLoadDataEx:1:209", {"load", "load"}, "load: invalid_image"},
   };
@@ -376,7 +389,9 @@ TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, a
   CHECK_SAYS(o, "nodes: 2\n");
 }
 
-TEST_CASE("cuda graphs: a conditional node's body that closes its stream is an error, and the driver's stream is destroyed behind it") {
+TEST_CASE(
+    "cuda graphs: a conditional node's body that closes its stream is an error, and the driver's stream is destroyed behind "
+    "it") {
   const Outcome o = tell("trace=1", {"stream", "allocate", "begin-capture", "mark", "body-closes-its-stream", "mark",
                                      "host-function", "end-capture"});
   CHECK_SAYS(o, "body-closes-its-stream: stream_closed");
@@ -499,10 +514,12 @@ class Compiling {
   Compiling& operator=(const Compiling&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
-  Outcome run(const std::string& source, std::vector<std::string> steps, Environment more = {}, const std::string& script = "") const {
+  Outcome run(const std::string& source, std::vector<std::string> steps, Environment more = {},
+              const std::string& script = "") const {
     steps.insert(steps.begin(), {"features", "compile"});
-    Environment environment = {{"WEIR_BACKEND", "cuda"},     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}, {"WEIR_TEST_DRIVER", script},
-                               {"WEIR_TEST_SOURCE", source}, {"WEIR_CACHE_DIR", folder_ / "cache"},     {"WEIR_LOG", "info"}};
+    Environment environment = {
+        {"WEIR_BACKEND", "cuda"},     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}, {"WEIR_TEST_DRIVER", script},
+        {"WEIR_TEST_SOURCE", source}, {"WEIR_CACHE_DIR", folder_ / "cache"},     {"WEIR_LOG", "info"}};
     environment.insert(more.begin(), more.end());
     return weir::test::run(WEIR_TEST_STORY, steps, environment);
   }
@@ -518,23 +535,30 @@ class Compiling {
 
 constexpr const char* many_kernels = R"(
 using Real = float;
-template <class T, int N> __global__ void blur(const T* in, T* out, T scale) { out[threadIdx.x] = in[threadIdx.x] * N * scale; }
+template <class T, int N>
+__global__ void blur(const T* in, T* out, T scale) {
+  out[threadIdx.x] = in[threadIdx.x] * N * scale;
+}
 template __global__ void blur<double, 4>(const double*, double*, double);
 namespace image { __global__ void flip(float* p, int n, float by) { p[threadIdx.x] = n * by; } }
 __global__ void over(int* p) { *p = 1; }
 __global__ void over(float* p) { *p = 1; }
-extern "C" __global__ void __launch_bounds__(128) plain(int n, const float x[], double d, size_t s, float f = 1.0F) { ((float*)x)[n] = d * s * f; }
+extern "C" __global__ void __launch_bounds__(128) plain(int n, const float x[], double d, size_t s, float f = 1.0F) {
+  ((float*)x)[n] = d * s * f;
+}
 )";
 
 }  // namespace
 
-TEST_CASE("cuda compiling: kernels of C++ linkage and instances of templates are found by their names, where there is an NVRTC") {
+TEST_CASE(
+    "cuda compiling: kernels of C++ linkage and instances of templates are found by their names, where there is an NVRTC") {
   const Compiling compiling;
   if (!compiling.has_compiler()) return;
-  const Outcome o = compiling.run(many_kernels, {"kernel:blur<float, 3>", "kernel:blur<float,3>", "kernel:blur<unsigned int, 2u>",
-                                                 "kernel:blur<double, 4>", "kernel:image::flip", "kernel:::image::flip", "kernel:plain",
-                                                 "kernel:over", "kernel:blur<short, 1>"},
-                                  {{"WEIR_TEST_KERNELS", "blur<float,3>;blur<unsigned, 2>"}});
+  const Outcome o = compiling.run(
+      many_kernels,
+      {"kernel:blur<float, 3>", "kernel:blur<float,3>", "kernel:blur<unsigned int, 2u>", "kernel:blur<double, 4>",
+       "kernel:image::flip", "kernel:::image::flip", "kernel:plain", "kernel:over", "kernel:blur<short, 1>"},
+      {{"WEIR_TEST_KERNELS", "blur<float,3>;blur<unsigned, 2>"}});
   CHECK_SAYS(o, "compile: ok");
   CHECK_SAYS(o, "kernel blur<float, 3>: known 7 floating 4");
   CHECK_SAYS(o, "kernel blur<float,3>: known 7 floating 4");
@@ -550,7 +574,8 @@ TEST_CASE("cuda compiling: kernels of C++ linkage and instances of templates are
   CHECK_SAYS(o, "CompileOptions::kernels, or behind KERNELS in weir_add_kernels");
 }
 
-TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those that were asked for are found all the same") {
+TEST_CASE(
+    "cuda compiling: a driver before 12.4 does not list kernels, and those that were asked for are found all the same") {
   const Compiling compiling;
   if (!compiling.has_compiler()) return;
   const Outcome o = compiling.run(many_kernels, {"kernel:blur<float, 3>", "kernel:image::flip", "kernel:plain"},
@@ -559,8 +584,9 @@ TEST_CASE("cuda compiling: a driver before 12.4 does not list kernels, and those
   CHECK_SAYS(o, "kernel plain: known 1f floating 14");
   CHECK_SAYS(o, "kernel:image::flip: kernel_not_found");
   // An image that was made ahead of time carries the names.
-  const Outcome ahead = compiling.run(many_kernels, {"compile-ahead", "kernel:blur<float, 3>", "kernel:blur<Real, 3>"},
-                                      {{"WEIR_TEST_KERNELS", "blur<float, 3>;blur<Real, 3>"}}, "missing=cuModuleGetFunctionCount");
+  const Outcome ahead =
+      compiling.run(many_kernels, {"compile-ahead", "kernel:blur<float, 3>", "kernel:blur<Real, 3>"},
+                    {{"WEIR_TEST_KERNELS", "blur<float, 3>;blur<Real, 3>"}}, "missing=cuModuleGetFunctionCount");
   CHECK_SAYS(ahead, "compile-ahead: ok");
   CHECK_SAYS(ahead, "kernel blur<float, 3>: known 7 floating 4");
   CHECK_SAYS(ahead, "kernel blur<Real, 3>: known 7 floating 4");
@@ -578,7 +604,9 @@ TEST_CASE("cuda compiling: an instance that cannot be made is an error of the co
 TEST_CASE("cuda compiling: what was compiled comes from the cache, until anything changes that it depends on") {
   const Compiling compiling;
   if (!compiling.has_compiler()) return;
-  const auto header = [&](const std::string& name, const std::string& text) { std::ofstream(compiling.folder() / name) << text; };
+  const auto header = [&](const std::string& name, const std::string& text) {
+    std::ofstream(compiling.folder() / name) << text;
+  };
   const std::string source = "#include \"one.h\"\nextern \"C\" __global__ void k(int* p) { *p = VALUE; }\n"
                              "template <class T> __global__ void t(T* p) { *p = 1; }\n";
   const Environment environment = {{"WEIR_TEST_INCLUDE", compiling.folder()}, {"WEIR_TEST_KERNELS", "t<float>"}};
@@ -617,5 +645,6 @@ TEST_CASE("cuda compiling: what was compiled comes from the cache, until anythin
 TEST_CASE("cuda kernels: the suggested size of a block is the driver's, for the shared memory that a block needs") {
   // The second size needs more than every block has, which is allowed with the kernel's context current.
   CHECK_SAYS(tell("", {"module", "kernel", "suggest"}), "suggested: 256 and 128");
-  CHECK_SAYS(tell("fail=cuOccupancyMaxPotentialBlockSize:1:1", {"module", "kernel", "suggest"}), "suggest: invalid_argument");
+  CHECK_SAYS(tell("fail=cuOccupancyMaxPotentialBlockSize:1:1", {"module", "kernel", "suggest"}),
+             "suggest: invalid_argument");
 }

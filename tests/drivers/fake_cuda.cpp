@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for libcuda.so.1. It carries out work at once, on the calling thread, in host memory; graphs hold host functions
-// and child graphs. Calls of the thread on which the backend tries whether a context is needed, which begins by a change of its
-// capture mode, are neither counted nor traced. See script.hpp for what it can be told, and beside that
+// A stand-in for libcuda.so.1. It carries out work at once, on the calling thread, in host memory; graphs hold host
+// functions and child graphs. Calls of the thread on which the backend tries whether a context is needed, which begins by a
+// change of its capture mode, are neither counted nor traced. See script.hpp for what it can be told, and beside that
 //
 //   async=1          host functions run on a thread of the library's, which a synchronize of any stream waits for
 //   strict=1         calls on streams and events need a current context
@@ -11,10 +11,12 @@
 //   contexts=1       the streams that it is asked about are of another context than their device's primary one
 //   instance=1       devices are parts of a divided GPU
 //   attributes=N     every attribute of the device but its compute capability and clock is N
-//   guarded=1        external code's capture in global mode is open: what CUDA refuses beside it fails, unless the calling thread's
+//   guarded=1        external code's capture in global mode is open: what CUDA refuses beside it fails, unless the calling
+//   thread's
 //                    own capture mode is relaxed
 //   lossy=1          capture info without room for the edges' data fails where dependencies are asked for
-//   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds. Failures,
+//   quick=1          a call costs next to nothing, and is counted by weir_calls() alone: for measuring what Weir adds.
+//   Failures,
 //                    traces and `strict` are not looked at
 
 #include <atomic>
@@ -223,91 +225,242 @@ int attribute(CUdevice_attribute which) {
 }
 
 constexpr Function functions[] = {
-    {"cuGetErrorName", [](const Call& c) { *out<const char*>(c.b) = c.a == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SCRIPTED"; return CUDA_SUCCESS; }},
-    {"cuGetErrorString", [](const Call& c) { *out<const char*>(c.b) = "a scripted failure"; return CUDA_SUCCESS; }},
-    {"cuDeviceGetCount", [](const Call& c) { *out<int>(c.a) = Script::instance().number("devices", 1); return CUDA_SUCCESS; }},
-    {"cuDeviceGet", [](const Call& c) { *out<int>(c.a) = static_cast<int>(c.b); return CUDA_SUCCESS; }},
-    {"cuDeviceGetName", [](const Call& c) { std::strncpy(out<char>(c.a), "Stand-in", c.b); return CUDA_SUCCESS; }},
-    {"cuDeviceGetAttribute", [](const Call& c) { *out<int>(c.a) = attribute(static_cast<CUdevice_attribute>(c.b)); return CUDA_SUCCESS; }},
-    {"cuDeviceTotalMem", [](const Call& c) { *out<std::size_t>(c.a) = 1 << 30; return CUDA_SUCCESS; }},
-    {"cuDeviceGetUuid", [](const Call& c) { std::memset(memory(c.a), 0x11, 16); return CUDA_SUCCESS; }, 9020},
-    {"cuDeviceGetUuid", [](const Call& c) {
+    {"cuGetErrorName",
+     [](const Call& c) {
+       *out<const char*>(c.b) = c.a == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SCRIPTED";
+       return CUDA_SUCCESS;
+     }},
+    {"cuGetErrorString",
+     [](const Call& c) {
+       *out<const char*>(c.b) = "a scripted failure";
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceGetCount",
+     [](const Call& c) {
+       *out<int>(c.a) = Script::instance().number("devices", 1);
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceGet",
+     [](const Call& c) {
+       *out<int>(c.a) = static_cast<int>(c.b);
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceGetName",
+     [](const Call& c) {
+       std::strncpy(out<char>(c.a), "Stand-in", c.b);
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceGetAttribute",
+     [](const Call& c) {
+       *out<int>(c.a) = attribute(static_cast<CUdevice_attribute>(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceTotalMem",
+     [](const Call& c) {
+       *out<std::size_t>(c.a) = 1 << 30;
+       return CUDA_SUCCESS;
+     }},
+    {"cuDeviceGetUuid",
+     [](const Call& c) {
+       std::memset(memory(c.a), 0x11, 16);
+       return CUDA_SUCCESS;
+     },
+     9020},
+    {"cuDeviceGetUuid",
+     [](const Call& c) {
        std::memset(memory(c.a), is_told("instance") ? 0x22 : 0x11, 16);
        return CUDA_SUCCESS;
-     }, 11040},
-    {"cuDeviceCanAccessPeer", [](const Call& c) { *out<int>(c.a) = Script::instance().number("peers", 0); return CUDA_SUCCESS; }},
-    {"cuCtxEnablePeerAccess", [](const Call&) {
+     },
+     11040},
+    {"cuDeviceCanAccessPeer",
+     [](const Call& c) {
+       *out<int>(c.a) = Script::instance().number("peers", 0);
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxEnablePeerAccess",
+     [](const Call&) {
        static bool enabled = is_told("peer_enabled");
        return std::exchange(enabled, true) ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
      }},
-    {"cuDevicePrimaryCtxRetain", [](const Call& c) { *out<CUcontext>(c.a) = context_of(static_cast<int>(c.b), false); return CUDA_SUCCESS; }},
-    {"cuCtxGetCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current(); return CUDA_SUCCESS; }},
-    {"cuCtxPushCurrent", [](const Call& c) { stack.push_back(reinterpret_cast<CUcontext>(c.a)); return CUDA_SUCCESS; }},
-    {"cuCtxPopCurrent", [](const Call& c) { *out<CUcontext>(c.a) = current(); stack.pop_back(); return CUDA_SUCCESS; }},
-    {"cuCtxGetDevice", [](const Call& c) { *out<int>(c.a) = device_of(current()); return CUDA_SUCCESS; }},
-    {"cuStreamGetCtx", [](const Call& c) { *out<CUcontext>(c.b) = context_of(0, is_told("contexts")); return CUDA_SUCCESS; }},
-    {"cuCtxGetStreamPriorityRange", [](const Call& c) { *out<int>(c.a) = 0; *out<int>(c.b) = -5; return CUDA_SUCCESS; }},
+    {"cuDevicePrimaryCtxRetain",
+     [](const Call& c) {
+       *out<CUcontext>(c.a) = context_of(static_cast<int>(c.b), false);
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxGetCurrent",
+     [](const Call& c) {
+       *out<CUcontext>(c.a) = current();
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxPushCurrent",
+     [](const Call& c) {
+       stack.push_back(reinterpret_cast<CUcontext>(c.a));
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxPopCurrent",
+     [](const Call& c) {
+       *out<CUcontext>(c.a) = current();
+       stack.pop_back();
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxGetDevice",
+     [](const Call& c) {
+       *out<int>(c.a) = device_of(current());
+       return CUDA_SUCCESS;
+     }},
+    {"cuStreamGetCtx",
+     [](const Call& c) {
+       *out<CUcontext>(c.b) = context_of(0, is_told("contexts"));
+       return CUDA_SUCCESS;
+     }},
+    {"cuCtxGetStreamPriorityRange",
+     [](const Call& c) {
+       *out<int>(c.a) = 0;
+       *out<int>(c.b) = -5;
+       return CUDA_SUCCESS;
+     }},
     {"cuStreamCreateWithPriority", [](const Call& c) { return make(out<CUstream>(c.a)); }},
-    {"cuStreamIsCapturing", [](const Call& c) {
+    {"cuStreamIsCapturing",
+     [](const Call& c) {
        *out<int>(c.b) = captures.contains(c.a) ? 1 : 0;
        return CUDA_SUCCESS;
      }},
-    {"cuStreamGetCaptureInfo", [](const Call& c) {
+    {"cuStreamGetCaptureInfo",
+     [](const Call& c) {
        if (c.e != 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
        return capture_info(c, c.f);
-     }, 11030},
-    {"cuStreamGetCaptureInfo", [](const Call& c) {
+     },
+     11030},
+    {"cuStreamGetCaptureInfo",
+     [](const Call& c) {
        if (c.e != 0 && c.f == 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
        return capture_info(c, c.g);
-     }, 12030},
-    {"cuThreadExchangeStreamCaptureMode", [](const Call& c) { std::swap(*out<CUstreamCaptureMode>(c.a), capture_mode); return CUDA_SUCCESS; }},
+     },
+     12030},
+    {"cuThreadExchangeStreamCaptureMode",
+     [](const Call& c) {
+       std::swap(*out<CUstreamCaptureMode>(c.a), capture_mode);
+       return CUDA_SUCCESS;
+     }},
     {"cuStreamBeginCapture", [](const Call& c) { return begin_capture(c.a, keep(std::make_shared<Graph>())); }},
     {"cuStreamBeginCaptureToGraph", [](const Call& c) { return begin_capture(c.a, out<Graph>(c.b)); }},
-    {"cuStreamEndCapture", [](const Call& c) {
+    {"cuStreamEndCapture",
+     [](const Call& c) {
        *out<Graph*>(c.b) = captures.at(c.a).graph;
        captures.erase(c.a);
        return CUDA_SUCCESS;
      }},
-    {"cuGraphCreate", [](const Call& c) { *out<Graph*>(c.a) = keep(std::make_shared<Graph>()); return CUDA_SUCCESS; }},
-    {"cuGraphAddNode", [](const Call& c) {  // conditional ones
+    {"cuGraphCreate",
+     [](const Call& c) {
+       *out<Graph*>(c.a) = keep(std::make_shared<Graph>());
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphAddNode",
+     [](const Call& c) {  // conditional ones
        static CUgraph body;
        body = reinterpret_cast<CUgraph>(keep(std::make_shared<Graph>()));
        out<weir::cuda::ConditionalNodeParams>(c.f)->bodies = &body;
        return make(out<CUgraphNode>(c.a));
      }},
-    {"cuGraphGetNodes", [](const Call& c) {
+    {"cuGraphGetNodes",
+     [](const Call& c) {
        const Graph& graph = *out<Graph>(c.a);
        for (std::size_t i = 0; c.b != 0 && i < graph.nodes.size(); ++i) out<Node*>(c.b)[i] = graph.nodes[i].get();
        *out<std::size_t>(c.c) = graph.nodes.size();
        return CUDA_SUCCESS;
      }},
-    {"cuGraphGetEdges", [](const Call& c) { *out<std::size_t>(c.d) = 0; return CUDA_SUCCESS; }, 10000},
-    {"cuGraphGetEdges", [](const Call& c) { *out<std::size_t>(c.e) = 0; return CUDA_SUCCESS; }, 12030},
-    {"cuGraphNodeGetType", [](const Call& c) {
+    {"cuGraphGetEdges",
+     [](const Call& c) {
+       *out<std::size_t>(c.d) = 0;
+       return CUDA_SUCCESS;
+     },
+     10000},
+    {"cuGraphGetEdges",
+     [](const Call& c) {
+       *out<std::size_t>(c.e) = 0;
+       return CUDA_SUCCESS;
+     },
+     12030},
+    {"cuGraphNodeGetType",
+     [](const Call& c) {
        *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->child ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_HOST;
        return CUDA_SUCCESS;
      }},
-    {"cuGraphHostNodeGetParams", [](const Call& c) { *out<CUDA_HOST_NODE_PARAMS>(c.b) = out<Node>(c.a)->host; return CUDA_SUCCESS; }},
-    {"cuGraphChildGraphNodeGetGraph", [](const Call& c) { *out<Graph*>(c.b) = out<Node>(c.a)->child.get(); return CUDA_SUCCESS; }},
-    {"cuGraphAddChildGraphNode", [](const Call& c) {
+    {"cuGraphHostNodeGetParams",
+     [](const Call& c) {
+       *out<CUDA_HOST_NODE_PARAMS>(c.b) = out<Node>(c.a)->host;
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphChildGraphNodeGetGraph",
+     [](const Call& c) {
+       *out<Graph*>(c.b) = out<Node>(c.a)->child.get();
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphAddChildGraphNode",
+     [](const Call& c) {
        if (c.b == c.e) std::abort();  // the driver follows it without end
        out<Graph>(c.b)->nodes.push_back(std::make_unique<Node>(Node{{}, out<Graph>(c.e)->copy()}));
        *out<Node*>(c.a) = out<Graph>(c.b)->nodes.back().get();
        return CUDA_SUCCESS;
      }},
-    {"cuGraphClone", [](const Call& c) { *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy()); return CUDA_SUCCESS; }},
-    {"cuGraphInstantiateWithFlags", [](const Call& c) { *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy()); return CUDA_SUCCESS; }},
-    {"cuGraphLaunch", [](const Call& c) { out<Graph>(c.a)->run(); return CUDA_SUCCESS; }},
+    {"cuGraphClone",
+     [](const Call& c) {
+       *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphInstantiateWithFlags",
+     [](const Call& c) {
+       *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphLaunch",
+     [](const Call& c) {
+       out<Graph>(c.a)->run();
+       return CUDA_SUCCESS;
+     }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
-    {"cuMemAlloc", [](const Call& c) { *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b)); return CUDA_SUCCESS; }},
-    {"cuMemHostAlloc", [](const Call& c) { *out<void*>(c.a) = std::malloc(c.b); return CUDA_SUCCESS; }},
-    {"cuMemAllocAsync", [](const Call& c) { *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b)); return CUDA_SUCCESS; }},
-    {"cuMemFree", [](const Call& c) { std::free(memory(c.a)); return CUDA_SUCCESS; }},
-    {"cuMemFreeHost", [](const Call& c) { std::free(memory(c.a)); return CUDA_SUCCESS; }},
-    {"cuMemFreeAsync", [](const Call& c) { std::free(memory(c.a)); return CUDA_SUCCESS; }},
-    {"cuMemcpyAsync", [](const Call& c) { std::memmove(memory(c.a), memory(c.b), c.c); return CUDA_SUCCESS; }},
-    {"cuMemsetD8Async", [](const Call& c) { std::memset(memory(c.a), static_cast<int>(c.b), c.c); return CUDA_SUCCESS; }},
-    {"cuLaunchHostFunc", [](const Call& c) {
+    {"cuMemAlloc",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemHostAlloc",
+     [](const Call& c) {
+       *out<void*>(c.a) = std::malloc(c.b);
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemAllocAsync",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemFree",
+     [](const Call& c) {
+       std::free(memory(c.a));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemFreeHost",
+     [](const Call& c) {
+       std::free(memory(c.a));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemFreeAsync",
+     [](const Call& c) {
+       std::free(memory(c.a));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemcpyAsync",
+     [](const Call& c) {
+       std::memmove(memory(c.a), memory(c.b), c.c);
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemsetD8Async",
+     [](const Call& c) {
+       std::memset(memory(c.a), static_cast<int>(c.b), c.c);
+       return CUDA_SUCCESS;
+     }},
+    {"cuLaunchHostFunc",
+     [](const Call& c) {
        const auto function = reinterpret_cast<CUhostFn>(c.b);
        if (const auto capture = captures.find(c.a); capture != captures.end()) {
          capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{function, memory(c.c)}, nullptr}));
@@ -318,31 +471,42 @@ constexpr Function functions[] = {
        }
        return CUDA_SUCCESS;
      }},
-    {"cuStreamSynchronize", [](const Call&) {
+    {"cuStreamSynchronize",
+     [](const Call&) {
        if (is_asynchronous()) HostThread::instance().wait();
        return CUDA_SUCCESS;
      }},
-    {"cuStreamAddCallback", [](const Call& c) {
+    {"cuStreamAddCallback",
+     [](const Call& c) {
        reinterpret_cast<CUstreamCallback>(c.b)(reinterpret_cast<CUstream>(c.a), CUDA_SUCCESS, memory(c.c));
        return CUDA_SUCCESS;
      }},
-    {"cuModuleLoadDataEx", [](const Call& c) {
+    {"cuModuleLoadDataEx",
+     [](const Call& c) {
        if (Script::instance().number("trace", 0) != 0) std::fprintf(stderr, "call image \"%.80s\"\n", out<char>(c.b));
        return load(out<CUmodule>(c.a), out<const char>(c.b));
      }},
-    {"cuModuleGetFunction", [](const Call& c) { return find_function(out<CUfunction>(c.a), *out<Module>(c.b), out<const char>(c.c)); }},
+    {"cuModuleGetFunction",
+     [](const Call& c) { return find_function(out<CUfunction>(c.a), *out<Module>(c.b), out<const char>(c.c)); }},
     {"cuFuncSetAttribute", [](const Call&) { return current() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
-    {"cuModuleGetFunctionCount", [](const Call& c) {
+    {"cuModuleGetFunctionCount",
+     [](const Call& c) {
        *out<unsigned>(c.a) = static_cast<unsigned>(out<Module>(c.b)->kernels.size());
        return CUDA_SUCCESS;
      }},
-    {"cuModuleEnumerateFunctions", [](const Call& c) {
+    {"cuModuleEnumerateFunctions",
+     [](const Call& c) {
        for (std::size_t i = 0; i < c.b; ++i) out<std::string*>(c.a)[i] = &out<Module>(c.c)->kernels[i];
        return CUDA_SUCCESS;
      }},
-    {"cuFuncGetName", [](const Call& c) { *out<const char*>(c.a) = out<std::string>(c.b)->c_str(); return CUDA_SUCCESS; }},
-    {"cuOccupancyMaxPotentialBlockSize", [](const Call& c) {
+    {"cuFuncGetName",
+     [](const Call& c) {
+       *out<const char*>(c.a) = out<std::string>(c.b)->c_str();
+       return CUDA_SUCCESS;
+     }},
+    {"cuOccupancyMaxPotentialBlockSize",
+     [](const Call& c) {
        *out<int>(c.a) = 132;
        *out<int>(c.b) = c.e == 4096 ? 128 : 256;
        return CUDA_SUCCESS;
@@ -387,12 +551,15 @@ bool breaks_captures(std::string_view call) {
 
 /// 1 for a function that makes an object, -1 for one that ends it.
 int objects_of(std::string_view call) {
-  constexpr std::string_view makers[] = {"cuStreamCreateWithPriority", "cuStreamBeginCapture", "cuGraphCreate", "cuGraphClone",
-                                         "cuGraphInstantiateWithFlags", "cuModuleLoadDataEx", "cuMemPoolCreate",
-                                         "cuEventCreate", "cuIpcOpenEventHandle"};
+  constexpr std::string_view makers[] = {
+      "cuStreamCreateWithPriority",  "cuStreamBeginCapture", "cuGraphCreate",   "cuGraphClone",
+      "cuGraphInstantiateWithFlags", "cuModuleLoadDataEx",   "cuMemPoolCreate", "cuEventCreate",
+      "cuIpcOpenEventHandle"};
   constexpr std::string_view enders[] = {"cuStreamDestroy", "cuGraphDestroy", "cuGraphExecDestroy", "cuModuleUnload",
                                          "cuMemPoolDestroy", "cuEventDestroy"};
-  const auto is_one_of = [&](const auto& list) { return std::find(std::begin(list), std::end(list), call) != std::end(list); };
+  const auto is_one_of = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), call) != std::end(list);
+  };
   return is_one_of(makers) ? 1 : is_one_of(enders) ? -1 : 0;
 }
 

@@ -490,7 +490,10 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.stream->synchronize();
        std::printf("sum: %d\n", sum.load());
      }},
-    {"compile", [](World& w) { w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), compile_options()); }},
+    {"compile",
+     [](World& w) {
+       w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), compile_options());
+     }},
     {"compile-ahead",
      [](World& w) {
        const auto image =

@@ -13,8 +13,8 @@
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/dialect_table.hpp"
 
-/// weir_kernel_corpus [--device=cuda:0] [--bundle] [doctest's options]: runs the corpus on a device. With --bundle each file becomes an
-/// image and a bundle without its source first, as weir-kernels makes them, and the bundle is loaded.
+/// weir_kernel_corpus [--device=cuda:0] [--bundle] [doctest's options]: runs the corpus on a device. With --bundle each file
+/// becomes an image and a bundle without its source first, as weir-kernels makes them, and the bundle is loaded.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
 /// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
 /// table.
@@ -31,7 +31,8 @@ bool by_bundle = false;
 std::string image_architecture() {
   if (target().backend().name() != "host") return target().properties().architecture;
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? "x86-64-v3" : "x86-64";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") ? "x86-64-v3"
+                                                                                                           : "x86-64";
 #else
   return "armv8-a";
 #endif

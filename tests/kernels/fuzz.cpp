@@ -17,9 +17,10 @@
 #include "tests/kernels/fuzz_reference.hpp"
 #include "weir/weir.hpp"
 
-/// weir_kernel_fuzz [--rounds=2] [--seconds=0] [--steps=0] [--seed=1]: random kernels with nested barriers, loops and divergence, run
-/// as the host backend runs them and with a fiber for each thread. All numbers must be equal. A source that differs is printed with
-/// its seed. It ends when so many sources were run, for so long, and threads have taken so many steps, which are statements.
+/// weir_kernel_fuzz [--rounds=2] [--seconds=0] [--steps=0] [--seed=1]: random kernels with nested barriers, loops and
+/// divergence, run as the host backend runs them and with a fiber for each thread. All numbers must be equal. A source that
+/// differs is printed with its seed. It ends when so many sources were run, for so long, and threads have taken so many
+/// steps, which are statements.
 namespace {
 
 constexpr unsigned kernels_in_a_source = 12;
@@ -129,7 +130,11 @@ int main(int argc, char** argv) {
     const std::string_view word = argv[i];
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
-    unsigned long* const option = name == "--rounds" ? &rounds : name == "--seconds" ? &seconds : name == "--steps" ? &wanted_steps : name == "--seed" ? &seed : nullptr;
+    unsigned long* const option = name == "--rounds"    ? &rounds
+                                  : name == "--seconds" ? &seconds
+                                  : name == "--steps"   ? &wanted_steps
+                                  : name == "--seed"    ? &seed
+                                                        : nullptr;
     if (option == nullptr || equals == word.npos) {
       fmt::print(stderr, "there is no option '{}': --rounds=N, --seconds=N, --steps=N, --seed=N\n", word);
       return 2;
@@ -139,15 +144,16 @@ int main(int argc, char** argv) {
   if (rounds == 0 && seconds == 0 && wanted_steps == 0) rounds = 2;
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
-    return static_cast<unsigned long>(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count());
+    return static_cast<unsigned long>(
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin).count());
   };
   unsigned long failures = 0, done = 0;
   unsigned long long steps = 0;
   for (; done < rounds || elapsed() < seconds || steps < wanted_steps; ++done) {
     failures += round(seed + done, folder.path(), steps) ? 0 : 1;
     if (failures > 20) break;
-    fmt::print("seed {}: {} kernels, {} steps of threads, {} s, {} failures\n", seed + done, (done + 1) * kernels_in_a_source, steps,
-               elapsed(), failures);
+    fmt::print("seed {}: {} kernels, {} steps of threads, {} s, {} failures\n", seed + done,
+               (done + 1) * kernels_in_a_source, steps, elapsed(), failures);
     std::fflush(stdout);
   }
   return failures == 0 ? 0 : 1;

@@ -128,7 +128,8 @@ class Generator {
           return line(fmt::format("{} += seen_late(s[(tid + {}u) % blockDim.x], tid);", v, below(40)));
         case 9:
           line(fmt::format("two p{} = {{{}, {}}};", ++pairs_, value(Level::thread), v));
-          return line(fmt::format("{} = warp_total(p{}).b + total_of(v2, s, [=](unsigned x) {{ return x ^ u0; }});", v, pairs_));
+          return line(
+              fmt::format("{} = warp_total(p{}).b + total_of(v2, s, [=](unsigned x) {{ return x ^ u0; }});", v, pairs_));
         case 0:
         case 1:
           line(fmt::format("s[tid] = {}; __syncthreads();", value(Level::thread)));

@@ -45,7 +45,8 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(has(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;"), "in the step of a for loop"));
   CHECK(refusal("switch (n) {\n case 1: __syncthreads(); }").empty());
   CHECK(refusal("switch (n) {\n case 1: __syncthreads();\n case 2: x[0] = 1; }").empty());
-  CHECK(has(refusal("switch (n) {\n case 1: if (x[0]) break; __syncthreads(); }"), "3: a case that breaks off before its end"));
+  CHECK(has(refusal("switch (n) {\n case 1: if (x[0]) break; __syncthreads(); }"),
+            "3: a case that breaks off before its end"));
   CHECK(has(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }"),
             "3: '__syncthreads' inside a loop over a range"));
   CHECK(has(refusal("if (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));

@@ -65,12 +65,14 @@ TEST_CASE("kernel names: which parameters are pointers to const") {
 }
 
 TEST_CASE("kernel names: which parameters are floating-point numbers, by a source") {
-  CHECK(kinds_of_k("int n, float a, const float* x, double y[], unsigned long long, std::size_t s, ::uint8_t u", 7) == "ifiiiii");
+  CHECK(kinds_of_k("int n, float a, const float* x, double y[], unsigned long long, std::size_t s, ::uint8_t u", 7) ==
+        "ifiiiii");
   CHECK(kinds_of_k("", 0).empty());
   CHECK(kinds_of_k("void", 1) == "?");
   CHECK(kinds_of_k("real a, float4 b, half c, T<float> d, float (*e)(int), Pair<int*>* f", 6) == "??????");
   CHECK(kinds_of_k("float a = 1.0F, T* p, const double b = f(1, 2), long double c, bool d", 5) == "fif?i");
-  CHECK(kinds_of_k("float* __restrict__ p, const __grid_constant__ int n, /* float */ int m // int\n, float f", 4) == "iiif");
+  CHECK(kinds_of_k("float* __restrict__ p, const __grid_constant__ int n, /* float */ int m // int\n, float f", 4) ==
+        "iiif");
 }
 
 TEST_CASE("kernel names: kernels are found in a source by what stands before them, and not if there are two") {
