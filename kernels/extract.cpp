@@ -80,7 +80,9 @@ class Extractor {
       case Kind::loop: loop(s); break;
       case Kind::range_loop:
         for_all(std::as_const(s), [&](const Statement& inner) {
-          for_own_words(inner, [&](const Words& words) { refuse_meeting(words, "inside a loop over a range; write it with an index"); });
+          for_own_words(inner, [&](const Words& words) {
+            refuse_meeting(words, "inside a loop over a range; write it with an index");
+          });
         });
         break;
       case Kind::choice: {
@@ -152,9 +154,11 @@ class Extractor {
       Part& part = parts[i];
       const bool ends = end_part(part.statements) || i + 1 == parts.size();
       if (breaks(part.statements)) {
-        throw Refused(part.token, "a case that breaks off before its end, of a switch in which threads meet; write it with if and else");
+        throw Refused(part.token,
+                      "a case that breaks off before its end, of a switch in which threads meet; write it with if and else");
       }
-      if (!ends) part.statements.insert(part.statements.end(), parts[i + 1].statements.begin(), parts[i + 1].statements.end());
+      if (!ends)
+        part.statements.insert(part.statements.end(), parts[i + 1].statements.begin(), parts[i + 1].statements.end());
     }
     const auto rest = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.is_default; });
     Statements chain;
@@ -386,7 +390,8 @@ class Extractor {
   bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
     const int count = static_cast<int>(arguments.size());
     if (count < meeting.least_arguments || count > meeting.most_arguments) {
-      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", is_of_group(meeting) ? meeting.name.substr(7) : meeting.name,
+      throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given",
+                                         is_of_group(meeting) ? meeting.name.substr(7) : meeting.name,
                                          meeting.least_arguments == meeting.most_arguments
                                              ? fmt::format("{}", meeting.least_arguments)
                                              : fmt::format("{} to {}", meeting.least_arguments, meeting.most_arguments),
@@ -398,7 +403,8 @@ class Extractor {
     return meeting.result != Meeting::Result::none;
   }
 
-  // The type of the number that such a parameter refers to, which its argument is converted to; nothing if it is no built-in type.
+  // The type of the number that such a parameter refers to, which its argument is converted to; nothing if it is no built-in
+  // type.
   static Words number_of(const Parameter& parameter) {
     Words type;
     for (const Word& word : parameter.type) {
@@ -418,7 +424,8 @@ class Extractor {
     std::size_t elements = 0;
     bool is_followed = followed;
     for (++i; i < value.size(); i = after(value, i)) {
-      const bool step = value[i].is(".") || value[i].is("->") || value[i].is("[") || (value[i].is_identifier() && value[i - 1].kind == Token::Kind::punctuation);
+      const bool step = value[i].is(".") || value[i].is("->") || value[i].is("[") ||
+                        (value[i].is_identifier() && value[i - 1].kind == Token::Kind::punctuation);
       if (!step || (value[i].is_identifier() && is_at(value, i + 1, "("))) return false;
       is_followed = is_followed || value[i].is("->");
       elements += value[i].is("[") ? 1 : 0;
@@ -486,12 +493,16 @@ class Extractor {
       const auto same = [](const Parameter& a, const Parameter& b) { return a.is_written == b.is_written; };
       if (one != nullptr && (f.returns_value != one->returns_value ||
                              !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), same))) {
-        throw Refused(token, fmt::format("functions '{}' in which threads work together differ in what they return or take by reference; "
-                                         "give each a name of its own", name));
+        throw Refused(
+            token,
+            fmt::format("functions '{}' in which threads work together differ in what they return or take by reference; "
+                        "give each a name of its own",
+                        name));
       }
       one = &f;
     }
-    if (one == nullptr) throw Refused(token, fmt::format("no function '{}' has {} parameters; give all arguments", name, arguments));
+    if (one == nullptr)
+      throw Refused(token, fmt::format("no function '{}' has {} parameters; give all arguments", name, arguments));
     return *one;
   }
 

@@ -96,8 +96,8 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, F&& begin_capt
     }
   }
   if (result == Api::illegal_state) {  // another thread began one meanwhile
-    throw Error(Errc::already_capturing, operation, describe_handle(), "the stream is capturing already; that capture goes on",
-                native_error(api_, result));
+    throw Error(Errc::already_capturing, operation, describe_handle(),
+                "the stream is capturing already; that capture goes on", native_error(api_, result));
   }
   if (result == Api::success) result = asked;
   if (result != Api::success) fail(api_, result, operation, describe_handle());
@@ -117,7 +117,8 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   typename Api::GraphHandle graph = nullptr;
   const auto result = end_native(graph);
   if (result == Api::illegal_state) {
-    throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code", native_error(api_, result));
+    throw Error(Errc::not_capturing, operation, describe(), "the capture was ended by other code",
+                native_error(api_, result));
   }
   auto* const resumed = static_cast<GpuGraph<Api>*>(kept.resumed.get());
   if (result != Api::success) {

@@ -161,7 +161,8 @@ Api::Result Api::StreamCopyAttributes(StreamHandle to, StreamHandle from) const 
 
 // --- Between processes ------------------------------------------------------------------------------------------------
 
-static_assert(sizeof(hipIpcEventHandle_t) == sizeof(InterprocessHandle) && sizeof(hipIpcMemHandle_t) == sizeof(InterprocessHandle));
+static_assert(sizeof(hipIpcEventHandle_t) == sizeof(InterprocessHandle) &&
+              sizeof(hipIpcMemHandle_t) == sizeof(InterprocessHandle));
 
 Api::Result Api::event_to_handle(EventHandle event, InterprocessHandle& handle) const {
   hipIpcEventHandle_t native;

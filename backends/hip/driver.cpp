@@ -44,7 +44,8 @@ std::vector<int> version_in(const std::string& folder) {
 
 void add_rocm_folders(std::vector<std::string>& names) {
   for (const char* const root : {"HIP_PATH", "ROCM_PATH"}) {
-    if (const auto folder = support::environment(root); folder && folder->starts_with('/')) add_folder(names, *folder + "/lib");
+    if (const auto folder = support::environment(root); folder && folder->starts_with('/'))
+      add_folder(names, *folder + "/lib");
   }
   add_folder(names, "/opt/rocm/lib");
   ::glob_t found{};
@@ -182,12 +183,13 @@ void compile_image(ImageCompilation& request) {
       if (get_version != nullptr) (void)get_version(&version);
       return Compiler::open(library, release_of(version));
     } catch (const Error& error) {
-      throw Error(error.errc() == Errc::driver_not_found ? Errc::compiler_not_found : error.errc(), "Registry::compile_image", object,
-                  "no HIPRTC: " + error.detail());
+      throw Error(error.errc() == Errc::driver_not_found ? Errc::compiler_not_found : error.errc(),
+                  "Registry::compile_image", object, "no HIPRTC: " + error.detail());
     }
   }();
-  request.image = compiler.compile(std::string(request.architecture), request.source, request.options, "Registry::compile_image",
-                                   object, request.log)
+  request.image = compiler
+                      .compile(std::string(request.architecture), request.source, request.options, "Registry::compile_image",
+                               object, request.log)
                       .image_with_names();
 }
 
