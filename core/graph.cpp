@@ -134,7 +134,7 @@ std::string GraphExec::describe() const {
 
 namespace {
 
-void check_stream(const GraphExec& exec, StreamCall call) {
+[[gnu::always_inline]] inline void check_stream(const GraphExec& exec, StreamCall call) {
   if (&call.device() != &exec.device()) [[unlikely]] {
     throw Error(Errc::wrong_device, call.operation(), exec.describe(),
                 "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");

@@ -38,7 +38,7 @@ class StreamCall : public Call<Stream> {
   void check_same_backend(const Device& other) const;
 
  private:
-  static void enter_slowly(StreamCall call);
+  [[gnu::cold, gnu::noinline]] static void enter_slowly(StreamCall call);
   void check_usable() const;
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_invalidated(StreamCall call);
 };
