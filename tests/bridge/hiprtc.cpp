@@ -64,6 +64,7 @@ bool translate(const Nvrtc& compiler, int count, const char** options, std::vect
   if (target.empty() && cuda() == nullptr) return false;  // "Please provide architecture"
   if (!target.empty() && !is_known_target(target)) undefined("hiprtcCompileProgram", "the architecture is not known");
   to.push_back("--gpu-architecture=" + native_architecture());
+  to.emplace_back("--device-as-default-execution-space");  // as clang takes a constexpr function for both sides
   for (const std::string& folder : compiler.header_folders) to.push_back("--include-path=" + folder);
   return true;
 }
