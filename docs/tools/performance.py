@@ -189,6 +189,8 @@ of {part["rounds"]} rounds, in which the programs took turns. "driver" is {drive
         text += """PyTorch, CuPy and cuda.core are called from Python, whose loop is a part of the time. PyTorch's launch, copy, fill and allocation are its
 operators on tensors (`add_(1)`, `copy_`, `fill_`, `empty`); "PyTorch, C++" is `c10::Stream`.
 """
+    for remark in part.get("remarks", []):
+        text += f"\n{remark}\n"
     if shared:
         pictures[f"{name}-{vendor}.svg"] = bars(f"One call beside {driver}", shared, sides)
         text += f"\n![What one call costs](performance/{name}-{vendor}.svg)\n"
