@@ -130,7 +130,7 @@ stage_asan() {
 
 stage_tsan() {
   local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
-    weir_late_load)
+    weir_late_load weir_collectives_story)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
