@@ -128,33 +128,22 @@ WEIR_REDUCE(__reduce_xor_sync, x ^ y)
 #endif
 )weir";
 
+// The toolkit's own header of that name, as NVRTC reads it. libcu++, which it reads, declares these types as other ones
+// than <stdint.h> does.
+#define WEIR_LIBCUXX_TYPES(X) \
+  X(int_fast16_t) X(int_fast32_t) X(int_fast64_t) X(uint_fast16_t) X(uint_fast32_t) X(uint_fast64_t) \
+  X(intptr_t) X(uintptr_t) X(intmax_t) X(uintmax_t)
+#define WEIR_RENAME(type) "#define " #type " weir_" #type "\n"
+#define WEIR_RESTORE(type) "#undef " #type "\n"
+#define WEIR_TOOLKIT_HEADER(name) \
+  WEIR_LIBCUXX_TYPES(WEIR_RENAME) "#include <./" name ">\n" WEIR_LIBCUXX_TYPES(WEIR_RESTORE)
+
 inline constexpr const char* groups_header = R"weir(
 #ifndef WEIR_COOPERATIVE_GROUPS
 #define WEIR_COOPERATIVE_GROUPS
 #ifdef __CUDACC_RTC__
 // libcu++, which it reads, declares these as other types than <stdint.h> does.
-#define int_fast16_t weir_int_fast16_t
-#define int_fast32_t weir_int_fast32_t
-#define int_fast64_t weir_int_fast64_t
-#define uint_fast16_t weir_uint_fast16_t
-#define uint_fast32_t weir_uint_fast32_t
-#define uint_fast64_t weir_uint_fast64_t
-#define intptr_t weir_intptr_t
-#define uintptr_t weir_uintptr_t
-#define intmax_t weir_intmax_t
-#define uintmax_t weir_uintmax_t
-#include <./cooperative_groups.h>
-#undef int_fast16_t
-#undef int_fast32_t
-#undef int_fast64_t
-#undef uint_fast16_t
-#undef uint_fast32_t
-#undef uint_fast64_t
-#undef intptr_t
-#undef uintptr_t
-#undef intmax_t
-#undef uintmax_t
-#else
+)weir" WEIR_TOOLKIT_HEADER("cooperative_groups.h") R"weir(#else
 extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync(void);
 namespace cooperative_groups {
 #define WEIR_CG __device__ inline __attribute__((always_inline))
@@ -334,28 +323,12 @@ WEIR_CG weir_T reduce(const coalesced_group& g, weir_T v, Op op) {
 inline constexpr const char* groups_reduce_header = R"weir(
 #include <cooperative_groups.h>
 #ifdef __CUDACC_RTC__
-#define int_fast16_t weir_int_fast16_t
-#define int_fast32_t weir_int_fast32_t
-#define int_fast64_t weir_int_fast64_t
-#define uint_fast16_t weir_uint_fast16_t
-#define uint_fast32_t weir_uint_fast32_t
-#define uint_fast64_t weir_uint_fast64_t
-#define intptr_t weir_intptr_t
-#define uintptr_t weir_uintptr_t
-#define intmax_t weir_intmax_t
-#define uintmax_t weir_uintmax_t
-#include <./cooperative_groups/reduce.h>
-#undef int_fast16_t
-#undef int_fast32_t
-#undef int_fast64_t
-#undef uint_fast16_t
-#undef uint_fast32_t
-#undef uint_fast64_t
-#undef intptr_t
-#undef uintptr_t
-#undef intmax_t
-#undef uintmax_t
-#endif
+)weir" WEIR_TOOLKIT_HEADER("cooperative_groups/reduce.h") R"weir(#endif
 )weir";
+
+#undef WEIR_TOOLKIT_HEADER
+#undef WEIR_RESTORE
+#undef WEIR_RENAME
+#undef WEIR_LIBCUXX_TYPES
 
 }  // namespace weir::kernels
