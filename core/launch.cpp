@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/health.hpp"
 #include "core/thread_state.hpp"
+#include "core/tools.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
@@ -25,7 +27,7 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::kernel(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::kernel");
+  if (detail::barred()) detail::check_barred(device_, device_, "Module::kernel");
   return do_kernel(name);
 }
 
@@ -61,8 +63,11 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
 }
 
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::global");
-  return do_global(name);
+  if (detail::barred()) detail::check_barred(device_, device_, "Module::global");
+  const Span<std::byte> memory = do_global(name);
+  if (detail::is_watched())
+    detail::Watched(device_, OperationKind::module_global, "Module::global").writes(memory.data(), memory.size()).run([] {});
+  return memory;
 }
 
 }  // namespace weir
