@@ -230,7 +230,9 @@ void Validator::check(const Operation& operation, const MemoryAccess& access, bo
 std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, std::uintptr_t begin,
                                                         std::uintptr_t end, bool is_device_work) const {
   if (const Block* const block = find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
-  if (const Block* const block = find_freed(begin)) {
+  // A copy may be of pageable memory, which the heap has made where Weir's memory was.
+  const bool may_be_pageable = !is_device_work && is_readable(reinterpret_cast<const void*>(begin));
+  if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
     return Mistake{"the memory was freed",
                    "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued", block};
   }
@@ -254,6 +256,7 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
 /// Of a range that begins in `block`.
 std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
                                                         std::uintptr_t end, bool is_device_work) const {
+  if (block.is_of_graph && !is_device_work) return {};  // when the graph goes, the heap may have it: see above
   if (end > block.end) {
     return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
                                end - block.end, begin - block.begin, block.end - block.begin),
