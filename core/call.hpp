@@ -27,7 +27,7 @@ class Call {
  public:
   /// Throws where nothing of Weir may be called, and for a poisoned device. `operation`: "Device::allocate".
   Call(const Object& object, const char* operation) : object_(object), operation_(operation) {
-    if (barred()) [[unlikely]] check_barred(device(), object, operation);
+    if (is_refused(device())) [[unlikely]] throw_refused(device(), object, operation);
   }
 
   const char* operation() const noexcept { return operation_; }

@@ -19,12 +19,16 @@ struct HealthCore {
   static std::optional<Error> ask(const Device& device) { return device.do_fault(); }
 };
 
-/// What a call on `object`, which is of `device`, checks where `barred()` is true. Throws `called_from_host_function`,
-/// `forked_process`, or the first error of a poisoned device.
+/// Whether calls that concern the device are refused: in a host function, in a forked process, and for a poisoned device. No
+/// function is called, so that a call which is not refused needs to save nothing.
+inline bool is_refused(const Device& device) noexcept {
+  return barred() && (thread_state.in_host_function || forked() || device.is_poisoned());
+}
+/// Throws the error that `is_refused` stands for. `object`: what the call is made on.
 template <class Object>
-[[gnu::cold, gnu::noinline]] void check_barred(const Device& device, const Object& object, const char* operation) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object, const char* operation) {
   check_barred(operation);
-  if (device.is_poisoned()) HealthCore::refuse(device, operation, object.describe());
+  HealthCore::refuse(device, operation, object.describe());
 }
 
 }  // namespace weir::detail

@@ -27,7 +27,7 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::kernel(std::string_view name) {
-  if (detail::barred()) detail::check_barred(device_, device_, "Module::kernel");
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
   return do_kernel(name);
 }
 
@@ -63,7 +63,7 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
 }
 
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::barred()) detail::check_barred(device_, device_, "Module::global");
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
   const Span<std::byte> memory = do_global(name);
   if (detail::is_watched())
     detail::Watched(device_, OperationKind::module_global, "Module::global").writes(memory.data(), memory.size()).run([] {});

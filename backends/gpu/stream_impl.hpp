@@ -174,7 +174,7 @@ bool GpuStream<Api>::do_is_complete() const {
 template <class Api>
 bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
   if (do_is_complete()) return true;
-  const EventPtr done = device_.events().take({});
+  const EventPtr done = device_.create_event();
   do_record(*done, {});
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
     const auto result = submitted([&] { return api_.EventQuery(static_cast<GpuEvent<Api>&>(*done).native()); },
