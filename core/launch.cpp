@@ -10,9 +10,7 @@
 
 namespace weir {
 
-std::string to_string(const Dim3& d) {
-  return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
-}
+std::string to_string(const Dim3& d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); }
 
 LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
   if (block == 0) throw Error(Errc::invalid_argument, "grid_for", "", "blocks of 0 threads");
