@@ -88,7 +88,7 @@ class Strides {
     if (words.size() == 3 && words[0].is("threadIdx") && words[2].is("x")) return true;
     return words.size() == 1 && std::find(row_names_.begin(), row_names_.end(), words[0].text) != row_names_.end();
   }
-  // `i < n`, where i is one more for the next thread, and n the same for all.
+  // `i < n`, where i is one more for the next thread. Whether n is the same for all is known once variables have places.
   bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
     if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
     const Words bound = slice(condition, 2, condition.size());
@@ -100,7 +100,7 @@ class Strides {
     if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) ||
         s.first[0].declarators.size() != 1)
       return;
-    const Declarator& d = s.first[0].declarators[0];
+    const Declarator d = s.first[0].declarators[0];  // a copy: it is replaced below
     const std::string& name = d.name.text;
     const Words& specifiers = s.first[0].specifiers;
     const bool scalar = std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) {
