@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "weir/backend_support.hpp"
 #include "weir/tool.hpp"
 
@@ -22,20 +24,24 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
     if (function == nullptr) return nullptr;
     driver_ = function;
     call_ = {backend, name};
+    is_wait_ = std::string_view(name).ends_with("Synchronize");
     return &shown;
   }
 
  private:
   static Result shown(Arguments... arguments) {
     DriverCall call = call_;
-    call.result = support::begin_driver_call(call);
-    if (call.result == 0) call.result = static_cast<int>(driver_(arguments...));
+    const int answer = support::begin_driver_call(call);
+    if (answer == 0 || is_wait_) call.result = static_cast<int>(driver_(arguments...));
+    if (answer != 0) call.result = answer;
     support::end_driver_call(call);
     return static_cast<Result>(call.result);
   }
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
+  // A wait is made even if a tool has it fail: when a driver's own fails the work is over, and its memory may be freed.
+  static inline bool is_wait_ = false;
 };
 
 }  // namespace weir::gpu

@@ -12,6 +12,7 @@
 #include "tools/faults/plan.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
+#include "weir/event.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
 
@@ -109,8 +110,24 @@ class Faults final : public Tool {
  private:
   [[noreturn]] static void fail(const Operation& operation, const Watch& watch, std::string_view why) {
     const Device& device = *operation.device;
+    if (operation.kind == OperationKind::synchronize) wait(operation);
     throw Error(watch.rule.errc, operation.name, operation.stream != nullptr ? operation.stream->describe() : device.describe(),
                 fmt::format("{} '{}'", why, watch.rule.text));
+  }
+
+  // Where a wait fails the work is over all the same, or the program would free memory that is still in use.
+  static void wait(const Operation& operation) noexcept {
+    try {
+      if (operation.event != nullptr) {
+        const_cast<Event*>(operation.event)->synchronize();
+      } else if (operation.stream != nullptr) {
+        const_cast<Stream*>(operation.stream)->synchronize();
+      } else {
+        const_cast<Device*>(operation.device)->synchronize();
+      }
+    } catch (const std::exception&) {
+      // It fails anyway.
+    }
   }
 
   void count(std::string_view name) noexcept {
