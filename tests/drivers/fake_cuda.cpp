@@ -418,6 +418,7 @@ constexpr Function functions[] = {
        out<Graph>(c.a)->run();
        return CUDA_SUCCESS;
      }},
+    {"cuMemPoolCreate", [](const Call& c) { return make(out<CUmemoryPool>(c.a)); }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
     {"cuMemAlloc",
      [](const Call& c) {
@@ -430,6 +431,16 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      }},
     {"cuMemAllocAsync",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemAllocFromPoolAsync",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemAllocManaged",
      [](const Call& c) {
        *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
        return CUDA_SUCCESS;
