@@ -7,6 +7,7 @@
 #include <climits>
 #include <utility>
 
+#include "collectives/extent.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -41,24 +42,6 @@ Communicator::~Communicator() {
 }
 
 // --- Operations -------------------------------------------------------------------------------------------------------
-
-Communicator::Extent Communicator::extent(const CollectiveCall& c) const noexcept {
-  const std::size_t part = c.kind == Kind::barrier ? 0 : c.count * size_of(c.type),
-                    all = part * static_cast<std::size_t>(size());
-  const bool is_root = c.peer == rank();
-  switch (c.kind) {
-    case Kind::all_reduce: return {part, part};
-    case Kind::reduce: return {part, is_root ? part : 0};
-    case Kind::broadcast: return {is_root ? part : 0, part};
-    case Kind::all_gather: return {part, all};
-    case Kind::reduce_scatter: return {all, part};
-    case Kind::all_to_all: return {all, all};
-    case Kind::send: return {part, 0};
-    case Kind::receive: return {0, part};
-    case Kind::barrier: break;
-  }
-  return {};
-}
 
 // Weir's own code divides for avg and reduces 16-bit numbers, on the host.
 bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
@@ -103,7 +86,7 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
   std::vector<Staged> used;
   for (CollectiveCall& call : calls) {
     if (is_direct(call)) continue;
-    const Extent bytes = extent(call);
+    const collectives::Extent bytes = collectives::extent(call);
     if (bytes.sent != 0) {
       used.push_back(take_staged(bytes.sent));
       stream.copy_bytes(used.back().memory->data(), call.send, bytes.sent);

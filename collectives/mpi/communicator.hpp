@@ -23,12 +23,8 @@ class Communicator final : public weir::Communicator {
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 
  private:
-  struct Extent {
-    std::size_t sent = 0, received = 0;  // bytes
-  };
   void enqueue_step(std::vector<CollectiveCall> calls);
   bool is_direct(const CollectiveCall& call) const noexcept;
-  Extent extent(const CollectiveCall& call) const noexcept;
   Staged take_staged(std::size_t bytes);
 
   const SharedPtr shared_;
