@@ -34,7 +34,7 @@ Words& Words::of(Device& device) {
 }
 
 Words::Words(Device& device) : device_(device) {
-  device.require({Feature::host_functions, Feature::wait_value_32, Feature::wait_value_geq});
+  device.require({Feature::host_functions, Feature::wait_value_32});
   if (device.backend().name() == "host") writer_ = device.create_stream({.priority = Priority::high});
 }
 
@@ -48,102 +48,98 @@ std::shared_ptr<void> Words::allocate() {
   return {block->data(), [block](void*) {}};
 }
 
-Words::Word* Words::take_from(std::vector<Word*>& free) {
+// Makes words free whose events are complete.
+void Words::find_free() noexcept {
+  std::erase_if(returned_, [this](const Returned& returned) {
+    try {
+      if (!returned.behind->is_complete()) return false;
+    } catch (...) {  // a capture forbids to ask
+      return false;
+    }
+    free_.push_back(returned.word);
+    return true;
+  });
+}
+
+Words::Word Words::take() {
   std::unique_lock lock(mutex_);
-  if (free.empty()) {
+  if (free_.empty()) find_free();
+  if (free_.empty()) {
     lock.unlock();  // the driver may wait for work that only the end of another step lets go on
     std::shared_ptr<void> memory = allocate();
     lock.lock();
     auto* const block = static_cast<std::byte*>(memory.get());
+    const std::size_t words = (memory_.size() + 1) * words_of_block;
+    free_.reserve(words);
+    returned_.reserve(words);
     memory_.push_back(std::move(memory));
-    free_.reserve(words_.size() + words_of_block);
-    free_captured_.reserve(words_.size() + words_of_block);
     for (std::size_t i = 0; i < words_of_block; ++i) {
-      auto* const address = reinterpret_cast<std::uint32_t*>(block + i * word_distance);
-      *address = 0;
-      free.push_back(&words_.emplace_back(Word{.address = address}));
+      free_.push_back(reinterpret_cast<Word>(block + i * word_distance));
     }
   }
-  Word* const word = free.back();
-  free.pop_back();
+  const Word word = free_.back();
+  free_.pop_back();
   return word;
 }
 
-Words::Word* Words::take() { return take_from(free_); }
-Words::Word* Words::take_captured() { return take_from(free_captured_); }
-
-void Words::give_back(Word& word) noexcept {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(&word);  // there is room: see `take_from`
+void Words::give_back(Word word, EventPtr behind) noexcept {
+  const std::lock_guard lock(mutex_);  // there is room: see `take`
+  if (behind)
+    returned_.push_back({word, std::move(behind)});
+  else
+    free_.push_back(word);
 }
 
-void Words::give_back_captured(Word& word) noexcept {
-  const std::lock_guard lock(mutex_);
-  free_captured_.push_back(&word);
-}
-
-void Words::write(const Word& word, std::uint32_t value) noexcept {
+void Words::end(Word word) noexcept {
   if (writer_) {
     try {
-      writer_->write_value(word.address, value);
+      writer_->write_value(word, std::uint32_t{1});
       return;
     } catch (...) {  // without memory; the stream notices the store below somewhat later
     }
   }
-  std::atomic_ref(*word.address).store(value, std::memory_order_seq_cst);
+  std::atomic_ref(*word).store(1, std::memory_order_seq_cst);
 }
 
 // --- Steps ------------------------------------------------------------------------------------------------------------
 
-void StepEnd::operator()() noexcept {
-  words_->write(*word_, value_);
-  if (!captured_) words_->give_back(*word_);
-}
-
 // A step in a graph, which owns its word.
 struct Steps::CapturedStep {
-  CapturedStep(Words& all, Begin b) : words(all), word(*all.take_captured()), begin(std::move(b)) {}
-  ~CapturedStep() { words.give_back_captured(word); }
+  CapturedStep(Words& all, Begin b) : words(all), word(all.take()), begin(std::move(b)) {}
+  ~CapturedStep() { words.give_back(word); }
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
   Words& words;
-  Words::Word& word;
+  const Words::Word word;
   Begin begin;
 };
 
 Steps::Steps(Device& device) : words_(Words::of(device)), last_end_(device.create_event()) {}
 
+Steps::~Steps() {
+  if (word_ != nullptr) words_.give_back(word_, std::move(last_end_));
+}
+
 void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
-  StepEnd end;
-  end.words_ = &words_;
+  const auto start = [&words = words_](Words::Word word, Begin& step) {
+    std::atomic_ref(*word).store(0, std::memory_order_seq_cst);
+    step(StepEnd(words, word));
+  };
   if (capture) {
     auto step = std::make_unique<CapturedStep>(words_, std::move(begin));
-    end.word_ = &step->word;
-    end.value_ = 1;
-    end.captured_ = true;
-    std::uint32_t* const address = step->word.address;
-    stream.launch_host_function([step = std::move(step), end] {
-      std::atomic_ref(*step->word.address).store(0, std::memory_order_seq_cst);
-      step->begin(end);
-    });
-    stream.wait_value(address, 1, WaitCondition::eq);
+    const Words::Word word = step->word;
+    stream.launch_host_function([start, step = std::move(step)] { start(step->word, step->begin); });
+    stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
     return;
   }
-  Words::Word& word = *words_.take();
-  end.word_ = &word;
-  end.value_ = ++word.last;
-  std::uint32_t* const address = word.address;
-  const std::uint32_t value = end.value_;
-  try {
-    if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
-    stream.launch_host_function([begin = std::move(begin), end]() mutable { begin(end); });
-  } catch (...) {
-    words_.give_back(word);
-    throw;
-  }
-  stream.wait_value(address, value, WaitCondition::geq);
+  if (word_ == nullptr) word_ = words_.take();
+  if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
+  stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
+  const Words::Word word = std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
+  stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
   stream.record(*last_end_);
+  word_ = word;
   last_stream_ = stream.id();
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -22,33 +21,28 @@
 /// Work that begins when a stream comes to it and that other threads finish, while the stream waits and holds no thread.
 namespace weir::collectives {
 
-/// The words in a device's memory that its streams wait for, one for each step under way. They are as many as there were
-/// steps at one time, and stay until the process ends, like the device: a stream may look at a word, and `writer_` write to
-/// it, when the communicator has gone.
-///
-/// The value of a word only grows, so a word can be used again as soon as its write is enqueued: whoever still waits for the
-/// former value goes on. The wait of a captured step is the same at each launch, so its word is the graph's own and begins
-/// at 0 each time.
+/// The words in a device's memory that its streams wait for. They stay until the process ends, like the device: a stream may
+/// look at a word, and `writer_` write to it, when the communicator has gone. A free word is used again.
 class Words {
  public:
-  struct Word {
-    std::uint32_t* address = nullptr;
-    std::uint32_t last = 0;  // the value of its last use
-  };
+  using Word = std::uint32_t*;
 
   /// The device's. Throws `unsupported` if its streams cannot wait for values.
   static Words& of(Device& device);
   explicit Words(Device& device);
 
-  Word* take();
-  Word* take_captured();
-  void give_back(Word& word) noexcept;
-  void give_back_captured(Word& word) noexcept;
-  /// Writes the value, for which a stream waits. Not in a host function.
-  void write(const Word& word, std::uint32_t value) noexcept;
+  Word take();
+  /// The word is free once the event is complete; at once without one.
+  void give_back(Word word, EventPtr behind = {}) noexcept;
+  /// Writes 1, for which a stream waits. Not in a host function.
+  void end(Word word) noexcept;
 
  private:
-  Word* take_from(std::vector<Word*>& free);
+  struct Returned {
+    Word word;
+    EventPtr behind;
+  };
+  void find_free() noexcept;
   std::shared_ptr<void> allocate();
 
   Device& device_;
@@ -56,34 +50,36 @@ class Words {
 
   std::mutex mutex_;  // guards what follows
   std::vector<std::shared_ptr<void>> memory_;
-  std::deque<Word> words_;
-  std::vector<Word*> free_, free_captured_;
+  std::vector<Word> free_;
+  std::vector<Returned> returned_;
 };
 
 /// Ends a step: the stream goes on. Called once, on a thread that may call Weir: not in a host function.
 class StepEnd {
  public:
   StepEnd() = default;
-  void operator()() noexcept;
+  StepEnd(Words& words, Words::Word word) noexcept : words_(&words), word_(word) {}
+  void operator()() noexcept { words_->end(word_); }
 
  private:
-  friend class Steps;
   Words* words_ = nullptr;
-  Words::Word* word_ = nullptr;
-  std::uint32_t value_ = 0;
-  bool captured_ = false;
+  Words::Word word_ = nullptr;
 };
 
 /// The steps of one rank: they run one after the other, in the order in which they are enqueued.
 ///
-/// A step is a host function, which begins it, and a wait for a value in memory (`Stream::wait_value`), which its end
-/// writes.
+/// A step is a host function, which sets a word to 0 and begins the step, and a wait for 1 in that word
+/// (`Stream::wait_value`), which the step's end writes. One word serves all steps that are not captured, since one begins
+/// when the wait of the one before is over. A captured step has a word of its own.
 class Steps {
  public:
   using Begin = UniqueFunction<void(StepEnd)>;
 
   /// Throws `unsupported` if the device cannot do it.
   explicit Steps(Device& device);
+  ~Steps();
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
 
   /// Enqueues a step. `begin` is called in a host function, at each launch if the stream captures.
   void enqueue(Stream& stream, const CaptureState& capture, Begin begin);
@@ -92,6 +88,7 @@ class Steps {
   struct CapturedStep;
 
   Words& words_;
+  Words::Word word_ = nullptr;
   EventPtr last_end_;  // behind the last step that was not captured
   std::uint64_t last_stream_ = 0;
 };
