@@ -9,7 +9,7 @@
 #           bench    bandwidth and the cost of enqueuing, beside the raw calls and PyTorch's, where there is PyTorch
 #           heat     the heat equation on 1, 2, … GPUs, in one process and in one for each GPU
 #           overlap  a trace of the heat equation and of the training step, and how much of the time streams overlap
-#           mpi      the same tests over MPI, where there is mpirun
+#           mpi      the same tests over MPI, where there is mpirun, or MPI_HOME is the folder of an Open MPI
 #           All, if none is given.
 #
 # NCCL: WEIR_NCCL, or the one that PyTorch has, or the system's. NVLink multicast stays off, since the machine may be shared.
@@ -44,12 +44,17 @@ check() {
   echo "== $name"
   timeout "$limit" "$@" >"$out/$name.txt" 2>&1
   local status=$?
-  tail -n 40 "$out/$name.txt"
+  tail -n 30 "$out/$name.txt"
   if [ $status != 0 ]; then failed+=("$name"); fi
   echo "-- $name: status $status, $((SECONDS - begin)) s"
 }
 
 by_mpi() { mpirun --allow-run-as-root --oversubscribe --enable-recovery -np "$@"; }
+if [ -n "${MPI_HOME-}" ]; then
+  OPAL_PREFIX=$(realpath "$MPI_HOME")
+  export OPAL_PREFIX WEIR_MPI="$OPAL_PREFIX/lib/libmpi.so.40"
+  PATH="$OPAL_PREFIX/bin:$PATH" LD_LIBRARY_PATH="$OPAL_PREFIX/lib:$LD_LIBRARY_PATH"
+fi
 # ranks N COMMAND…: the command in N processes, as torchrun starts them. In the command, @FILE@ is a file for their meeting; CPUs
 # meet by MPI.
 ranks() {

@@ -89,16 +89,15 @@ int main(int argc, char** argv) {
       std::fflush(nullptr);
       std::_Exit(EXIT_SUCCESS);  // without MPI_Finalize, which would wait for the dead rank
     }
-    const std::string label = first.library();
-    const bool is_first = first.rank() == 0;
     const long checks = check_operations(ranks, options.full);
     for (int i = 0; i < options.programs; ++i)
       run_random_program(ranks, options.seed + static_cast<unsigned>(i), options.graphs);
-    check_going(ranks);
-    if (is_first) {
-      std::printf("%s, %d ranks, %zu here: %ld operations and %d random programs are right\n", label.c_str(), ranks.size,
-                  ranks.mine.size(), checks, options.programs);
+    if (first.rank() == 0) {
+      std::printf("%s, %d ranks, %zu here: %ld operations and %d random programs are right\n", first.library().c_str(),
+                  ranks.size, ranks.mine.size(), checks, options.programs);
+      std::fflush(stdout);
     }
+    check_going(ranks);
   } catch (const std::exception& error) {
     fail(error.what());
   }

@@ -79,15 +79,14 @@ double element(int rank, std::size_t i, Reduction reduction, ElementType type) {
   }
 }
 
-Bytes sent_by(int rank, std::size_t count, Reduction reduction, ElementType type) {
+void fill_sent(Bytes& bytes, int rank, std::size_t count, Reduction reduction, ElementType type) {
   const std::size_t size = weir::size_of(type);
-  Bytes bytes(count * size);
+  bytes.resize(count * size);
   for (std::size_t i = 0; i < std::min(count, period); ++i)
     encode(type, &bytes[i * size], element(rank, i, reduction, type));
   for (std::size_t done = period; done < count; done += period) {
     std::memcpy(&bytes[done * size], bytes.data(), std::min(period, count - done) * size);
   }
-  return bytes;
 }
 
 double reduced(int ranks, std::size_t i, Reduction reduction, ElementType type) {
@@ -159,22 +158,32 @@ void check_part(const Case& c, int ranks, int rank, std::size_t first, std::span
   }
 }
 
-void run(Ranks& ranks, const Case& c) {
+// What one rank's operations use. Large memory is kept from one to the next, since new pages cost more than the work; small
+// memory is new, so that a sanitizer sees what lies outside of it.
+struct Memory {
+  weir::AllocationPtr receive, send;
+  std::byte *to = nullptr, *from = nullptr;
+  Bytes data, found;
+};
+
+void make_room(weir::AllocationPtr& memory, weir::Device& device, std::size_t bytes) {
+  constexpr std::size_t large = std::size_t{1} << 20U;
+  if (!memory || bytes < large || memory->size_bytes() < bytes) {
+    memory.reset();
+    memory = device.allocate_bytes(std::max<std::size_t>(1, bytes));
+  }
+}
+
+void run(Ranks& ranks, std::vector<Memory>& memory, const Case& c) {
   const auto n = static_cast<std::size_t>(ranks.size);
   const std::size_t size = weir::size_of(c.type);
   const std::size_t sent = c.kind == Kind::reduce_scatter || c.kind == Kind::all_to_all ? n * c.count : c.count;
   const std::size_t received = c.kind == Kind::all_gather || c.kind == Kind::all_to_all ? n * c.count : c.count;
-  struct Memory {
-    weir::AllocationPtr receive, send;
-    std::byte *to = nullptr, *from = nullptr;
-    Bytes data;
-  };
-  std::vector<Memory> memory(ranks.mine.size());
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Rank& rank = ranks.mine[r];
     Memory& m = memory[r];
-    m.receive = rank.device().allocate_bytes(std::max<std::size_t>(1, received * size));
-    m.send = rank.device().allocate_bytes(std::max<std::size_t>(1, sent * size));
+    make_room(m.receive, rank.device(), received * size);
+    make_room(m.send, rank.device(), sent * size);
     m.to = static_cast<std::byte*>(m.receive->data());
     m.from = static_cast<std::byte*>(m.send->data());
     const auto offset = static_cast<std::size_t>(rank.number()) * c.count * size;
@@ -184,7 +193,7 @@ void run(Ranks& ranks, const Case& c) {
       m.to = m.from + offset;
     else if (c.in_place)
       m.to = m.from;
-    m.data = sent_by(rank.number(), sent, c.reduction, c.type);
+    fill_sent(m.data, rank.number(), sent, c.reduction, c.type);
     if (!c.in_place) rank.stream->fill_elements(m.to, 0x55, 1, received * size);
     if (sent != 0) rank.stream->copy_bytes(m.from, m.data.data(), sent * size);
   }
@@ -209,7 +218,8 @@ void run(Ranks& ranks, const Case& c) {
   });
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Rank& rank = ranks.mine[r];
-    Bytes found(received * size);
+    Bytes& found = memory[r].found;
+    found.resize(received * size);
     rank.stream->read_bytes(found.data(), memory[r].to, found.size());
     rank.communicator->check();
     if (c.kind == Kind::reduce && rank.number() != c.root) continue;
@@ -231,6 +241,7 @@ constexpr Kind all_kinds[] = {Kind::all_reduce, Kind::reduce, Kind::reduce_scatt
 
 long check_operations(Ranks& ranks, bool full) {
   weir::Communicator& first = *ranks.mine.front().communicator;
+  std::vector<Memory> memory(ranks.mine.size());
   long checks = 0;
   const auto run_all_of = [&](ElementType type, std::size_t count, std::span<const Reduction> reductions, bool in_place) {
     for (const Kind kind : all_kinds) {
@@ -240,7 +251,7 @@ long check_operations(Ranks& ranks, bool full) {
       for (const Reduction reduction : reduces ? reductions : reductions.first(1)) {
         if (reduction == Reduction::avg && !first.supports(CommunicatorFeature::avg)) continue;
         if (type == ElementType::bfloat16 && reduces && !first.supports(CommunicatorFeature::bfloat16)) continue;
-        run(ranks, {kind, type, reduction, count, in_place, rooted ? static_cast<int>(checks % ranks.size) : 0});
+        run(ranks, memory, {kind, type, reduction, count, in_place, rooted ? static_cast<int>(checks % ranks.size) : 0});
         ++checks;
       }
     }
@@ -262,7 +273,7 @@ long check_operations(Ranks& ranks, bool full) {
       run_all_of(type, bytes / weir::size_of(type) / n, full ? std::span<const Reduction>(all_reductions) : sum, false);
     }
   }
-  if (!full) run(ranks, {Kind::all_reduce, ElementType::float32, Reduction::sum, std::size_t{1} << 24U, true, 0});
+  if (!full) run(ranks, memory, {Kind::all_reduce, ElementType::float32, Reduction::sum, std::size_t{1} << 24U, true, 0});
   return checks;
 }
 
