@@ -59,11 +59,6 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
               "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
 }
 
-KernelProperties Kernel::properties() const {
-  const detail::Call call(device(), "Kernel::properties");
-  return do_properties();
-}
-
 int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
   const detail::Call call(device(), "Kernel::max_active_blocks");
   if (shared_memory_bytes > device().properties().shared_memory_per_block_optin) return 0;

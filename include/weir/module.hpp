@@ -149,7 +149,7 @@ class WEIR_API Kernel : public RefCounted {
   /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
   /// Its limits and needs. Throws where the driver does not tell them.
-  KernelProperties properties() const;
+  KernelProperties properties() const { return do_properties(); }
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
   /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
   /// launch. 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)

@@ -259,7 +259,6 @@ TEST_CASE("S28 host function: calls into Weir are refused") {
   };
   if (device().supports(Feature::runtime_compilation)) {
     const weir::Kernel& iota = *kernels().iota;
-    calls.emplace_back("Kernel::properties", [&iota] { (void)iota.properties(); });
     calls.emplace_back("Kernel::max_active_blocks", [&iota] { (void)iota.max_active_blocks(64); });
     calls.emplace_back("Kernel::suggested_block_size", [&iota] { (void)iota.suggested_block_size(); });
   }
