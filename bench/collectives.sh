@@ -3,7 +3,7 @@
 # Tests and measures collectives on the GPUs of a machine: collectives.sh BUILD OUT [PART…]
 #
 #   BUILD   has bin/ and lib/ with weir-collectives, weir_collectives_bench, heat, training, and the plugins
-#   OUT     gets what was measured, as JSON and as text
+#   OUT     gets what was measured, as text and as results.json; docs/tools/collectives.py makes a page of that
 #   PART    right    all operations and random programs, in one process and in one for each GPU
 #           death    a rank is killed in the middle: the others say so
 #           bench    bandwidth and the cost of enqueuing, beside the raw calls and PyTorch's, where there is PyTorch
@@ -108,7 +108,6 @@ for part in "${parts[@]}"; do
         bash_check bench_torch 90 "ranks $gpus '$python' '$here/collectives_torch.py' @FILE@ '$out/torch.json' '$most'"
       fi
       bash_check bench_processes 60 "ranks $gpus '$build/bin/weir_collectives_bench' '$out/processes.json' '$most'"
-      "$python" "$here/collectives_table.py" "$out" || failed+=(bench_table)
       ;;
     heat)
       side=${SIDE:-512}
@@ -135,5 +134,7 @@ for part in "${parts[@]}"; do
     *) echo "there is no part $part" && failed+=("$part") ;;
   esac
 done
+echo "== results"
+"$python" "$here/collectives_table.py" "$out" || failed+=(results)
 if [ ${#failed[@]} = 0 ]; then echo "all is right"; else echo "FAILED: ${failed[*]}"; fi
 [ ${#failed[@]} = 0 ]
