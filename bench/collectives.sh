@@ -113,7 +113,9 @@ for part in "${parts[@]}"; do
       side=${SIDE:-512}
       for ((n = 1; n <= gpus; n *= 2)); do
         bash_check "heat_$n" 60 "visible $n '$build/bin/heat' $side 400"
-        if [ "$n" != 1 ]; then bash_check "heat_processes_$n" 60 "ranks $n '$build/bin/heat' $side 400"; fi
+        if [ "$n" = 1 ]; then continue; fi
+        bash_check "heat_processes_$n" 60 "ranks $n '$build/bin/heat' $side 400"
+        bash_check "heat_one_stream_$n" 60 "visible $n '$build/bin/heat' $side 400 one"
       done
       bash_check training 60 "'$build/bin/training' 8 10000000 50"
       ;;

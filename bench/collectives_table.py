@@ -32,8 +32,8 @@ def heat():
         if found and "every cell is right" in text:
             ranks = int(found[2])
             rows.append({"ranks": ranks, "processes": ranks if "processes" in path.stem else 1, "side": int(found[3]),
-                         "ms": float(found[4])})
-    return sorted(rows, key=lambda row: (row["processes"] > 1, row["ranks"]))
+                         "overlaps": "one_stream" not in path.stem, "ms": float(found[4])})
+    return sorted(rows, key=lambda row: (not row["overlaps"], row["processes"] > 1, row["ranks"]))
 
 
 torch = read("torch.json")
@@ -66,4 +66,5 @@ for name in ("one_process", "processes"):
 for row in results["heat"]:
     first = next((other for other in results["heat"] if other["ranks"] == 1 and other["side"] == row["side"]), None)
     efficiency = f", efficiency {first['ms'] / row['ms']:.3f}" if first else ""
-    print(f"heat, {row['ranks']} ranks in {row['processes']} processes, {row['side']}^3 cells each: {row['ms']:.3f} ms a step{efficiency}")
+    print(f"heat, {row['ranks']} ranks in {row['processes']} processes, {row['side']}^3 cells each"
+          f"{'' if row['overlaps'] else ', nothing overlaps'}: {row['ms']:.3f} ms a step{efficiency}")
