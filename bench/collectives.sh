@@ -27,11 +27,11 @@ trap 'rm -rf "$scratch"' EXIT
 
 export WEIR_BACKEND=${WEIR_BACKEND:-cuda} NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH="$build/lib:${LD_LIBRARY_PATH-}"
 python=${PYTHON:-python3}
-loaded="import torch; print(next(l.split()[-1] for l in open('/proc/self/maps') if 'libnccl.so' in l))"
+loaded="import torch; print(next((l.split()[-1] for l in open('/proc/self/maps') if 'libnccl.so' in l), ''))"
 has_torch=
 if found=$("$python" -c "$loaded" 2>/dev/null); then
   has_torch=yes
-  export WEIR_NCCL=${WEIR_NCCL:-$found}
+  if [ -n "${WEIR_NCCL:-$found}" ]; then export WEIR_NCCL=${WEIR_NCCL:-$found}; fi
 fi
 gpus=${GPUS:-$(nvidia-smi --list-gpus 2>/dev/null | wc -l)}
 echo "$gpus GPUs; WEIR_NCCL=${WEIR_NCCL-}"
