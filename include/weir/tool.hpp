@@ -135,7 +135,7 @@ class WEIR_API Tool {
   /// that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being opened.
   virtual bool watches_driver(const Driver&) { return false; }
   /// A call of a driver that some tool watches. What is not 0 is returned in the driver's place, and the driver not called,
-  /// unless the function is one that waits (cuStreamSynchronize): when that fails the work is over all the same.
+  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the same.
   /// Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
   virtual int before_driver_call(const DriverCall&) noexcept { return 0; }
   /// The call has returned, or a `before_driver_call` has answered in its place.
