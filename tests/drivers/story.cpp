@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <deque>
@@ -249,6 +250,23 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"native-handle", [](World& w) { (void)w.stream->native_handle(); }},
     {"describe", [](World& w) { std::printf("%s\n", w.stream->describe().c_str()); }},
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
+    {"synchronize-briefly",
+     [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+    {"event-briefly",
+     [](World& w) { std::printf("done: %d\n", w.event->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+    {"pending", [](World& w) { std::printf("pending: %s\n", w.stream->pending().describe().c_str()); }},
+    {"health", [](World&) { std::printf("health: %s\n", weir::default_device().health().describe().c_str()); }},
+    {"second-device", [](World&) { weir::default_device().backend().device(1).create_stream()->synchronize(); }},
+    {"other-backend",
+     [](World&) {
+       weir::Device& host = weir::device("host:0");
+       const weir::Buffer<unsigned> memory = host.allocate<unsigned>(64);
+       const weir::StreamPtr stream = host.create_stream();
+       stream->fill(memory, 1U);
+       stream->synchronize();
+     }},
+    {"device-faults", [](World&) { fail_every_call(700); }},
+    {"pool-use", [](World& w) { (void)w.pool->used_bytes(); }},
     {"fill", [](World& w) { w.stream->fill(w.memory, 1U); }},
     {"copy", [](World& w) { w.stream->copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
     {"host-function", [](World& w) { w.stream->launch_host_function([&w] { ++w.ran; }); }},
