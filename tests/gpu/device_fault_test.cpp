@@ -28,7 +28,7 @@ using weir::PendingWork;
 
 constexpr int skipped = 77;
 constexpr const char* source = R"(
-extern "C" __global__ void write(unsigned* address) { *address = 1; }
+extern "C" __global__ void store_one(unsigned* address) { *address = 1; }
 extern "C" __global__ void never_ends(volatile unsigned* word) { while (*word == 0) {} }
 )";
 
@@ -63,7 +63,7 @@ void fault(weir::Device& device) {
   const auto memory = device.allocate<unsigned>(64);
   pinned.host()[0] = 7;
   check(device.health().is_ok(), "the device is healthy before");
-  const auto kernel = device.compile(source)->kernel("write");
+  const auto kernel = device.compile(source)->kernel("store_one");
   stream->launch(kernel, weir::LaunchConfig{}, static_cast<unsigned*>(nullptr));
   // The fault is found without a call that waits for the work.
   for (int i = 0; i < 1000 && device.health().is_ok(); ++i) std::this_thread::sleep_for(10ms);
@@ -71,10 +71,10 @@ void fault(weir::Device& device) {
   std::printf("%s\n", health.describe().c_str());
   check(!health.is_ok(), "health() finds the fault by itself");
   check(device.is_poisoned(), "the device is poisoned");
-  const auto is_write = [](const weir::Suspect& suspect) {
-    return suspect.work.kind == PendingWork::Kind::kernel && suspect.work.subject == "write";
+  const auto is_store = [](const weir::Suspect& suspect) {
+    return suspect.work.kind == PendingWork::Kind::kernel && suspect.work.subject == "store_one";
   };
-  check(std::any_of(health.suspects.begin(), health.suspects.end(), is_write), "the kernel is among the suspects");
+  check(std::any_of(health.suspects.begin(), health.suspects.end(), is_store), "the kernel is among the suspects");
 
   std::int64_t first = health.error ? health.error->native().code : 0;
   check(first != 0, "the first error has the driver's code");
@@ -138,7 +138,7 @@ void hang(weir::Device& device) {
   check(at.behind == 1, "with one operation behind it");
   check(next.kind == PendingWork::Kind::stream, "the other stream is at its wait for the first");
   if (device.supports(weir::Feature::wait_value_32)) {
-    valued->wait_value(word.data() + 10, 3U);
+    valued->wait_value(word.data() + 10, 3U, weir::WaitCondition::eq);
     const PendingWork value = valued->pending();
     std::printf("%s\n", value.describe().c_str());
     check(value.kind == PendingWork::Kind::value && value.wait.address == word.data() + 10 && value.wait.value == 3,
@@ -155,10 +155,14 @@ void works(weir::Device& device) {
 }
 
 int run_part(const std::string& backend, const std::string& part) {
-  weir::Device& device = weir::device(backend + ":0");
-  if (part == "fault") fault(device);
-  if (part == "hang") hang(device);
-  if (part == "works") works(device);
+  try {
+    weir::Device& device = weir::device(backend + ":0");
+    if (part == "fault") fault(device);
+    if (part == "hang") hang(device);
+    if (part == "works") works(device);
+  } catch (const std::exception& error) {
+    check(false, error.what());
+  }
   std::fflush(stdout);
   // What a device that hangs would be waited for, or one that is lost be asked for.
   std::_Exit(failures == 0 ? 0 : 1);
@@ -181,6 +185,7 @@ int run_child(const std::string& backend, std::string part) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // for what is ended from outside
   const std::string backend = argc > 1 ? argv[1] : "cuda";
   if (argc > 2) return run_part(backend, argv[2]);
   const weir::BackendInfo& info = weir::Registry::instance().probe(backend);
