@@ -53,6 +53,12 @@ bool faults(const char* what, std::int64_t& first, F&& call) {
   return false;
 }
 
+/// Ends the process without the destructors, which would wait for a device that hangs.
+[[noreturn]] void end() {
+  std::fflush(stdout);
+  std::_Exit(failures == 0 ? 0 : 1);
+}
+
 // --- The parts --------------------------------------------------------------------------------------------------------
 
 void fault(weir::Device& device) {
@@ -145,6 +151,7 @@ void hang(weir::Device& device) {
           "a third one is at its wait for a value");
   }
   check(device.health().is_ok(), "a device that is busy is healthy");
+  end();
 }
 
 void works(weir::Device& device) {
@@ -154,7 +161,7 @@ void works(weir::Device& device) {
   check(stream->read(words)[15] == 5, "the device works for a new process");
 }
 
-int run_part(const std::string& backend, const std::string& part) {
+[[noreturn]] void run_part(const std::string& backend, const std::string& part) {
   try {
     weir::Device& device = weir::device(backend + ":0");
     if (part == "fault") fault(device);
@@ -163,9 +170,7 @@ int run_part(const std::string& backend, const std::string& part) {
   } catch (const std::exception& error) {
     check(false, error.what());
   }
-  std::fflush(stdout);
-  // What a device that hangs would be waited for, or one that is lost be asked for.
-  std::_Exit(failures == 0 ? 0 : 1);
+  end();
 }
 
 /// The exit status of this program with that part, or 1.
@@ -187,7 +192,7 @@ int run_child(const std::string& backend, std::string part) {
 int main(int argc, char** argv) try {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // for what is ended from outside
   const std::string backend = argc > 1 ? argv[1] : "cuda";
-  if (argc > 2) return run_part(backend, argv[2]);
+  if (argc > 2) run_part(backend, argv[2]);
   const weir::BackendInfo& info = weir::Registry::instance().probe(backend);
   if (info.state != weir::BackendState::usable) {
     std::fprintf(stderr, "skipped: %s\n", info.reason.c_str());
