@@ -68,7 +68,8 @@ class Api : public Symbols {
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
-      if (result_ != hipSuccess) [[unlikely]] fail(api, device.ordinal);
+      // When the process ends, the call that follows says so.
+      if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]] fail(api, device.ordinal);
     }
     /// Does not throw where the device cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {

@@ -2,6 +2,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "backends/gpu/library.hpp"
 #include "backends/hip/api.hpp"
@@ -110,6 +111,8 @@ const Api& Api::load(PluginContext& context) {
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
+  // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
+  std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
   constexpr bool required = true, optional = false;
   std::string missing;

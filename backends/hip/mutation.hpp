@@ -9,6 +9,7 @@
 #define WEIR_HIP_MUTATIONS(X)     \
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \
+  X(called_at_the_end)            \
   X(capture_modes_kept)           \
   X(capture_not_tried)            \
   X(capturing_streams_asked)      \

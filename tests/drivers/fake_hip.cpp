@@ -72,6 +72,12 @@ struct Tally {
   }
 } tally;
 
+/// From 6.2 on the runtime shuts down with its static objects.
+struct ShutDown {
+  bool is_over = false;
+  ~ShutDown() { is_over = release() >= 602; }
+} shut_down;
+
 template <class Handle>
 int make(Handle* handle) {
   *handle = reinterpret_cast<Handle>(&dummy[next_handle++ % 64]);
@@ -723,6 +729,7 @@ const Function* implementation_of(const char* name) {
 }
 
 Word run(const char* name, const Call& call) {
+  if (shut_down.is_over) crash("it is called after its static objects were destroyed");
   const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
                       Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;

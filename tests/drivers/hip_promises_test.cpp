@@ -253,6 +253,17 @@ TEST_CASE("hip loading: a runtime without graphs, and all else that can be done 
   CHECK(o.count(": ok\n") == 14);
 }
 
+TEST_CASE("hip process: static objects of the program may go after the runtime has shut down") {
+  for (const char* const release : {"5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "",
+                           {"stream", "second", "event", "second-record", "allocate", "module", "kernel", "told-graph",
+                            "instantiate", "launch-graph", "pool", "keep-async", "synchronize", "keep-until-the-end"});
+    CHECK_SAYS(o, "keep-until-the-end: ok");
+    CHECK_FALSE(o.complains("weir error"));
+  }
+}
+
 TEST_CASE("hip devices T21: priorities run both ways from those of usual streams, which copies of the device have") {
   const Outcome o = tell("6.2", "trace=1", {"priorities", "allocate", "device-copy"});
   CHECK_SAYS(o, "least: 1, greatest: -1\n");

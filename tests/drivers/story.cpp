@@ -76,6 +76,8 @@ struct World {
   int ran = 0;
 };
 
+World kept_until_the_end;  // older than the plugin and the driver in this process, so destroyed after them
+
 void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
 
@@ -412,10 +414,6 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
     {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
     {"kernel-properties", [](World& w) { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); }},
-    {"kernel-properties-in-host-function",
-     [](World& w) {
-       w.stream->launch_host_function([&w] { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); });
-     }},
     {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
     {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
     {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
@@ -528,6 +526,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"keep-until-the-end", [](World& w) { kept_until_the_end = std::move(w); }},
     {"load-bundle",
      [](World& w) {
        const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
