@@ -99,7 +99,9 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
-  return own(device_, copy, [&] { return modules_; });
+  GraphPtr clone = own(device_, copy, [&] { return modules_; });
+  if (!device_.api().clones_own_objects()) static_cast<GpuGraph&>(*clone).cloned_ = GraphPtr(const_cast<GpuGraph*>(this));
+  return clone;
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------

@@ -150,6 +150,7 @@ class Api : public Symbols {
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
+  bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;

@@ -666,7 +666,7 @@ constexpr Function functions[] = {
          copy->nodes.back()->graph = copy;
        }
        for (const auto& [from, to] : graph_of(c.b)->edges) copy->edges.emplace_back(copies[from], copies[to]);
-       copy->owned = graph_of(c.b)->owned;
+       if (release() >= 602) copy->owned = graph_of(c.b)->owned;  // before, the copy owns nothing
        for (Owned* owned : copy->owned) ++owned->references;
        give(c.a, copy);
        return 0;

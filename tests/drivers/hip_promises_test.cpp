@@ -46,6 +46,9 @@ TEST_CASE("hip graphs: what a device other than the first holds ends there") {
   INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == 9);
   CHECK(calls(o, "hipModuleUnload") == 1);
+  const Outcome never_launched =
+      tell("6.2", "devices=2", {"stream", "graph", "instantiate", "graph", "update", "drop-graph"}, {{"WEIR_DEVICE", "1"}});
+  CHECK(never_launched.count(": ok\n") == 6);
 }
 
 TEST_CASE("hip graphs: launches of one executable on two streams follow one another") {
@@ -89,6 +92,18 @@ TEST_CASE("hip graphs: host functions go with their graph, on releases that lose
     CAPTURE(release);
     const Outcome o = tell(release, "trace=1", {"stream", "told-graph", "mark", "let-go-of-graph", "mark"});
     CHECK(weir::test::count("call told ", between_marks(o).errors) == 1);
+  }
+}
+
+TEST_CASE("hip graphs: a clone keeps the host functions of its graph, on releases where it does not own them") {
+  for (const char* const release : {"5.4", "6.1", "6.2", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "trace=1",
+                           {"stream", "told-graph", "clone", "instantiate", "mark", "launch-graph", "synchronize", "mark",
+                            "drop-graph"});
+    INFO(o.output, o.errors);
+    CHECK(in_order(o, {"mark", "hipGraphLaunch", "mark", "told"}));
+    CHECK(weir::test::count("call told ", o.errors) == 1);
   }
 }
 

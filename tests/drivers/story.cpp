@@ -326,6 +326,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
+    {"clone", [](World& w) { w.graph = w.graph->clone(); }},
     {"long-batch",  // more than the driver takes in one call
      [](World& w) { w.stream->batch(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
     {"write-batch",
