@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -315,6 +316,28 @@ class Api : public Symbols {
   }
   /// Leaves every stream of the capture usable even if it fails, and then returns no graph.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
+  // With a lock around what looks for, makes or ends user objects, on releases that need it.
+  Result UserObjectCreate(UserObject* object, void* owned, void (*destroy)(void*), unsigned references,
+                          unsigned flags) const {
+    const auto lock = user_object_lock();
+    return Symbols::UserObjectCreate(object, owned, destroy, references, flags);
+  }
+  Result UserObjectRelease(UserObject object, unsigned count) const {
+    const auto lock = user_object_lock();
+    return Symbols::UserObjectRelease(object, count);
+  }
+  Result GraphRetainUserObject(GraphHandle graph, UserObject object, unsigned count, unsigned flags) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphRetainUserObject(graph, object, count, flags);
+  }
+  Result GraphDestroy(GraphHandle graph) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphDestroy(graph);
+  }
+  Result GraphExecDestroy(GraphExecHandle exec) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphExecDestroy(exec);
+  }
   bool refuses_cooperative_capture() const noexcept { return has(Workaround::refuse_cooperative_capture); }
 
   // --- Graphs ---------------------------------------------------------------------------------------------------------
@@ -379,6 +402,7 @@ class Api : public Symbols {
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
   bool is_busy(StreamHandle stream) const;
+  std::unique_lock<std::recursive_mutex> user_object_lock() const;
   void end_invalidated_capture(StreamHandle stream) const;
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;

@@ -728,7 +728,38 @@ const Function* implementation_of(const char* name) {
   return nullptr;
 }
 
+/// Up to 6.2, a user object is looked for in a set of all, without the lock under which the set changes.
+class UserObjectSet {
+ public:
+  class Use {
+   public:
+    Use(UserObjectSet& set, const char* name) {
+      const auto is = [name](const char* function) { return std::strcmp(name, function) == 0; };
+      if (release() >= 603) return;
+      if (is("hipUserObjectRelease") || is("hipGraphRetainUserObject")) used_ = &set.looks;
+      if (is("hipUserObjectCreate") || is("hipGraphDestroy") || is("hipGraphExecDestroy")) used_ = &set.changes;
+      if (used_ == nullptr) return;
+      ++*used_;
+      // Long enough to meet another thread. A sleep would count as Weir's.
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      if (set.looks != 0 && set.changes != 0) crash("a user object is looked for while another thread makes or ends one");
+    }
+    ~Use() {
+      if (used_ != nullptr) --*used_;
+    }
+
+   private:
+    std::atomic<int>* used_ = nullptr;
+  };
+
+ private:
+  std::atomic<int> looks{0}, changes{0};
+} user_objects;
+
 Word run(const char* name, const Call& call) {
+  const UserObjectSet::Use use(user_objects, name);
   if (shut_down.is_over) crash("it is called after its static objects were destroyed");
   const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
                       Script::instance().number("trial", 0) == 0;

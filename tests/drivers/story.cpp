@@ -76,7 +76,7 @@ struct World {
   int ran = 0;
 };
 
-World kept_until_the_end;  // older than the plugin and the driver in this process, so destroyed after them
+World kept_past_the_end;  // older than the plugin and the driver in this process, so destroyed after them
 
 void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
@@ -469,6 +469,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::vector<std::jthread> threads;
        for (int i = 0; i < 4; ++i) threads.emplace_back(work);
      }},
+    {"many-captured-functions",  // each thread's graphs own theirs
+     [](World&) {
+       const auto work = [] {
+         const weir::StreamPtr stream = weir::default_device().create_stream();
+         for (int i = 0; i < 100; ++i) {
+           const weir::GraphPtr graph = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); });
+           graph->instantiate()->launch(*stream);
+         }
+       };
+       std::vector<std::jthread> threads;
+       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+     }},
     {"many-host-functions",  // on streams that are dropped before those have run
      [](World& w) {
        static std::atomic<int> sum{0};
@@ -527,7 +539,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
-    {"keep-until-the-end", [](World& w) { kept_until_the_end = std::move(w); }},
+    {"keep-past-the-end", [](World& w) { kept_past_the_end = std::move(w); }},
     {"load-bundle",
      [](World& w) {
        const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
