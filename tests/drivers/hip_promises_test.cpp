@@ -260,6 +260,13 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
   }
 }
 
+TEST_CASE("hip features: a device that cannot be made current is not tried in another one's place") {
+  const Outcome o = tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"});
+  INFO(o.errors);
+  CHECK(calls(o, "hipSetDevice") >= 1);
+  CHECK(calls(o, "hipMalloc") == 1);
+}
+
 TEST_CASE("hip loading: a runtime without graphs, and all else that can be done without, works") {
   const Outcome o = tell("minimal", "",
                          {"features", "stream", "allocate", "fill", "copy", "event", "record", "wait", "synchronize",
