@@ -356,6 +356,9 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
+       // A question breaks a capture that the event's stream is in, whenever the event was recorded. 2026 has this no more.
+       const bool breaks = release() >= 602 && release() < 714 && event->stream != nullptr;
+       if (breaks && captures_and_breaks(event->stream)) return hipErrorCapturedEvent;
        const int result = busy();
        if (result == hipSuccess && event->stream != nullptr)
          event->stream->done = std::max(event->stream->done, event->number);
@@ -603,7 +606,12 @@ constexpr Function functions[] = {
        check_living(event_of(c.b));
        check_living(event_of(c.c));
        *out<float>(c.a) = 1;
-       return 0;
+       if (c.b != c.c) return 0;
+       Event* const event = event_of(c.b);
+       const int result = busy();
+       if (result == hipSuccess && event->stream != nullptr)
+         event->stream->done = std::max(event->stream->done, event->number);
+       return result;
      }},
     {"hipMallocManaged",
      [](const Call& c) -> Word {

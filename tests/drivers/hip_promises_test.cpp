@@ -18,7 +18,7 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
                            {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "let-go-of-graph",
                             "drop-kernel", "mark", "drop-graph", "mark", "ready", "until:hipModuleUnload:1"});
     INFO(o.errors);
-    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventQuery", "mark", "hipGraphExecDestroy",
+    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventElapsedTime", "mark", "hipGraphExecDestroy",
                        "hipGraphDestroy", "hipModuleUnload"}));
     CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
     CHECK(calls(between_marks(o), "hipModuleUnload") == 0);
@@ -92,6 +92,16 @@ TEST_CASE("hip graphs: host functions go with their graph, on releases that lose
     CAPTURE(release);
     const Outcome o = tell(release, "trace=1", {"stream", "told-graph", "mark", "let-go-of-graph", "mark"});
     CHECK(weir::test::count("call told ", between_marks(o).errors) == 1);
+  }
+}
+
+TEST_CASE("hip graphs: the end of a launch is waited for without breaking a capture of its stream") {
+  for (const char* const release : {"5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "busy=1000000",
+                           {"stream", "graph", "instantiate", "launch-graph", "drop-graph", "begin-capture",
+                            "until:hipEventElapsedTime:5", "end-capture"});
+    CHECK_SAYS(o, "end-capture: ok");
   }
 }
 
