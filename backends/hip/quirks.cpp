@@ -183,7 +183,7 @@ constexpr FunctionQuirk functions[] = {
      "looks for the object in a set of all without that set's lock, as hipGraphRetainUserObject does, while other threads' "
      "calls make "
      "and end user objects",
-     "read: UserObject::isUserObjvalid in hip_graph_internal.hpp at rocm-5.7.1, rocm-6.2.2, and in 6.3, which has it locked"},
+     "read: UserObject::isUserObjvalid in hip_graph_internal.hpp at rocm-5.7.1 and rocm-6.2.2; 6.3 locks it"},
     {"hipStreamWaitEvent",
      {0, 0},
      Workaround::join_by_dependencies,
