@@ -77,6 +77,8 @@ struct World {
   int ran = 0;
 };
 
+World kept_past_the_end;  // older than the plugin and the driver in this process, so destroyed after them
+
 void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
 
@@ -342,6 +344,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
+    {"clone", [](World& w) { w.graph = w.graph->clone(); }},
     {"long-batch",  // more than the driver takes in one call
      [](World& w) { w.stream->batch(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
     {"write-batch",
@@ -430,10 +433,6 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
     {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
     {"kernel-properties", [](World& w) { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); }},
-    {"kernel-properties-in-host-function",
-     [](World& w) {
-       w.stream->launch_host_function([&w] { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); });
-     }},
     {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
     {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
     {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
@@ -483,6 +482,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
            if (i % 2 == 0) borrowed->close();
            borrowed.reset();
            third.reset();
+         }
+       };
+       std::vector<std::jthread> threads;
+       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+     }},
+    {"many-captured-functions",  // each thread's graphs own theirs
+     [](World&) {
+       const auto work = [] {
+         const weir::StreamPtr stream = weir::default_device().create_stream();
+         for (int i = 0; i < 100; ++i) {
+           const weir::GraphPtr graph = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); });
+           graph->instantiate()->launch(*stream);
          }
        };
        std::vector<std::jthread> threads;
@@ -546,6 +557,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"keep-past-the-end", [](World& w) { kept_past_the_end = std::move(w); }},
     {"load-bundle",
      [](World& w) {
        const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));
