@@ -17,7 +17,8 @@ class Passage {
     for (;;) {
       inside_.store(true, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);  // `close` makes the processor keep this order, too
-      if (!closed_.load(std::memory_order_acquire)) [[likely]] return;
+      if (!closed_.load(std::memory_order_acquire)) [[likely]]
+        return;
       inside_.store(false, std::memory_order_release);
       while (closed_.load(std::memory_order_relaxed)) std::this_thread::yield();
     }

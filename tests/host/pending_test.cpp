@@ -70,11 +70,13 @@ TEST_CASE("pending: of a batch the first value that is not there is told") {
   stream->synchronize();
 }
 
-TEST_CASE("pending: a wait for an event or a stream is told by that stream, a function, a kernel and a copy by what they are") {
-  const weir::StreamPtr first = device().create_stream(), second = device().create_stream(), third = device().create_stream();
+TEST_CASE(
+    "pending: a wait for an event or a stream is told by that stream, a function, a kernel and a copy by what they are") {
+  const weir::StreamPtr first = device().create_stream(), second = device().create_stream(),
+                        third = device().create_stream();
   auto x = device().allocate<unsigned>(64), y = device().allocate<unsigned>(64);
-  const weir::ModulePtr module = device().compile(
-      "extern \"C\" __global__ void until_set(volatile unsigned* word) { while (*word == 0) {} }");
+  const weir::ModulePtr module =
+      device().compile("extern \"C\" __global__ void until_set(volatile unsigned* word) { while (*word == 0) {} }");
   volatile unsigned set = 0;
   std::atomic<bool> over{false};
   {
@@ -112,8 +114,7 @@ TEST_CASE("pending: a wait for an event or a stream is told by that stream, a fu
 TEST_CASE("pending: a launch of a graph is told") {
   const weir::StreamPtr stream = device().create_stream();
   std::uint32_t word = 0;
-  const weir::GraphExecPtr exec =
-      stream->capture([&](weir::Stream& s) { s.wait_value(&word, 1U); })->instantiate();
+  const weir::GraphExecPtr exec = stream->capture([&](weir::Stream& s) { s.wait_value(&word, 1U); })->instantiate();
   exec->launch(*stream);
   CHECK(stream->pending().kind == Kind::graph);
   std::atomic_ref(word).store(1);
