@@ -11,9 +11,13 @@
 /// The properties and features of a device.
 namespace weir::cuda {
 
-int Api::attribute(CUdevice_attribute attribute, CUdevice device) const noexcept {
+int Api::attribute(CUdevice_attribute attribute, CUdevice device) const {
   int value = 0;
-  return DeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+  const CUresult result = DeviceGetAttribute(&value, attribute, device);
+  if (result == CUDA_SUCCESS) return value;
+  // One that the driver does not know is 0.
+  if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) return 0;
+  gpu::fail(*this, result, "cuDeviceGetAttribute", "cuda:" + std::to_string(device));
 }
 
 namespace {

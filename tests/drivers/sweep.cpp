@@ -89,7 +89,7 @@ bool ends(std::string_view function) {
 /// Where such a call fails, or the one that makes the device current for it, what should have ended is left.
 bool ends_or_leads_to_an_end(std::string_view function) {
   return ends(function) || function.ends_with("EndCapture") || function.ends_with("CtxPushCurrent") ||
-         function.ends_with("SetDevice");
+         function.ends_with("SetDevice") || function.ends_with("GetDevice") || function.ends_with("CtxGetCurrent");
 }
 
 /// Counts the calls of the driver, and answers one of them in its place.
@@ -209,12 +209,16 @@ Left left_at_rest(weir::Device& device) {
 
 // Whether the call that fails leaves something each time, that other runs do not. What is kept for later use may become more, as
 // the wrappers of handles that are not used again.
-bool leaks_again(const sweep::Setting& setting) {
+// With threads of the backend's own it may be another function each time: `at_end` is set if one of them ends something.
+bool leaks_again(const sweep::Setting& setting, bool& at_end) {
   for (int round = 0; round < 4; ++round) {
     const Left before = left_at_rest(setting.device);
     for (int i = 0; i < 4; ++i) (void)run(setting, 0);
     const Left between = left_at_rest(setting.device);
-    for (int i = 0; i < 3; ++i) (void)run(setting, state->call);
+    for (int i = 0; i < 3; ++i) {
+      (void)run(setting, state->call);
+      at_end = at_end || ends_or_leads_to_an_end(breaker->function);
+    }
     (void)run(setting, 0);
     if (!(left_at_rest(setting.device) - between).is_more_than(between - before, 2)) return false;
   }
@@ -257,21 +261,21 @@ bool sweep_warm() {
     if (result == Run::through) continue;  // another thread has made less of them
     ++state->failed;
     const std::string function = breaker->function;
-    const bool logged = log.says("weir error") || log.says("weir warn");
+    const std::string logged = log.text();
+    bool at_end = ends_or_leads_to_an_end(function);
     if (function.ends_with("HostUnregister")) {  // the memory stays registered when the program frees it: no more of this process
       state->call += options.stride;
       break;
     }
     if (run(setting, 0) != Run::through) went_wrong("afterwards the same does not work; the call came from:");
     const Left left = left_at_rest(device) - before;
-    if (left.is_more_than(usual, 0) && leaks_again(setting)) {
-      // With threads of the backend's own it may be another function each time.
-      if (logged && (ends_or_leads_to_an_end(function) || ends_or_leads_to_an_end(breaker->function))) {
+    if (left.is_more_than(usual, 0) && leaks_again(setting, at_end)) {
+      if (!logged.empty() && at_end) {
         ++state->left_behind;
       } else {
         ++state->leaks;
         report(("leaks " + std::to_string(left.objects - usual.objects) + " objects of the driver, " +
-                std::to_string(left.blocks - usual.blocks) + " blocks of memory" + (logged ? ", and logs" : ", and logs nothing"))
+                std::to_string(left.blocks - usual.blocks) + " blocks of memory, and logs '" + logged + "'")
                    .c_str());
       }
     }
