@@ -49,6 +49,7 @@ struct Options {
   std::string backend;
   int code = 999;
   bool is_stand_in = false, cold = false;
+  bool confirms = false;  ///< looks once more at a call that seemed to leak, in a new process
   std::uint64_t first = 1, stride = 1, only = 0;
 };
 Options options;
@@ -56,6 +57,7 @@ Options options;
 /// Shared with the child that sweeps, which may come to its end at any call.
 struct State {
   std::uint64_t call, failed, absorbed, left_behind, leaks, wrongs;
+  std::uint64_t suspect;  ///< a call that seems to leak, or 0
   bool through, no_device;
 };
 State* state = nullptr;
@@ -272,6 +274,10 @@ bool sweep_warm() {
     if (left.is_more_than(usual, 0) && leaks_again(setting, at_end)) {
       if (!logged.empty() && at_end) {
         ++state->left_behind;
+      } else if (!options.confirms) {
+        state->suspect = state->call;
+        state->call += options.stride;
+        break;
       } else {
         ++state->leaks;
         report(("leaks " + std::to_string(left.objects - usual.objects) + " objects of the driver, " +
@@ -331,6 +337,26 @@ bool parse(int argc, char** argv) {
   return !options.backend.empty();
 }
 
+// A process that sweeps. This one never opens Weir, so that each child may.
+pid_t start() {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  std::set_terminate(on_terminate);
+  for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, on_signal);
+  try {
+    if (options.cold) {
+      sweep_cold();
+    } else {
+      state->through = sweep_warm();
+    }
+  } catch (const weir::Error& error) {
+    std::printf("%s\n", error.what());
+    state->no_device = state->through = true;
+  }
+  std::fflush(stdout);
+  std::exit(0);  // with the destructors of static objects
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -342,28 +368,26 @@ int main(int argc, char** argv) {
   if (::getenv("WEIR_LOG") == nullptr) ::setenv("WEIR_LOG", "warn", 1);
   state = static_cast<State*>(::mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::uint64_t crashes = 0;
-  for (state->call = options.first; !state->through; state->call += options.stride) {
-    const pid_t child = ::fork();  // this process never opens Weir, so that each child may
-    if (child == 0) {
-      std::set_terminate(on_terminate);
-      for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, on_signal);
-      try {
-        if (options.cold) {
-          sweep_cold();
-        } else {
-          state->through = sweep_warm();
-        }
-      } catch (const weir::Error& error) {
-        std::printf("%s\n", error.what());
-        state->no_device = state->through = true;
-      }
-      std::fflush(stdout);
-      std::exit(0);  // with the destructors of static objects
-    }
+  const auto end_of = [&](pid_t child) {
     int status = 0;
-    if (::waitpid(child, &status, 0) != child) return 99;
+    if (::waitpid(child, &status, 0) != child) std::exit(99);
     if (status != 0) ++crashes;
-    if (status != 0 && !options.cold) ++state->failed;
+    return status == 0;
+  };
+  for (state->call = options.first; !state->through; state->call += options.stride) {
+    if (!end_of(start()) && !options.cold) ++state->failed;
+    if (state->suspect != 0) {
+      const State before = *state;
+      const Options given = options;
+      options.confirms = true;
+      options.only = state->call = state->suspect;
+      (void)end_of(start());
+      options = given;
+      const std::uint64_t leaks = state->leaks;
+      *state = before;
+      state->leaks = leaks;
+      state->suspect = 0;
+    }
     if (options.only != 0) break;
   }
   if (state->no_device) return 77;
