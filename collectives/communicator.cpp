@@ -5,7 +5,9 @@
 
 #include <utility>
 
+#include "collectives/extent.hpp"
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -109,7 +111,7 @@ void Communicator::Group::submit() {
     of_one.clear();
     std::vector<CollectiveCall> others;
     for (const CollectiveCall& call : calls) (call.communicator->library_ == library ? of_one : others).push_back(call);
-    of_one.front().communicator->do_enqueue(of_one);
+    Communicator::submit(of_one);
     calls.swap(others);
   }
 }
@@ -184,8 +186,27 @@ void Communicator::enqueue(CollectiveCall call) {
   if (open_group.depth != 0) {
     open_group.calls.push_back(call);
   } else {
-    do_enqueue({&call, 1});
+    submit({&call, 1});
   }
+}
+
+// Hands the calls of one library to it, and tells tools of them.
+void Communicator::submit(std::span<const CollectiveCall> calls) {
+  Communicator& first = *calls.front().communicator;
+  if (!detail::is_watched()) [[likely]]
+    return first.do_enqueue(calls);
+  detail::out_of_line([&] {
+    const auto submit_from = [&](const auto& self, std::size_t i) -> void {
+      if (i == calls.size()) return first.do_enqueue(calls);
+      const CollectiveCall& call = calls[i];
+      const collectives::Extent bytes = collectives::extent(call);
+      detail::Watched watched(*call.stream, OperationKind::external, operation_name(call.kind), call.capture);
+      if (bytes.sent != 0) watched.reads(call.send, bytes.sent);
+      if (bytes.received != 0) watched.writes(call.receive, bytes.received);
+      watched.run([&] { self(self, i + 1); });
+    };
+    submit_from(submit_from, 0);
+  });
 }
 
 void Communicator::all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,

@@ -14,17 +14,16 @@
 
 namespace {
 
-// Planes [first, last) of a slab; plane 0 and the last one are copies of the neighbours' planes.
+// Some planes of a slab, one for each block in z. `from` begins one plane before `to`, and ends one behind it.
 constexpr const char* source = R"(
-extern "C" __global__ void step(float* to, const float* from, int side, int first, int last) {
-  const int x = blockIdx.x * blockDim.x + threadIdx.x;
-  const int y = blockIdx.y, z = first + blockIdx.z;
-  if (x >= side || z >= last) return;
-  const long plane = (long)side * side, i = z * plane + (long)y * side + x;
+extern "C" __global__ void step(float* to, const float* from, int side) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  if (x >= side) return;
+  const long plane = (long)side * side, cell = blockIdx.z * plane + (long)y * side + x, i = cell + plane;
   // The walls in x and y keep their heat in.
   const float left = x > 0 ? from[i - 1] : from[i], right = x < side - 1 ? from[i + 1] : from[i];
   const float below = y > 0 ? from[i - side] : from[i], above = y < side - 1 ? from[i + side] : from[i];
-  to[i] = from[i] + 0.1f * (left + right + below + above + from[i - plane] + from[i + plane] - 6.0f * from[i]);
+  to[cell] = from[i] + 0.1f * (left + right + below + above + from[i - plane] + from[i + plane] - 6.0f * from[i]);
 }
 )";
 
@@ -65,11 +64,13 @@ int main(int argc, char** argv) try {
   }
   const int ranks = slabs[0].comm->size();
 
-  const auto launch = [&](Slab& slab, Stream& stream, int first, int last) {
+  // Planes [first, last) of a slab; plane 0 and the last one are copies of the neighbours' planes.
+  const auto launch = [&](Slab& slab, Stream& stream, std::size_t first, std::size_t last) {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
-    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128}, slab.next,
-                  slab.now, side, first, last);
+    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128},
+                  writes(slab.next.subspan(first * plane, (last - first) * plane)),
+                  reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
   };
   auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {
@@ -80,7 +81,7 @@ int main(int argc, char** argv) try {
     for (Slab& slab : slabs) {
       slab.outer->wait(*slab.inner);  // both streams begin with the whole of the last step
       slab.inner->wait(*slab.outer);
-      launch(slab, *slab.inner, 2, side);  // the planes that need no neighbour, beside the exchange
+      launch(slab, *slab.inner, 2, planes);  // the planes that need no neighbour, beside the exchange
     }
     Communicator::group([&] {
       for (Slab& slab : slabs) {
@@ -93,7 +94,7 @@ int main(int argc, char** argv) try {
     });
     for (Slab& slab : slabs) {
       launch(slab, *slab.outer, 1, 2);
-      launch(slab, *slab.outer, std::max(2, side), side + 1);
+      launch(slab, *slab.outer, std::max<std::size_t>(2, planes), planes + 1);
       std::swap(slab.now, slab.next);
     }
   }

@@ -194,6 +194,28 @@ void run_random_program(Ranks& ranks, unsigned seed, bool graphs) {
   }
 }
 
+void check_going(Ranks& ranks) {
+  constexpr std::size_t count = 1 << 18;
+  std::vector<weir::Buffer<int>> data;
+  for (const Rank& rank : ranks.mine) {
+    data.push_back(rank.device().allocate<int>(count));
+    rank.stream->fill(data.back(), rank.number());
+  }
+  for (int i = 0; i < 10; ++i) {
+    weir::Communicator::group([&] {
+      for (std::size_t r = 0; r < data.size(); ++r) {
+        ranks.mine[r].communicator->all_reduce(data[r], weir::Reduction::max, *ranks.mine[r].stream);
+      }
+    });
+  }
+  for (Rank& rank : ranks.mine) rank.communicator.reset();
+  for (std::size_t r = 0; r < data.size(); ++r) {
+    for (const int value : ranks.mine[r].stream->read(data[r])) {
+      if (value != ranks.size - 1) fail("the work of a communicator that was destroyed is wrong");
+    }
+  }
+}
+
 void check_death(Ranks& ranks, const Options& options) {
   const Rank& rank = ranks.mine.front();
   weir::Communicator& comm = *rank.communicator;

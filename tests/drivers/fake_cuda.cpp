@@ -219,6 +219,7 @@ int attribute(CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return Script::instance().number("capability", 90) / 10;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return Script::instance().number("capability", 90) % 10;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return Script::instance().number("attributes", 8192);
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
     default: return Script::instance().number("attributes", 1024);
   }

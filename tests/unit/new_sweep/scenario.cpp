@@ -41,8 +41,16 @@ void check_throws(Errc code, F&& f) {
 struct Finished {
   const StreamPtr& stream;
   ~Finished() {
+    // A stream that captures cannot be waited for.
+    if (stream->is_capturing()) without_error([this] { (void)stream->end_capture(); });
+    without_error([this] { stream->synchronize(); });
+  }
+
+ private:
+  template <class F>
+  static void without_error(F&& f) noexcept {
     try {
-      stream->synchronize();
+      f();
     } catch (const std::exception&) {
       // What matters was thrown before.
     }
