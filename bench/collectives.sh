@@ -3,7 +3,7 @@
 # Tests and measures collectives on the GPUs of a machine: collectives.sh BUILD OUT [PART…]
 #
 #   BUILD   has bin/ and lib/ with weir-collectives, weir_collectives_bench, heat, training, and the plugins
-#   OUT     gets what was measured, as JSON and as text
+#   OUT     gets what was measured, as text and as results.json; docs/tools/collectives.py makes a page of that
 #   PART    right    all operations and random programs, in one process and in one for each GPU
 #           death    a rank is killed in the middle: the others say so
 #           bench    bandwidth and the cost of enqueuing, beside the raw calls and PyTorch's, where there is PyTorch
@@ -27,11 +27,11 @@ trap 'rm -rf "$scratch"' EXIT
 
 export WEIR_BACKEND=${WEIR_BACKEND:-cuda} NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH="$build/lib:${LD_LIBRARY_PATH-}"
 python=${PYTHON:-python3}
-loaded="import torch; print(next(l.split()[-1] for l in open('/proc/self/maps') if 'libnccl.so' in l))"
+loaded="import torch; print(next((l.split()[-1] for l in open('/proc/self/maps') if 'libnccl.so' in l), ''))"
 has_torch=
 if found=$("$python" -c "$loaded" 2>/dev/null); then
   has_torch=yes
-  export WEIR_NCCL=${WEIR_NCCL:-$found}
+  if [ -n "${WEIR_NCCL:-$found}" ]; then export WEIR_NCCL=${WEIR_NCCL:-$found}; fi
 fi
 gpus=${GPUS:-$(nvidia-smi --list-gpus 2>/dev/null | wc -l)}
 echo "$gpus GPUs; WEIR_NCCL=${WEIR_NCCL-}"
@@ -108,13 +108,14 @@ for part in "${parts[@]}"; do
         bash_check bench_torch 90 "ranks $gpus '$python' '$here/collectives_torch.py' @FILE@ '$out/torch.json' '$most'"
       fi
       bash_check bench_processes 60 "ranks $gpus '$build/bin/weir_collectives_bench' '$out/processes.json' '$most'"
-      "$python" "$here/collectives_table.py" "$out" || failed+=(bench_table)
       ;;
     heat)
       side=${SIDE:-512}
       for ((n = 1; n <= gpus; n *= 2)); do
         bash_check "heat_$n" 60 "visible $n '$build/bin/heat' $side 400"
-        if [ "$n" != 1 ]; then bash_check "heat_processes_$n" 60 "ranks $n '$build/bin/heat' $side 400"; fi
+        if [ "$n" = 1 ]; then continue; fi
+        bash_check "heat_processes_$n" 60 "ranks $n '$build/bin/heat' $side 400"
+        bash_check "heat_one_stream_$n" 60 "visible $n '$build/bin/heat' $side 400 one"
       done
       bash_check training 60 "'$build/bin/training' 8 10000000 50"
       ;;
@@ -135,5 +136,7 @@ for part in "${parts[@]}"; do
     *) echo "there is no part $part" && failed+=("$part") ;;
   esac
 done
+echo "== results"
+"$python" "$here/collectives_table.py" "$out" || failed+=(results)
 if [ ${#failed[@]} = 0 ]; then echo "all is right"; else echo "FAILED: ${failed[*]}"; fi
 [ ${#failed[@]} = 0 ]

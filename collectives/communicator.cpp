@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "collectives/extent.hpp"
@@ -105,15 +106,15 @@ void Communicator::Group::submit() {
   // call functions that group.
   std::vector<CollectiveCall> calls;
   calls.swap(open_group.calls);
-  std::vector<CollectiveCall> of_one;
-  while (!calls.empty()) {
-    const std::string& library = calls.front().communicator->library_;
-    of_one.clear();
-    std::vector<CollectiveCall> others;
-    for (const CollectiveCall& call : calls) (call.communicator->library_ == library ? of_one : others).push_back(call);
-    Communicator::submit(of_one);
-    calls.swap(others);
+  for (auto first = calls.begin(); first != calls.end();) {
+    const std::string& library = first->communicator->library_;
+    const auto next = std::stable_partition(
+        first, calls.end(), [&](const CollectiveCall& call) { return call.communicator->library_ == library; });
+    Communicator::submit({first, next});
+    first = next;
   }
+  calls.clear();
+  if (open_group.calls.empty()) open_group.calls.swap(calls);  // the next group needs no memory
 }
 
 // --- A communicator ---------------------------------------------------------------------------------------------------

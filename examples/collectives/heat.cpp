@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heat equation in a box, cut into slabs along z, one for each rank. Each step exchanges the slabs' outer planes with
-// the neighbours while the planes within are computed: heat [SIDE [STEPS]], by itself on all devices, or by mpirun.
+// the neighbours while the planes within are computed: heat [SIDE [STEPS [one]]], by itself on all devices, or by mpirun.
+// With "one" all is on one stream, so that nothing overlaps.
 //
 // Each rank has SIDE planes of SIDE x SIDE cells, whatever the number of ranks (weak scaling).
 #include <algorithm>
@@ -42,15 +43,17 @@ double wave(int plane, int planes) { return std::cos(2 * 3.14159265358979 * plan
 int main(int argc, char** argv) try {
   using namespace weir;
   const int side = argc > 1 ? std::atoi(argv[1]) : 48, steps = argc > 2 ? std::atoi(argv[2]) : 100;
+  const bool overlaps = argc <= 3;
   const auto plane = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
   const auto planes = static_cast<std::size_t>(side);
 
   std::vector<Slab> slabs;
   for (const CommunicatorPtr& comm : make_ranks()) {
     Device& device = comm->device();
+    const StreamPtr outer = device.create_stream({.priority = Priority::high});
     Slab slab{comm,
-              device.create_stream(),
-              device.create_stream({.priority = Priority::high}),
+              overlaps ? device.create_stream() : outer,
+              outer,
               device.allocate<float>((planes + 2) * plane),
               device.allocate<float>((planes + 2) * plane),
               device.compile(source)->kernel("step")};

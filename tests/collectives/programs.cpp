@@ -223,7 +223,10 @@ void check_death(Ranks& ranks, const Options& options) {
   rank.stream->fill(data, 1.0F);
   for (int i = 0; i < 20; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);
   comm.synchronize(*rank.stream);
-  if (rank.number() == options.dies) ::raise(SIGKILL);
+  if (rank.number() == options.dies) {  // with work under way
+    for (int i = 0; i < 2; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);
+    ::raise(SIGKILL);
+  }
   const auto begin = std::chrono::steady_clock::now();
   try {
     for (int i = 0; i < 5; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);
