@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "tools/work.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
@@ -24,28 +25,14 @@ std::uint64_t scrambled(std::uint64_t x) noexcept {
   return x ^ x >> 31U;
 }
 
-bool is_work(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::kernel:
-    case OperationKind::copy:
-    case OperationKind::fill:
-    case OperationKind::host_function:
-    case OperationKind::callback:
-    case OperationKind::memory_operations:
-    case OperationKind::prefetch:
-    case OperationKind::external:
-    case OperationKind::launch_graph: return true;
-    default: return false;
-  }
-}
-
 class Shake final : public Tool {
  public:
   explicit Shake(std::uint64_t seed) : seed_(seed) {}
 
   void before(const Operation& operation) override {
     // The legacy default stream holds all others up anyway. In a host function Weir must not be called.
-    if (!is_work(operation.kind) || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
+    const bool is_held = is_work(operation.kind) || operation.kind == OperationKind::external;
+    if (!is_held || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
         operation.stream->kind() == StreamKind::legacy_default || operation.device->backend().name() == "host" ||
         !operation.device->supports(Feature::host_functions)) {
       return;
