@@ -57,11 +57,15 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto get_unsigned = [&](int number) { return static_cast<std::uint32_t>(get(number)); };
 
   char text[256] = "";
-  if (DeviceGetName(text, sizeof(text), ordinal) == hipSuccess) properties.name = text;
+  const auto must = [&](hipError_t result, const char* function) {
+    if (result != hipSuccess) gpu::fail(*this, result, function, "hip:" + std::to_string(ordinal));
+  };
+  must(DeviceGetName(text, sizeof(text), ordinal), "hipDeviceGetName");
+  properties.name = text;
   properties.architecture = architecture(ordinal);
   properties.uuid = uuid(ordinal);
   if (DeviceGetPCIBusId(text, sizeof(text), ordinal) == hipSuccess) properties.pci_bus_id = text;
-  (void)DeviceTotalMem(&properties.total_memory, ordinal);
+  must(DeviceTotalMem(&properties.total_memory, ordinal), "hipDeviceTotalMem");
   properties.compute_capability_major = get(attribute_capability_major);
   properties.compute_capability_minor = get(attribute_capability_minor);
   properties.multiprocessor_count = get(attribute_multiprocessor_count);
