@@ -425,7 +425,8 @@ void Emitter::loop_masked(const Statement& s) {
       out_.text(")) break;");
       return;
     }
-    out_.text(s.ascending ? "weir_b.narrow<true>(weir_m," : "weir_b.narrow<false>(weir_m,");
+    const bool ascending = s.ascending && is_uniform(slice(s.words, 2, s.words.size()), f_, unit_);  // i < n
+    out_.text(ascending ? "weir_b.narrow<true>(weir_m," : "weir_b.narrow<false>(weir_m,");
     condition(s.words);
     out_.text("); if (!weir_m.any()) break;");
   };

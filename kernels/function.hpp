@@ -82,7 +82,7 @@ struct Function {
 Function read_function(const Unit& unit, const FunctionPlace& place);
 
 /// Lets threads take the turns of a loop over what each owns together. True if there is such a loop.
-bool put_strides_in_step(Function& function);
+bool put_strides_in_step(Function& function, const Unit& unit);
 /// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
 bool keeps_plain_values(const Function& function);
 

@@ -27,7 +27,7 @@ bool may_split(const TokenizedSource& source) {
 Function understood(const Unit& unit, const FunctionPlace& place) {
   Function f = read_function(unit, place);
   if (!place.has_body) return f;
-  put_strides_in_step(f);
+  put_strides_in_step(f, unit);
   extract_meetings(f, unit);
   resolve_names(f);
   place_variables(f, unit);
@@ -53,7 +53,7 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
   if (!place.has_body || !place.is_kernel) return;
   try {
     Function f = read_function(unit, place);
-    if (!put_strides_in_step(f) || !keeps_plain_values(f)) return;
+    if (!put_strides_in_step(f, unit) || !keeps_plain_values(f)) return;
     SplitSource alone;
     split_kernel(unit, place, alone);
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());

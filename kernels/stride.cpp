@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/function.hpp"
+#include "kernels/uses.hpp"
 #include "kernels/vocabulary.hpp"
 
 /// Loops over what a thread owns: `for (int i = thread; i < n; i += threads)`. Thread by thread, each would run through
@@ -17,7 +18,7 @@ using Statements = std::vector<Statement>;
 
 class Strides {
  public:
-  explicit Strides(Function& function) : function_(function) {}
+  Strides(Function& function, const Unit& unit) : function_(function), unit_(unit) {}
 
   bool run() {
     list(function_.body);
@@ -45,14 +46,15 @@ class Strides {
     });
   }
 
-  static bool assigns(const Words& words, const std::string& name) {
+  bool assigns(const Words& words, const std::string& name, bool by_unknown_function) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (!words[i].is(name) || !can_name_variable(words, i)) continue;
       const bool behind =
           i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
       const bool before =
           i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
-      if (behind || before) return true;
+      const bool method = is_at(words, i + 1, ".") && is_at(words, i + 3, "(");
+      if (behind || before || method || may_be_passed_by_reference(words, i, i + 1, unit_, by_unknown_function)) return true;
     }
     return false;
   }
@@ -60,7 +62,9 @@ class Strides {
     bool found = false;
     for (const Statement& s : function_.body) {
       for_all(s, [&](const Statement& inner) {
-        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name); });
+        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name, true); });
+        for (const Declarator& d : inner.declarators) found = found || (d.is_reference() && contains(d.initializer, name));
+        found = found || (inner.is(Kind::range_loop) && contains(inner.words, name));
       });
     }
     return found;
@@ -88,7 +92,7 @@ class Strides {
     if (words.size() == 3 && words[0].is("threadIdx") && words[2].is("x")) return true;
     return words.size() == 1 && std::find(row_names_.begin(), row_names_.end(), words[0].text) != row_names_.end();
   }
-  // `i < n`, where i is one more for the next thread, and n the same for all.
+  // `i < n`, where i is one more for the next thread. Whether n is the same for all is known once variables have places.
   bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
     if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
     const Words bound = slice(condition, 2, condition.size());
@@ -100,7 +104,7 @@ class Strides {
     if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) ||
         s.first[0].declarators.size() != 1)
       return;
-    const Declarator& d = s.first[0].declarators[0];
+    const Declarator d = s.first[0].declarators[0];  // a copy: it is replaced below
     const std::string& name = d.name.text;
     const Words& specifiers = s.first[0].specifiers;
     const bool scalar = std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) {
@@ -112,13 +116,13 @@ class Strides {
     if (!plain || s.words.empty() || s.step.size() < 3 || !s.step[0].is(name) || !s.step[1].is("+=")) return;
     const Words step = slice(s.step, 2, s.step.size());
     if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) ||
-        assigns(s.words, name))
+        assigns(s.words, name, false))
       return;
     Statement body;
     body.body = s.body;
     bool changes = has_jumps(body) || has_return(body);
     for_all(std::as_const(body), [&](const Statement& inner) {
-      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name); });
+      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name, false); });
     });
     if (changes) return;
 
@@ -149,13 +153,14 @@ class Strides {
   }
 
   Function& function_;
+  const Unit& unit_;
   std::vector<std::string> thread_names_, row_names_;
   bool found_ = false;
 };
 
 }  // namespace
 
-bool put_strides_in_step(Function& function) { return Strides(function).run(); }
+bool put_strides_in_step(Function& function, const Unit& unit) { return Strides(function, unit).run(); }
 
 bool keeps_plain_values(const Function& function) {
   return std::all_of(function.body.begin(), function.body.end(), [](const Statement& s) {

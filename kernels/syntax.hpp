@@ -51,8 +51,7 @@ struct Statement {
   std::vector<Statement> first;   ///< of a for: what stands before the first semicolon
   std::vector<Statement> before;  ///< of a loop: meetings of the condition, before each time that it is looked at
   Words step;
-  bool ascending =
-      false;  ///< of a loop: among threads of a row, its condition holds up to one of them and for none behind it
+  bool ascending = false;  ///< of a loop with the condition `i < n`: i is one more for the next thread of a row
 
   Words specifiers;
   std::vector<Declarator> declarators;

@@ -86,28 +86,7 @@ class Uses {
     if (followed) return;
     if (written || method) v.assigned = true;
     if (address) v.assigned = v.escapes = true;
-    if (i > 0 && (is(i - 1, "(") || is(i - 1, ",")) && (is(end, ")") || is(end, ",")) && passed_to_unknown(i))
-      v.assigned = true;
-  }
-
-  // Whether the variable is an argument of a function that may take it by reference.
-  bool passed_to_unknown(std::size_t i) const {
-    int depth = 0;
-    std::size_t open = i;
-    while (open-- > 0) {
-      if (words_[open].kind != Token::Kind::punctuation) continue;
-      if (is(open, ")") || is(open, "]") || is(open, "}")) ++depth;
-      if ((is(open, "(") || is(open, "[") || is(open, "{")) && depth-- == 0) break;
-    }
-    if (open >= words_.size()) return false;
-    if (is(open, "{")) return false;  // a list of values
-    if (is(open, "[")) return !is(i - 1, "[");
-    bool qualified = false;
-    const std::string_view name = callee(words_, open, qualified);
-    if (name.empty()) return open > 0 && (is(open - 1, ")") || is(open - 1, "]") || is(open - 1, ">"));
-    if (is_keyword(name) || is_type_word(name) || is_atomic(name) || unit_.is_constant(name)) return false;
-    if (unit_.defines_function(name)) return unit_.takes_references(name);
-    return !is_plain_function(name);
+    if (may_be_passed_by_reference(words_, i, end, unit_)) v.assigned = true;
   }
 
   // `(…) = `, `(…)++`, `++(…)`, `&(…)`: whatever is named inside.
@@ -145,6 +124,29 @@ WholeAssignment read_whole_assignment(const Words& words) {
     }
   }
   return a;
+}
+
+bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t end, const Unit& unit, bool unknown) {
+  if (i == 0 || !(words[i - 1].is("(") || words[i - 1].is(",")) || !(is_at(words, end, ")") || is_at(words, end, ",")))
+    return false;
+  int depth = 0;
+  std::size_t open = i;
+  while (open-- > 0) {
+    const Word& word = words[open];
+    if (word.kind != Token::Kind::punctuation) continue;
+    if (word.is(")") || word.is("]") || word.is("}")) ++depth;
+    if ((word.is("(") || word.is("[") || word.is("{")) && depth-- == 0) break;
+  }
+  if (open >= words.size()) return false;
+  if (words[open].is("{")) return false;  // a list of values
+  if (words[open].is("[")) return !words[i - 1].is("[");
+  bool qualified = false;
+  const std::string_view name = callee(words, open, qualified);
+  if (name.empty())
+    return unknown && open > 0 && (words[open - 1].is(")") || words[open - 1].is("]") || words[open - 1].is(">"));
+  if (is_keyword(name) || is_type_word(name) || is_atomic(name) || unit.is_constant(name)) return false;
+  if (unit.defines_function(name)) return unit.takes_references(name);
+  return unknown && !is_plain_function(name);
 }
 
 void note_uses(Function& function, const Unit& unit, const Words& words) { Uses(function, unit, words).run(); }

@@ -17,6 +17,9 @@ WholeAssignment read_whole_assignment(const Words& words);
 /// Marks the variables that these words may assign to, and those whose address may be kept. Everything that is not known to
 /// leave a variable alone counts.
 void note_uses(Function& function, const Unit& unit, const Words& words);
+/// Whether the word at `i`, or what ends at `end`, is an argument of a function that may take it by reference. `unknown`:
+/// what is said of a function that the source does not define, such as a lambda.
+bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t end, const Unit& unit, bool unknown = true);
 /// Marks variables that a reference is bound to.
 void note_binding(Function& function, const Words& words);
 /// Whether the variable holds an address, so that `v[i] = …` leaves it alone.

@@ -265,6 +265,7 @@ template <class Api>
 void GpuDevice<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
   // On a separate stream: the driver's blocking copy is ordered against the legacy default stream.
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
   const StreamHandle stream = copy_stream();
   check(api_, api_.copy_async(destination, source, bytes, stream), "Device::copy", *this);
   check(api_, api_.StreamSynchronize(stream), "Device::copy", *this);

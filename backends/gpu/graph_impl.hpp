@@ -318,6 +318,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   auto made_of = source.as_template();
   // Destroyed outside the locks, since that may run user code.
   std::unique_ptr<Executable<Api>> former;
+  Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
   source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, bool) {
     const std::lock_guard lock(mutex_);
@@ -330,7 +331,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
         refuse_update(difference, result);
       }
       executable_->made_of.swap(made_of);
-      executable_->errors = std::move(errors);
+      former_errors = std::exchange(executable_->errors, std::move(errors));
     } else {
       former = std::exchange(executable_, instantiate_anew(handle, std::move(errors), std::move(made_of)));
       set_native_handle(executable_->handle);

@@ -184,7 +184,7 @@ class GpuStream final : public Stream {
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
-  std::uint64_t begin_native(const char* operation, F&& begin_capture);
+  std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]

@@ -10,6 +10,11 @@
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
 
+namespace weir {
+struct Driver;
+struct DriverCall;
+}  // namespace weir
+
 /// Functions for backends: the environment, the log, host functions, threads, device-wide calls.
 namespace weir::support {
 
@@ -69,6 +74,26 @@ class WEIR_API DeviceWideCall {
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
   DeviceWideCall& operator=(const DeviceWideCall&) = delete;
+};
+
+/// Whether a tool wants to see the calls of this driver: then a backend calls the two functions below around each. Asked
+/// once, when the backend is made, before the driver's first call that may fail. Throws what a plugin's factory may throw.
+WEIR_API bool is_driver_watched(const Driver&);
+/// Before a call: what it is to return without being made, or 0.
+WEIR_API int begin_driver_call(const DriverCall&) noexcept;
+/// Behind it, with its result.
+WEIR_API void end_driver_call(const DriverCall&) noexcept;
+
+/// Scope in which the calling thread's driver calls are shown to no tool: a backend tries something out for itself.
+class WEIR_API UnshownCalls {
+ public:
+  UnshownCalls() noexcept;
+  ~UnshownCalls();
+  UnshownCalls(const UnshownCalls&) = delete;
+  UnshownCalls& operator=(const UnshownCalls&) = delete;
+
+ private:
+  bool outer_;
 };
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
   for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
     ::unsetenv(variable);
   const weir::host::TemporaryFolder cache;
+  std::optional<std::string> clangs;  // that compile for AMD, in the place of HIPRTC
   ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
@@ -85,8 +87,10 @@ int main(int argc, char** argv) {
         return 1;
       }
     }
+    if (argument.starts_with("--clang=")) clangs = argument.substr(8);
     if (!argument.starts_with("--compile=")) continue;
     int failures = 0, compiled = 0;
+    std::string release;
     std::string architectures(argument.substr(10));
     for (std::size_t begin = 0; begin < architectures.size();) {
       const std::size_t end = std::min(architectures.find(',', begin), architectures.size());
@@ -96,7 +100,12 @@ int main(int argc, char** argv) {
         // What is written for warps of 32 threads does not compile for others.
         if (file.name.starts_with("narrow_") && architecture.starts_with("gfx9")) continue;
         try {
-          compile_for(architecture, file.text, std::string(file.name) + ".cu");
+          const std::string name = std::string(file.name) + ".cu";
+          if (!clangs) {
+            compile_for(architecture, file.text, name);
+          } else {
+            release = compile_with_clang(*clangs, architecture, file.text, name);
+          }
           ++compiled;
         } catch (const NoDeviceCompiler& reason) {
           fmt::print("skipped: {}\n", reason.what());
@@ -107,7 +116,7 @@ int main(int argc, char** argv) {
         }
       }
     }
-    fmt::print("{} compilations, {} failures\n", compiled + failures, failures);
+    fmt::print("{} compilations, {} failures{}{}\n", compiled + failures, failures, release.empty() ? "" : ", by ", release);
     return failures == 0 ? 0 : 1;
   }
   return doctest::Context(argc, argv).run();

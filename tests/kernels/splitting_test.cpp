@@ -181,6 +181,14 @@ TEST_CASE("loops and branches on which threads agree stay what they are; others 
   CHECK(has(differing, "weir_b.divide(weir_m, weir_then, weir_else,"));
 }
 
+TEST_CASE("a grid-stride loop looks at the first and the last thread alone where its bound is the same for all") {
+  const std::string loop = "for (int i = threadIdx.x; i < limit; i += 64) x[i] = 1;";
+  CHECK(has(split_kernel("const int limit = n * 2;" + loop), "weir_b.narrow<true>"));
+  CHECK(has(split_kernel("int limit = mine();" + loop), "weir_b.narrow<false>"));
+  CHECK(has(split_kernel("int limit = x[threadIdx.x];" + loop), "weir_b.narrow<false>"));
+  CHECK(has(split("__device__ void f(int* x, int limit) {" + loop + "__syncthreads(); }"), "weir_b.narrow<false>"));
+}
+
 TEST_CASE("a source without meetings is left alone, atomics included") {
   for (const char* text : {"extern \"C\" __global__ void k(int* x) { atomicAdd(x, 1); }", "int f() { return 1; }",
                            "// __syncthreads\nint x;"}) {
