@@ -3,7 +3,9 @@
 #include <bit>
 
 #include "core/call.hpp"
+#include "core/health.hpp"
 #include "core/thread_state.hpp"
+#include "core/tools.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
@@ -24,7 +26,7 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::kernel(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::kernel");
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
   return do_kernel(name);
 }
 
@@ -77,8 +79,11 @@ std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) cons
 }
 
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::global");
-  return do_global(name);
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
+  const Span<std::byte> memory = do_global(name);
+  if (detail::is_watched())
+    detail::Watched(device_, OperationKind::module_global, "Module::global").writes(memory.data(), memory.size()).run([] {});
+  return memory;
 }
 
 }  // namespace weir

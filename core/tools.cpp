@@ -14,6 +14,7 @@
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
 #include "core/immortal.hpp"
+#include "core/journal.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/stream_call.hpp"
 #include "core/thread_state.hpp"
@@ -82,12 +83,12 @@ void add(std::unique_ptr<Tool> tool) {
   detail::tools_watch.store(true, std::memory_order_relaxed);
 }
 
-StreamKey key_of(const Stream& stream) noexcept {
-  const detail::Origin origin = detail::StreamCore::origin(stream);
+}  // namespace
+
+StreamKey detail::key_of(const Stream& stream) noexcept {
+  const Origin origin = StreamCore::origin(stream);
   return {origin.device, origin.handle, origin.thread_stream};
 }
-
-}  // namespace
 
 // --- The tools --------------------------------------------------------------------------------------------------------
 
@@ -105,6 +106,7 @@ bool Tools::any() noexcept { return is_watched(); }
 
 void detail::open_tools() {
   all().closed = true;
+  if (std::unique_ptr<Tool> journal = Journal::make_if_wanted()) weir::add(std::move(journal));
   const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
   std::vector<std::string_view> names;
   if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
@@ -142,12 +144,13 @@ void support::end_driver_call(const DriverCall& call) noexcept {
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 29> names = {
+  constexpr std::array<std::string_view, 32> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
       "end_capture",  "child_graph",  "conditional",   "clone_graph",   "instantiate",    "update_graph",
-      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host"};
+      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
+      "module_global", "enable_peer_access", "disable_peer_access"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
 }

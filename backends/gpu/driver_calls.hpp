@@ -24,7 +24,7 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
     if (function == nullptr) return nullptr;
     driver_ = function;
     call_ = {backend, name};
-    is_wait_ = std::string_view(name).ends_with("Synchronize");
+    is_made_ = std::string_view(name).ends_with("Synchronize") || std::string_view(name).ends_with("EndCapture");
     return &shown;
   }
 
@@ -32,7 +32,7 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
   static Result shown(Arguments... arguments) {
     DriverCall call = call_;
     const int answer = support::begin_driver_call(call);
-    if (answer == 0 || is_wait_) call.result = static_cast<int>(driver_(arguments...));
+    if (answer == 0 || is_made_) call.result = static_cast<int>(driver_(arguments...));
     if (answer != 0) call.result = answer;
     support::end_driver_call(call);
     return static_cast<Result>(call.result);
@@ -40,8 +40,9 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
-  // A wait is made even if a tool has it fail: when a driver's own fails the work is over, and its memory may be freed.
-  static inline bool is_wait_ = false;
+  // What waits, or ends a capture, is made even if a tool has it fail. When a driver's own fails the work is over, so that its
+  // memory may be freed, and the capture has ended.
+  static inline bool is_made_ = false;
 };
 
 }  // namespace weir::gpu

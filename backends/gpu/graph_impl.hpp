@@ -99,7 +99,9 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
-  return own(device_, copy, [&] { return modules_; });
+  GraphPtr clone = own(device_, copy, [&] { return modules_; });
+  if (!device_.api().clones_own_objects()) static_cast<GpuGraph&>(*clone).cloned_ = GraphPtr(const_cast<GpuGraph*>(this));
+  return clone;
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   // A replaced executable is destroyed behind its own last launch, so its event must not be recorded again.
   std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
+    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({.timing = true}));
   }
   check(api, api.GraphLaunch(executable_->handle, stream.native()), operation, stream);
   const auto result = api.EventRecord(over->handle, stream.native());

@@ -26,8 +26,8 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Properties are read here, since host functions may ask for them later, when another device may
-  /// be current. If the driver does not tell them, only a call that asks for them fails.
+  /// The device is current. Launches need some of the properties, so they are read here, once. If the driver does not tell
+  /// them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
       : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {

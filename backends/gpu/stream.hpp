@@ -99,6 +99,8 @@ class GpuStream final : public Stream {
 
   void do_synchronize() override;
   bool do_is_complete() const override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
+  PendingWork do_pending() const override;
   std::exception_ptr do_take_host_error() noexcept override {
     std::exception_ptr of_graphs = launched_graphs_.take();
     std::exception_ptr own = errors_->take();

@@ -125,6 +125,7 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   if (result != Api::success) {
     // The capture owns a graph that it continues: if it fails, the driver destroys the graph with it.
     if (resumed != nullptr) resumed->lose();
+    if (graph != nullptr) (void)api_.GraphDestroy(graph);  // of a tool that has the call fail behind it
     check(result, operation);
   }
   if (resumed == nullptr) {

@@ -2,6 +2,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "backends/gpu/driver_calls.hpp"
 #include "backends/gpu/library.hpp"
@@ -139,6 +140,8 @@ const Api& Api::load(PluginContext& context) {
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
+  // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
+  std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
   constexpr bool required = true, optional = false;
   std::string missing;

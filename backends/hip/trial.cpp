@@ -272,6 +272,7 @@ void Api::try_out(FeatureTable& features, int ordinal) const {
   if (mutated(Mutation::capture_not_tried)) return;
   const support::UnshownCalls unshown;
   const Current current(*this, DeviceContext{ordinal}, std::nothrow);
+  if (current.result() != success) return;  // else another device would be tried
   const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
   Trial(*this, features, ordinal).run();
 }

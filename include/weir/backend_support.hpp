@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,6 +96,22 @@ class WEIR_API UnshownCalls {
 
  private:
   bool outer_;
+};
+
+/// A backend calls this when its driver has reported `error`, a `device_fault`: those devices that have lost their state, as
+/// `Device::do_fault` tells, are poisoned from then on. Never throws.
+WEIR_API void note_fault(const Error& error) noexcept;
+
+/// The pauses of a wait with a deadline: none at first, then up to a millisecond.
+class WEIR_API DeadlinePauses {
+ public:
+  explicit DeadlinePauses(std::chrono::steady_clock::time_point deadline) noexcept : deadline_(deadline) {}
+  /// Pauses. False, without a pause, once the deadline has passed.
+  bool next() noexcept;
+
+ private:
+  std::chrono::steady_clock::time_point deadline_;
+  std::uint32_t count_ = 0;
 };
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.

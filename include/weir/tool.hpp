@@ -51,6 +51,9 @@ enum class OperationKind : std::uint8_t {
   create_stream,
   register_host,
   unregister_host,  // objects
+  module_global,
+  enable_peer_access,
+  disable_peer_access,  // what the device may address besides
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -72,11 +75,12 @@ struct Operation {
   const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
   StreamKey stream_key;
   StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
   const Event* event = nullptr;
   bool in_graph =
       false;  ///< `record_external`, `wait_external`: each launch of the graph records the event, or waits for it
   /// What it reads and writes. Kernels: what their arguments name, which is not more than what `touches` and `Accessed` say.
-  /// `allocate`, `free`: the memory.
+  /// `allocate`, `free`, `module_global`: the memory.
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
@@ -135,7 +139,7 @@ class WEIR_API Tool {
   /// that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being opened.
   virtual bool watches_driver(const Driver&) { return false; }
   /// A call of a driver that some tool watches. What is not 0 is returned in the driver's place, and the driver not called,
-  /// unless the function is one that waits (cuStreamSynchronize): when that fails the work is over all the same.
+  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the same.
   /// Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
   virtual int before_driver_call(const DriverCall&) noexcept { return 0; }
   /// The call has returned, or a `before_driver_call` has answered in its place.

@@ -153,6 +153,7 @@ void asynchronous_memory(Device& device) {
   const StreamPtr stream = device.create_stream(), other = device.create_stream();
   const MemoryPoolPtr pool = device.create_memory_pool({.release_threshold = std::size_t{1} << 20U});
   {
+    Buffer<std::uint32_t> crossing;  // freed behind the work of both, however the scope ends
     const Finished finished{stream}, finished_too{other};
     std::vector<Buffer<std::uint32_t>> buffers;
     for (int i = 0; i < 4; ++i) {
@@ -162,7 +163,7 @@ void asynchronous_memory(Device& device) {
     }
     check(stream->read(buffers.back())[999] == 7);
     buffers.clear();
-    auto crossing = stream->allocate_async<std::uint32_t>(100);
+    crossing = stream->allocate_async<std::uint32_t>(100);
     other->wait(stream);
     other->fill(crossing, 1U);
     stream->wait(other);
