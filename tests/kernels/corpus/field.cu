@@ -184,7 +184,7 @@ extern "C" __global__ void welford(const float* x, float2* out, int n) {
   const int warp = threadIdx.x / 32;
   if (threadIdx.x % 32 == 0) warps[warp] = acc;
   __syncthreads();
-  if (warp == 0) {
+  if (threadIdx.x < warpSize) {
     acc = threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : WelfordData<float>(0, 0, 0);
     for (int offset = 16; offset > 0; offset >>= 1) acc = Ops::combine(acc, Ops::warp_shfl_down(acc, offset));
   }
