@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce over all devices of this process: bus bandwidth by size, and what enqueuing costs; with NCCL or RCCL beside the
-// raw calls of the same library on the same communicators and streams.
+// All-reduce over all devices of this process, or over the processes that a launcher started: bus bandwidth by size, and
+// what enqueuing costs; with NCCL or RCCL beside the raw calls of the same library on the same communicators.
+//
+//   weir_collectives_bench [RESULTS.json [MOST_BYTES]]
 //
 // Bus bandwidth is nccl-tests': bytes / time * 2 (n - 1) / n.
 #include <dlfcn.h>
@@ -13,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "weir/weir.hpp"
+#include "examples/collectives/ranks.hpp"
 
 namespace {
 
@@ -26,10 +28,11 @@ struct Raw {
   explicit operator bool() const { return all_reduce != nullptr; }
 };
 
-Raw open_raw(const std::string& library) {
-  const std::size_t begin = library.find('(') + 1;
+// The library whose file is the last thing in its label.
+Raw open_raw(const std::string& label) {
+  const std::size_t begin = label.find('(') + 1;
   if (begin == 0) return {};
-  void* const handle = ::dlopen(library.substr(begin, library.rfind(')') - begin).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* const handle = ::dlopen(label.substr(begin, label.rfind(')') - begin).c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (handle == nullptr) return {};
   Raw raw;
   raw.group_start = reinterpret_cast<int (*)()>(::dlsym(handle, "ncclGroupStart"));
@@ -44,55 +47,93 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// One side of the comparison: enqueues an all_reduce of so many floats on all ranks of this process.
+using Enqueue = std::function<void(std::size_t)>;
+
+struct Row {
+  double bytes, weir, raw;  // seconds; raw: 0 without
+};
+
+void write_json(const char* path, const weir::Communicator& comm, std::size_t here, const std::vector<Row>& rows,
+                const Row& enqueuing) {
+  std::FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) throw std::runtime_error(std::string(path) + " cannot be written");
+  const auto side = [&](const Row& row) {
+    std::fprintf(file, "\"weir_us\": %.3f, \"raw_us\": ", row.weir * 1e6);
+    if (row.raw != 0)
+      std::fprintf(file, "%.3f}", row.raw * 1e6);
+    else
+      std::fprintf(file, "null}");
+  };
+  std::fprintf(file,
+               "{\"library\": \"%s\", \"device\": \"%s\", \"ranks\": %d, \"ranks_of_a_process\": %zu,\n \"enqueue\": {",
+               comm.library().c_str(), comm.device().properties().name.c_str(), comm.size(), here);
+  side(enqueuing);
+  std::fprintf(file, ",\n \"all_reduce\": [");
+  for (const Row& row : rows) {
+    std::fprintf(file, "%s\n  {\"bytes\": %.0f, ", &row == rows.data() ? "" : ",", row.bytes);
+    side(row);
+  }
+  std::fprintf(file, "]}\n");
+  std::fclose(file);
+}
+
 }  // namespace
 
-int main() try {
+int main(int argc, char** argv) try {
   using namespace weir;
-  Backend& backend = Registry::instance().default_backend();
-  std::vector<Device*> devices;
-  for (int i = 0; i < backend.device_count(); ++i) devices.push_back(&backend.device(i));
-  const auto comms = Communicator::from_devices(devices);
-  const std::size_t n = comms.size();
-  const bool is_host = backend.name() == "host";
-  const std::size_t most = std::size_t{1} << (is_host ? 24U : 28U);  // floats
-  std::vector<StreamPtr> streams;
-  std::vector<void*> native;
-  std::vector<Buffer<float>> data;
-  for (Device* const device : devices) {
-    streams.push_back(device->create_stream());
-    data.push_back(device->allocate<float>(most));
-    streams.back()->zero(data.back());
-    native.push_back(is_host ? nullptr : streams.back()->native_handle());
-  }
+  const std::vector<CommunicatorPtr> comms = make_ranks({});
+  const std::size_t here = comms.size();
+  Communicator& first = *comms[0];
+  const int n = first.size();
+  const bool is_host = first.device().backend().name() == "host";
+  const std::size_t most = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{1} << (is_host ? 26U : 30U)) / 4;
+  const Raw raw = open_raw(first.library());
   // The raw call is told the stream, and Weir then asks the driver whether it captures; streams of which only Weir knows do
   // not need that, so each side has its own.
-  std::vector<StreamPtr> own;
-  for (Device* const device : devices) own.push_back(device->create_stream());
-  const Raw raw = open_raw(comms[0]->library());
-  std::printf("%s, %zu devices\n", comms[0]->library().c_str(), n);
-
-  const auto by_weir = [&](std::size_t count) {
+  struct Rank {
+    StreamPtr own, shared;
+    void* native;
+    Buffer<float> data;
+  };
+  std::vector<Rank> ranks;
+  for (const CommunicatorPtr& comm : comms) {
+    Device& device = comm->device();
+    Rank rank{device.create_stream(), device.create_stream(), nullptr, device.allocate<float>(most)};
+    rank.own->zero(rank.data);
+    if (raw) rank.native = rank.shared->native_handle();
+    ranks.push_back(std::move(rank));
+  }
+  const auto one_by_weir = [&](std::size_t i, std::size_t count) {
+    float* const data = ranks[i].data.data();
+    comms[i]->all_reduce_raw(data, data, count, ElementType::float32, Reduction::sum, *ranks[i].own);
+  };
+  const auto one_by_raw = [&](std::size_t i, std::size_t count) {
+    float* const data = ranks[i].data.data();
+    raw.all_reduce(data, data, count, 7, 0, comms[i]->native_handle(), ranks[i].native);
+  };
+  const Enqueue by_weir = [&](std::size_t count) {
+    if (here == 1) return one_by_weir(0, count);
     Communicator::group([&] {
-      for (std::size_t i = 0; i < n; ++i) {
-        comms[i]->all_reduce_raw(data[i].data(), data[i].data(), count, ElementType::float32, Reduction::sum, *own[i]);
-      }
+      for (std::size_t i = 0; i < here; ++i) one_by_weir(i, count);
     });
   };
-  const auto by_raw = [&](std::size_t count) {
+  const Enqueue by_raw = [&](std::size_t count) {
+    if (here == 1) return one_by_raw(0, count);
     raw.group_start();
-    for (std::size_t i = 0; i < n; ++i)
-      raw.all_reduce(data[i].data(), data[i].data(), count, 7, 0, comms[i]->native_handle(), native[i]);
+    for (std::size_t i = 0; i < here; ++i) one_by_raw(i, count);
     raw.group_end();
   };
   const auto synchronize = [&] {
-    for (std::size_t i = 0; i < n; ++i) {
-      own[i]->synchronize();
-      streams[i]->synchronize();
+    for (const Rank& rank : ranks) {
+      rank.own->synchronize();
+      rank.shared->synchronize();
     }
   };
   // Seconds of one operation, of many that are enqueued at once.
-  const auto seconds = [&](const std::function<void(std::size_t)>& operation, std::size_t count) {
-    const int times = static_cast<int>(std::clamp<std::size_t>((is_host ? 1U << 26U : 1U << 30U) / (count + 1), 5, 200));
+  const auto seconds = [&](const Enqueue& operation, std::size_t count) {
+    const int times =
+        static_cast<int>(std::clamp<std::size_t>((is_host ? 1U << 25U : 1U << 30U) / count, is_host ? 3 : 20, 200));
     operation(count);
     synchronize();
     const auto begin = Clock::now();
@@ -101,7 +142,7 @@ int main() try {
     return std::chrono::duration<double>(Clock::now() - begin).count() / times;
   };
   // Seconds that the host takes to enqueue one operation.
-  const auto enqueuing = [&](const std::function<void(std::size_t)>& operation) {
+  const auto enqueuing = [&](const Enqueue& operation) {
     constexpr int times = 50;
     operation(1);
     synchronize();
@@ -111,33 +152,42 @@ int main() try {
     synchronize();
     return taken;
   };
-
-  std::printf("%12s %12s %12s %12s %12s %8s\n", "bytes", "us", "GB/s", "raw us", "raw GB/s", "ratio");
-  for (std::size_t count = 1; count <= most; count *= 4) {
+  // Side by side, and in turns the one and the other first, so that both meet the same machine.
+  const auto compare = [&](int rounds, const std::function<double(const Enqueue&)>& measure) {
     std::vector<double> weir_times, raw_times;
-    for (int round = 0; round < (count > (1U << 26U) ? 3 : 5);
-         ++round) {  // side by side, so that both meet the same machine
-      weir_times.push_back(seconds(by_weir, count));
-      if (raw) raw_times.push_back(seconds(by_raw, count));
+    for (int round = 0; round < rounds; ++round) {
+      if (raw && round % 2 != 0) raw_times.push_back(measure(by_raw));
+      weir_times.push_back(measure(by_weir));
+      if (raw && round % 2 == 0) raw_times.push_back(measure(by_raw));
     }
-    const double t = median(weir_times);
-    const double bytes = static_cast<double>(count) * sizeof(float);
-    const double factor = n > 1 ? 2.0 * static_cast<double>(n - 1) / static_cast<double>(n) : 1.0;
-    std::printf("%12.0f %12.2f %12.2f", bytes, t * 1e6, bytes / t * factor * 1e-9);
-    if (raw) {
-      const double r = median(raw_times);
-      std::printf(" %12.2f %12.2f %8.3f", r * 1e6, bytes / r * factor * 1e-9, r / t);
-    }
+    return Row{0, median(weir_times), raw ? median(raw_times) : 0};
+  };
+
+  const bool tells = first.rank() == 0;
+  if (tells) {
+    std::printf("%s, %s, %d ranks, %zu in a process\n", first.library().c_str(), first.device().properties().name.c_str(), n,
+                here);
+    std::printf("%12s %12s %12s %12s %12s %8s\n", "bytes", "us", "GB/s", "raw us", "raw GB/s", "ratio");
+  }
+  std::vector<Row> rows;
+  for (std::size_t count = 1; count <= most; count *= 4) {
+    Row row = compare(7, [&](const Enqueue& operation) { return seconds(operation, count); });
+    row.bytes = static_cast<double>(count) * sizeof(float);
+    rows.push_back(row);
+    if (!tells) continue;
+    const double moved = row.bytes * (n > 1 ? 2.0 * (n - 1) / n : 1.0) * 1e-9;
+    std::printf("%12.0f %12.2f %12.2f", row.bytes, row.weir * 1e6, moved / row.weir);
+    if (raw) std::printf(" %12.2f %12.2f %8.3f", row.raw * 1e6, moved / row.raw, row.raw / row.weir);
     std::printf("\n");
+    std::fflush(stdout);
   }
-  std::vector<double> weir_times, raw_times;
-  for (int round = 0; round < 41; ++round) {
-    weir_times.push_back(enqueuing(by_weir));
-    if (raw) raw_times.push_back(enqueuing(by_raw));
+  const Row cost = compare(81, enqueuing);
+  if (tells) {
+    std::printf("enqueuing %s%zu: %.2f us", here > 1 ? "one group of " : "", here, cost.weir * 1e6);
+    if (raw) std::printf(", raw %.2f us, ratio %.3f", cost.raw * 1e6, cost.weir / cost.raw);
+    std::printf("\n");
+    if (argc > 1) write_json(argv[1], first, here, rows, cost);
   }
-  std::printf("enqueuing one group of %zu: %.2f us", n, median(weir_times) * 1e6);
-  if (raw) std::printf(", raw %.2f us, ratio %.3f", median(raw_times) * 1e6, median(weir_times) / median(raw_times));
-  std::printf("\n");
   return EXIT_SUCCESS;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

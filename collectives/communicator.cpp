@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "collectives/extent.hpp"
 #include "core/stream_call.hpp"
+#include "core/tools.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
@@ -103,15 +106,15 @@ void Communicator::Group::submit() {
   // call functions that group.
   std::vector<CollectiveCall> calls;
   calls.swap(open_group.calls);
-  std::vector<CollectiveCall> of_one;
-  while (!calls.empty()) {
-    const std::string& library = calls.front().communicator->library_;
-    of_one.clear();
-    std::vector<CollectiveCall> others;
-    for (const CollectiveCall& call : calls) (call.communicator->library_ == library ? of_one : others).push_back(call);
-    of_one.front().communicator->do_enqueue(of_one);
-    calls.swap(others);
+  for (auto first = calls.begin(); first != calls.end();) {
+    const std::string& library = first->communicator->library_;
+    const auto next = std::stable_partition(
+        first, calls.end(), [&](const CollectiveCall& call) { return call.communicator->library_ == library; });
+    Communicator::submit({first, next});
+    first = next;
   }
+  calls.clear();
+  if (open_group.calls.empty()) open_group.calls.swap(calls);  // the next group needs no memory
 }
 
 // --- A communicator ---------------------------------------------------------------------------------------------------
@@ -184,8 +187,27 @@ void Communicator::enqueue(CollectiveCall call) {
   if (open_group.depth != 0) {
     open_group.calls.push_back(call);
   } else {
-    do_enqueue({&call, 1});
+    submit({&call, 1});
   }
+}
+
+// Hands the calls of one library to it, and tells tools of them.
+void Communicator::submit(std::span<const CollectiveCall> calls) {
+  Communicator& first = *calls.front().communicator;
+  if (!detail::is_watched()) [[likely]]
+    return first.do_enqueue(calls);
+  detail::out_of_line([&] {
+    const auto submit_from = [&](const auto& self, std::size_t i) -> void {
+      if (i == calls.size()) return first.do_enqueue(calls);
+      const CollectiveCall& call = calls[i];
+      const collectives::Extent bytes = collectives::extent(call);
+      detail::Watched watched(*call.stream, OperationKind::external, operation_name(call.kind), call.capture);
+      if (bytes.sent != 0) watched.reads(call.send, bytes.sent);
+      if (bytes.received != 0) watched.writes(call.receive, bytes.received);
+      watched.run([&] { self(self, i + 1); });
+    };
+    submit_from(submit_from, 0);
+  });
 }
 
 void Communicator::all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,

@@ -118,7 +118,11 @@ void Allocation::dispose() noexcept {
   } else if (data_ != nullptr) {
     try {
       if (is_opened_) {
-        device_->do_close_memory(data_);
+        const auto close = [this] { device_->do_close_memory(data_); };
+        if (detail::is_watched()) [[unlikely]]
+          Watched(*device_, OperationKind::free, "Allocation").allocation(*this).run_always(close);
+        else
+          close();
       } else {
         const auto deallocate = [this] { device_->do_deallocate(data_, kind_); };
         if (detail::is_watched()) [[unlikely]]
@@ -143,6 +147,7 @@ bool StreamCore::free_watched(Stream& stream, const Allocation& allocation, cons
 
 /// Frees stream-ordered memory. False, and nothing done, where a capture forbids it.
 bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) noexcept {
+  if (stream.device_->is_poisoned()) return true;  // the memory is lost with the device's state
   CaptureState capture;
   try {
     capture = known_capture(stream);
@@ -210,9 +215,10 @@ bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
 /// Makes the deferred frees that no capture forbids any more. `last_chance`: the others leak.
 void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   if ((flags(stream) & flag_deferred) == 0) return;
+  const bool is_lost = stream.device_->is_poisoned();
   bool captures = true;
   try {
-    captures = known_capture(stream).status != CaptureStatus::none;
+    captures = !is_lost && known_capture(stream).status != CaptureStatus::none;
   } catch (const std::exception&) {
     // The stream cannot be asked: it is as good as in a capture.
   }
@@ -225,7 +231,7 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   }
   while (list != nullptr) {
     Allocation& allocation = *std::exchange(list, list->next_);
-    const bool freed = !captures && try_to_free(stream, allocation);
+    const bool freed = is_lost || (!captures && try_to_free(stream, allocation));
     if (!freed && !last_chance && defer(stream, allocation)) continue;
     if (!freed && last_chance) {
       support::log(support::LogLevel::error,
@@ -290,8 +296,13 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   call.check_unsafe();
   AllocationPtr allocation = AllocationPool::instance().take(*this, MemoryKind::device);
   allocation->is_opened_ = true;
-  allocation->data_ = do_open_memory(handle);
   allocation->size_ = bytes;
+  if (detail::is_watched()) [[unlikely]]
+    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation()).allocation(*allocation).run([&] {
+      return do_open_memory(handle);
+    });
+  else
+    allocation->data_ = do_open_memory(handle);
   return allocation;
 }
 
@@ -365,11 +376,11 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
 // --- Pools ------------------------------------------------------------------------------------------------------------
 
 std::size_t MemoryPool::used_bytes() const {
-  detail::enter("MemoryPool::used_bytes");
+  (void)Call(device_, "MemoryPool::used_bytes");
   return do_used_bytes();
 }
 std::size_t MemoryPool::reserved_bytes() const {
-  detail::enter("MemoryPool::reserved_bytes");
+  (void)Call(device_, "MemoryPool::reserved_bytes");
   return do_reserved_bytes();
 }
 void MemoryPool::trim_to(std::size_t keep) {
@@ -377,7 +388,7 @@ void MemoryPool::trim_to(std::size_t keep) {
   do_trim_to(keep);
 }
 void MemoryPool::set_release_threshold(std::size_t bytes) {
-  detail::enter("MemoryPool::set_release_threshold");
+  (void)Call(device_, "MemoryPool::set_release_threshold");
   do_set_release_threshold(bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/captures.hpp"
+#include "core/health.hpp"
 #include "core/thread_state.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -24,8 +25,10 @@ inline std::string absence(const Device& device, Feature feature) {
 template <class Object>
 class Call {
  public:
-  /// Throws where nothing of Weir may be called. `operation`: "Device::allocate".
-  Call(const Object& object, const char* operation) : object_(object), operation_(operation) { enter(operation); }
+  /// Throws where nothing of Weir may be called, and for a poisoned device. `operation`: "Device::allocate".
+  Call(const Object& object, const char* operation) : object_(object), operation_(operation) {
+    if (is_refused(device())) [[unlikely]] throw_refused(device(), object, operation);
+  }
 
   const char* operation() const noexcept { return operation_; }
   const Device& device() const noexcept {

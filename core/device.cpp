@@ -192,6 +192,18 @@ bool Device::can_access_peer(const Device& peer) const {
   return do_can_access_peer(peer);
 }
 
+namespace {
+
+template <class F>
+void change_peer_access(const Device& device, const Device& peer, OperationKind kind, const char* name, const F& change) {
+  if (!detail::is_watched()) return change();
+  Watched watched(device, kind, name);
+  watched->peer = &peer;
+  watched.run(change);
+}
+
+}  // namespace
+
 void Device::enable_peer_access(const Device& peer) {
   const Call call(*this, "Device::enable_peer_access");
   call.require(Feature::peer_access);
@@ -204,7 +216,7 @@ void Device::enable_peer_access(const Device& peer) {
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
   call.check_unsafe();
-  do_enable_peer_access(peer);
+  change_peer_access(*this, peer, OperationKind::enable_peer_access, call.operation(), [&] { do_enable_peer_access(peer); });
 }
 
 void Device::disable_peer_access(const Device& peer) {
@@ -212,7 +224,8 @@ void Device::disable_peer_access(const Device& peer) {
   call.require(Feature::peer_access);
   if (!can_access_peer(peer)) return;
   call.check_unsafe();
-  do_disable_peer_access(peer);
+  change_peer_access(*this, peer, OperationKind::disable_peer_access, call.operation(),
+                     [&] { do_disable_peer_access(peer); });
 }
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
@@ -300,6 +313,7 @@ Device& Backend::device(int ordinal) const {
 
 void Backend::add_device(Device& device) {
   detail::disable_features(device.features_, detail::disabled_features());
+  detail::HealthCore::add(device);
   devices_.push_back(&device);
 }
 

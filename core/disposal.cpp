@@ -18,12 +18,13 @@ std::uint64_t new_thread_token() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void throw_barred(const char* operation) {
+void check_barred(const char* operation) {
   if (forked()) {
     throw Error(Errc::forked_process, operation, "",
                 "this process was forked from one that had opened Weir, and drivers do not survive a fork; open Weir in the "
                 "child only, or start the child with exec");
   }
+  if (!thread_state.in_host_function) return;
   throw Error(
       Errc::called_from_host_function, operation, "",
       "a host function or callback may not call Weir, since drivers deadlock on it; hand the work to another thread, "

@@ -2,16 +2,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/call.hpp"
+#include "core/health.hpp"
 #include "core/thread_state.hpp"
+#include "core/tools.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
 namespace weir {
 
-std::string to_string(const Dim3& d) {
-  return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z);
-}
+std::string to_string(const Dim3& d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); }
 
 LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
   if (block == 0) throw Error(Errc::invalid_argument, "grid_for", "", "blocks of 0 threads");
@@ -25,7 +26,7 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 }
 
 KernelPtr Module::kernel(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::kernel");
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
   return do_kernel(name);
 }
 
@@ -60,9 +61,29 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
               "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
 }
 
+int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
+  const detail::Call call(device(), "Kernel::max_active_blocks");
+  if (shared_memory_bytes > device().properties().shared_memory_per_block_optin) return 0;
+  return do_max_active_blocks(block_threads, shared_memory_bytes);
+}
+
+std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) const {
+  const detail::Call call(device(), "Kernel::suggested_block_size");
+  const std::size_t most = device().properties().shared_memory_per_block_optin;
+  if (shared_memory_bytes > most) {
+    call.refuse(Errc::invalid_argument, "kernel '" + name_ + "': " + std::to_string(shared_memory_bytes) +
+                                            " bytes of dynamic shared memory, and a block of this device has at most " +
+                                            std::to_string(most));
+  }
+  return do_suggested_block_size(shared_memory_bytes);
+}
+
 Span<std::byte> Module::global(std::string_view name) {
-  if (detail::barred()) detail::throw_barred("Module::global");
-  return do_global(name);
+  if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
+  const Span<std::byte> memory = do_global(name);
+  if (detail::is_watched())
+    detail::Watched(device_, OperationKind::module_global, "Module::global").writes(memory.data(), memory.size()).run([] {});
+  return memory;
 }
 
 }  // namespace weir

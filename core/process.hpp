@@ -3,14 +3,19 @@
 
 #include <atomic>
 
-/// Whether this process was forked from one that had drivers open.
+/// Whether this process was forked from one that had drivers open, or has a poisoned device.
 namespace weir::detail {
 
 /// Set by a handler of pthread_atfork in the child of a process that had opened the registry. Drivers and Weir's threads do
 /// not survive a fork, so calls in the child would hang or corrupt memory.
 extern std::atomic<bool> process_forked;
 
-/// One relaxed load. All calls that could reach a driver check this first.
 inline bool forked() noexcept { return process_forked.load(std::memory_order_relaxed); }
+
+/// Set for good where calls must be looked at closely: in a forked process, and once a device is poisoned.
+extern std::atomic<bool> process_exceptional;
+
+/// One relaxed load. All calls that could reach a driver check this first.
+inline bool exceptional() noexcept { return process_exceptional.load(std::memory_order_relaxed); }
 
 }  // namespace weir::detail

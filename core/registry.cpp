@@ -46,7 +46,9 @@ bool is_known(std::string_view name) { return std::find(known.begin(), known.end
 std::atomic<bool> registry_opened{false};
 
 void after_fork_in_child() {
-  if (registry_opened.load(std::memory_order_relaxed)) detail::process_forked.store(true, std::memory_order_relaxed);
+  if (!registry_opened.load(std::memory_order_relaxed)) return;
+  detail::process_forked.store(true, std::memory_order_relaxed);
+  detail::process_exceptional.store(true, std::memory_order_relaxed);
 }
 
 // Registered at load time, so that no fork comes between the opening of the registry and this. It fails only without memory;

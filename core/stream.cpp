@@ -87,7 +87,7 @@ void StreamCall::enter_slowly(StreamCall call) {
 }
 
 void StreamCall::check_usable() const {
-  detail::enter(operation_);
+  if (detail::is_refused(device())) detail::throw_refused(device(), object_, operation_);
   const std::uint32_t flags = StreamCore::flags(object_);
   if ((flags & StreamCore::flag_closed) != 0) refuse(Errc::stream_closed, "the stream was closed; create or wrap another");
   if ((flags & StreamCore::flag_per_thread) != 0 && StreamCore::origin(object_).thread_stream != detail::this_thread()) {
@@ -219,7 +219,7 @@ std::string Stream::describe_handle() const {
 std::string Stream::describe() const {
   std::string text = describe_handle();
   if (is_closed()) return text + " (closed)";
-  if (detail::barred()) return text;
+  if (detail::is_refused(*device_)) return text;
   try {
     const CaptureStatus status = StreamCore::known_capture(*this).status;
     if (status == CaptureStatus::active) text += " (capturing)";

@@ -213,8 +213,13 @@ void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   if (!kept) return;
   try {
     if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
-    // This thread cannot name another thread's default stream: the driver would take the handle for this thread's own.
-    if (!stream.is_of_another_thread() && is_in(stream, id)) (void)stream.do_end_capture(std::move(*kept));
+    if (stream.is_of_another_thread()) {
+      // This thread cannot name that stream: the driver would take the handle for this thread's own.
+      support::log(support::LogLevel::warn,
+                   stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
+    } else if (is_in(stream, id)) {
+      (void)stream.do_end_capture(std::move(*kept));
+    }
   } catch (const std::exception& e) {
     // The driver may not have ended the capture: from now on it must be asked.
     set_shared(stream);

@@ -24,13 +24,14 @@ inline std::uint64_t this_thread() noexcept {
   return thread_state.token;
 }
 
-/// Whether the calling thread must not call Weir now.
-inline bool barred() noexcept { return thread_state.in_host_function || forked(); }
-/// Throws the error that `barred` stands for.
-[[noreturn]] void throw_barred(const char* operation);
-/// The first line of every public function that could reach a driver.
+/// Whether a call may be refused whatever it does: see `check_barred`.
+inline bool barred() noexcept { return thread_state.in_host_function || exceptional(); }
+/// Throws where no function of Weir's may be called: in a host function, and in a forked process. Calls that concern a
+/// device use the one of core/health.hpp.
+void check_barred(const char* operation);
+/// The first line of every public function that could reach a driver and concerns no device.
 inline void enter(const char* operation) {
-  if (barred()) [[unlikely]] throw_barred(operation);
+  if (barred()) [[unlikely]] check_barred(operation);
 }
 
 }  // namespace weir::detail

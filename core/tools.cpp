@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
 #include "core/immortal.hpp"
+#include "core/journal.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/stream_call.hpp"
 #include "core/thread_state.hpp"
@@ -81,12 +83,12 @@ void add(std::unique_ptr<Tool> tool) {
   detail::tools_watch.store(true, std::memory_order_relaxed);
 }
 
-StreamKey key_of(const Stream& stream) noexcept {
-  const detail::Origin origin = detail::StreamCore::origin(stream);
+}  // namespace
+
+StreamKey detail::key_of(const Stream& stream) noexcept {
+  const Origin origin = StreamCore::origin(stream);
   return {origin.device, origin.handle, origin.thread_stream};
 }
-
-}  // namespace
 
 // --- The tools --------------------------------------------------------------------------------------------------------
 
@@ -103,27 +105,52 @@ void Tools::add(std::unique_ptr<Tool> tool) {
 bool Tools::any() noexcept { return is_watched(); }
 
 void detail::open_tools() {
-  constexpr const char* variable = "WEIR_TOOLS";
   all().closed = true;
-  const std::optional<std::string> value = support::environment(variable);
-  if (!value) return;
-  if (!can_load_plugins()) {
-    throw_invalid_environment(variable, *value,
+  if (std::unique_ptr<Tool> journal = Journal::make_if_wanted()) weir::add(std::move(journal));
+  const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
+  std::vector<std::string_view> names;
+  if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
+  // A program that is to meet faults, and does not, looks as if it bore them.
+  if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
+  if (!names.empty() && !can_load_plugins()) {
+    throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
                               "this Weir is a static library, which loads no tools; add them by Tools::add");
   }
   const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
-  for (const std::string_view name : split_list(variable, *value, ',', "list tools separated by single commas")) {
-    weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
+  for (const std::string_view name : names) weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
+}
+
+bool support::is_driver_watched(const Driver& driver) {
+  bool watched = false;
+  for (const auto& tool : all().list) watched = tool->watches_driver(driver) || watched;
+  return watched;
+}
+
+int support::begin_driver_call(const DriverCall& call) noexcept {
+  int result = 0;
+  if (is_silent()) return result;
+  for (const auto& tool : all().list) {
+    if (const int answer = tool->before_driver_call(call); result == 0) result = answer;
   }
+  return result;
+}
+
+support::UnshownCalls::UnshownCalls() noexcept : outer_(std::exchange(this_thread().in_tool, true)) {}
+support::UnshownCalls::~UnshownCalls() { this_thread().in_tool = outer_; }
+
+void support::end_driver_call(const DriverCall& call) noexcept {
+  if (is_silent()) return;
+  for (auto tool = all().list.rbegin(); tool != all().list.rend(); ++tool) (*tool)->after_driver_call(call);
 }
 
 std::string_view to_string(OperationKind kind) noexcept {
-  constexpr std::array<std::string_view, 29> names = {
+  constexpr std::array<std::string_view, 32> names = {
       "kernel",       "copy",         "fill",          "host_function", "callback",       "memory_operations",
       "allocate",     "free",         "prefetch",      "external",      "record",         "wait_event",
       "wait_stream",  "synchronize",  "query",         "host_access",   "host_copy",      "begin_capture",
       "end_capture",  "child_graph",  "conditional",   "clone_graph",   "instantiate",    "update_graph",
-      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host"};
+      "upload_graph", "launch_graph", "create_stream", "register_host", "unregister_host",
+      "module_global", "enable_peer_access", "disable_peer_access"};
   const auto i = static_cast<std::size_t>(kind);
   return i < names.size() ? names[i] : "unknown";
 }

@@ -44,6 +44,7 @@ Api::Result Api::open_device(int ordinal, DeviceContext& context) const {
 /// Runs on a new thread, which has no current context and which captures of other threads do not restrict.
 void Api::try_without_current(const DeviceContext& device) const noexcept {
   const auto attempt = [&] {
+    const support::UnshownCalls unshown;
     const gpu::CaptureModeScope<Api> relaxed(*this);
     StreamHandle stream = nullptr;
     EventHandle event = nullptr;

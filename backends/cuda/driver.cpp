@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "backends/cuda/api.hpp"
+#include "backends/gpu/driver_calls.hpp"
 #include "backends/gpu/library.hpp"
 #include "weir/backend_support.hpp"
 
@@ -54,6 +55,29 @@ struct Entry {
 
 std::string result_text(CUresult result) { return "error " + std::to_string(static_cast<int>(result)); }
 
+// Where a tool watches the driver, the table leads to it.
+void show_to_tools(Symbols& table, Entry& entry) {
+  static constexpr const char* functions[] = {
+      "cuInit",
+#define WEIR_CUDA_NAME(field, function, ...) #function,
+      WEIR_CUDA_SYMBOLS(WEIR_CUDA_NAME) WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_NAME)
+#undef WEIR_CUDA_NAME
+  };
+  // Taken before the table changes: a name that a tool asks for is no call of the program's.
+  const auto error_name = [get = table.GetErrorName](int code) {
+    const char* name = nullptr;
+    return get(static_cast<CUresult>(code), &name) == CUDA_SUCCESS && name != nullptr ? std::string(name) : std::string();
+  };
+  if (!support::is_driver_watched({Api::backend_name, functions, error_name})) return;
+  entry.init = gpu::ShownFunction<&Entry::init, PFN_cuInit_v2000>::show(Api::backend_name, "cuInit", entry.init);
+#define WEIR_CUDA_SHOW(field, function, ...) \
+  table.field =                              \
+      gpu::ShownFunction<&Symbols::field, decltype(Symbols::field)>::show(Api::backend_name, #function, table.field);
+  WEIR_CUDA_SYMBOLS(WEIR_CUDA_SHOW)
+  WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_SHOW)
+#undef WEIR_CUDA_SHOW
+}
+
 }  // namespace
 
 const Api& Api::load(PluginContext& context) {
@@ -96,6 +120,7 @@ const Api& Api::load(PluginContext& context) {
 #undef WEIR_CUDA_FIND
   if (!missing.empty()) throw_too_old(library, version, "it lacks " + missing);
 
+  show_to_tools(*api, entry);
   CUresult result = entry.init(0);
   if (result == CUDA_SUCCESS) result = api->DeviceGetCount(&api->device_count_);
   if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && api->device_count_ == 0)) {

@@ -78,9 +78,10 @@ class GpuDevice final : public Device {
   [[nodiscard]] Current make_current_for_object() const { return Current(api_, context_, api_.objects_need_current()); }
   /// For the destruction of objects, which may happen after the driver has shut down: calls `call()` with the device
   /// current, if `needed`. Returns the result of the call, or of making the device current. Never throws. No capture is
-  /// broken, whoever began it.
+  /// broken, whoever began it. On a poisoned device nothing is called: its objects are gone with the driver's context.
   template <class F>
   typename Api::Result with_current(F&& call, bool needed = true) const noexcept {
+    if (is_poisoned()) return Api::success;
     const Current current(api_, context_, std::nothrow, needed);
     const CaptureModeScope<Api> relaxed(api_);
     return current.result() != Api::success ? current.result() : call();
@@ -145,6 +146,7 @@ class GpuDevice final : public Device {
   ModulePtr do_compile(std::string_view source, const CompileOptions& options) override;
   int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const override;
   void do_synchronize() override;
+  std::optional<Error> do_fault() const override;
 
  private:
   void open() const;

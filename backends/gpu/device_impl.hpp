@@ -265,6 +265,7 @@ template <class Api>
 void GpuDevice<Api>::do_copy(void* destination, const void* source, std::size_t bytes) {
   // On a separate stream: the driver's blocking copy is ordered against the legacy default stream.
   const auto current = make_current();
+  const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
   const StreamHandle stream = copy_stream();
   check(api_, api_.copy_async(destination, source, bytes, stream), "Device::copy", *this);
   check(api_, api_.StreamSynchronize(stream), "Device::copy", *this);
@@ -476,6 +477,27 @@ void GpuDevice<Api>::do_synchronize() {
   }
   const CaptureModeScope<Api> relaxed(api_);
   check(api_, api_.synchronize_event(native, done->options().blocking_sync), operation, *this);
+}
+
+/// Asks three things that fail by themselves in other ways: a driver that has lost a context answers nothing else.
+template <class Api>
+std::optional<Error> GpuDevice<Api>::do_fault() const {
+  if (!opened_.load(std::memory_order_acquire)) return {};
+  const auto result = with_current([this] {
+    const auto is_fault = [](typename Api::Result answer) { return Api::meaning(answer).errc == Errc::device_fault; };
+    MemoryInfo info;
+    auto answer = api_.MemGetInfo(&info.free, &info.total);
+    if (is_fault(answer)) return answer;
+    typename Api::EventHandle event = nullptr;
+    answer = api_.EventCreate(&event, Api::event_flags({}));
+    if (answer != Api::success) return answer;
+    answer = api_.EventQuery(event);
+    const auto end = api_.EventDestroy(event);
+    return is_fault(answer) ? answer : end;
+  });
+  const Meaning meaning = Api::meaning(result);
+  if (result == Api::success || meaning.errc != Errc::device_fault) return {};
+  return Error(meaning.errc, "Device::health", describe(), meaning.detail, native_error(api_, result));
 }
 
 // --- Conditional nodes ------------------------------------------------------------------------------------------------

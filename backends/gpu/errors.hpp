@@ -21,12 +21,18 @@ NativeError native_error(const Api& api, typename Api::Result result) {
   return {static_cast<std::int64_t>(result), std::string(api.error_name(result)), std::string(api.error_text(result))};
 }
 
+/// Throws `error`. A fault may have cost its device the state: see `Device::is_poisoned`.
+[[noreturn]] inline void raise(const Error& error) {
+  if (error.errc() == Errc::device_fault) support::note_fault(error);
+  throw error;
+}
+
 /// `detail` replaces the text of the code's meaning, if given.
 template <class Api>
 [[noreturn]] void fail(const Api& api, typename Api::Result result, std::string_view operation, std::string_view object,
                        std::string_view detail = {}) {
   const Meaning meaning = Api::meaning(result);
-  throw Error(meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result));
+  raise({meaning.errc, operation, object, detail.empty() ? meaning.detail : detail, native_error(api, result)});
 }
 
 /// Throws if the call failed. `object` is described only then.

@@ -94,6 +94,11 @@ class GpuEvent final : public Event {
     return true;
   }
 
+  bool do_look() const override {
+    const CaptureModeScope<Api> relaxed(own_device().api());
+    return do_is_complete();
+  }
+
   void do_synchronize() const override {
     if (!counts()) return;
     const Api& api = own_device().api();

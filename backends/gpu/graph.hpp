@@ -158,6 +158,7 @@ class GpuGraph final : public Graph {
   mutable std::mutex mutex_;  // guards what follows, and the native graph
   bool lost_ = false;
   KeptModules modules_;
+  GraphPtr cloned_;  // the graph that this was cloned from, if that owns this one's host functions
   mutable std::weak_ptr<GraphTemplate<Api>> template_;
 };
 
@@ -172,9 +173,8 @@ struct Executable {
       : device(d), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
   ~Executable() {
     if (handle == nullptr) return;
-    const CaptureModeScope<Api> relaxed(device.api());
-    log_failure(device.api(), device.api().GraphExecDestroy(handle), "while an executable graph was destroyed",
-                device.describe());
+    device.end([this] { return device.api().GraphExecDestroy(handle); }, "while an executable graph was destroyed",
+               device.api().objects_need_current());
   }
   typename Api::Result instantiate(typename Api::GraphHandle graph) {
     const CaptureModeScope<Api> relaxed(device.api());

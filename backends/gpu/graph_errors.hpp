@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -38,10 +39,10 @@ class LaunchedGraphs {
   /// Called before a launch. Allocates at the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
-    for (auto known = launched_.rbegin(); known != launched_.rend(); ++known) {
-      if (known->errors == errors) return;
-    }
-    launched_.push_back({errors, false});
+    const auto at = std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
+                                     [](const Entry& entry, const GraphErrors* wanted) { return entry.errors.get() < wanted; });
+    if (at != launched_.end() && at->errors == errors) return;
+    launched_.insert(at, {errors, false});
     any_.store(true, std::memory_order_relaxed);
   }
 
@@ -66,7 +67,7 @@ class LaunchedGraphs {
   };
   std::atomic<bool> any_{false};
   std::mutex mutex_;
-  std::vector<Entry> launched_;
+  std::vector<Entry> launched_;  // by address
 };
 
 }  // namespace weir::gpu

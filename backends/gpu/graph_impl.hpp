@@ -99,7 +99,9 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   check_there("Graph::clone");
   Handle copy = nullptr;
   check(device_.api().GraphClone(&copy, native()), "Graph::clone");
-  return own(device_, copy, [&] { return modules_; });
+  GraphPtr clone = own(device_, copy, [&] { return modules_; });
+  if (!device_.api().clones_own_objects()) static_cast<GpuGraph&>(*clone).cloned_ = GraphPtr(const_cast<GpuGraph*>(this));
+  return clone;
 }
 
 // --- Being captured into again ----------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   // A replaced executable is destroyed behind its own last launch, so its event must not be recorded again.
   std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
+    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({.timing = true}));
   }
   check(api, api.GraphLaunch(executable_->handle, stream.native()), operation, stream);
   const auto result = api.EventRecord(over->handle, stream.native());
@@ -318,6 +320,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   auto made_of = source.as_template();
   // Destroyed outside the locks, since that may run user code.
   std::unique_ptr<Executable<Api>> former;
+  Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
   source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, bool) {
     const std::lock_guard lock(mutex_);
@@ -330,7 +333,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
         refuse_update(difference, result);
       }
       executable_->made_of.swap(made_of);
-      executable_->errors = std::move(errors);
+      former_errors = std::exchange(executable_->errors, std::move(errors));
     } else {
       former = std::exchange(executable_, instantiate_anew(handle, std::move(errors), std::move(made_of)));
       set_native_handle(executable_->handle);

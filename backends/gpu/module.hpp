@@ -26,8 +26,8 @@ class GpuKernel final : public Kernel {
  public:
   using Handle = typename Api::FunctionHandle;
 
-  /// The device is current. Properties are read here, since host functions may ask for them later, when another device may
-  /// be current. If the driver does not tell them, only a call that asks for them fails.
+  /// The device is current. Launches need some of the properties, so they are read here, once. If the driver does not tell
+  /// them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
       : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
@@ -75,7 +75,6 @@ class GpuKernel final : public Kernel {
   }
 
   int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const override {
-    if (shared_memory_bytes > device_.properties().shared_memory_per_block_optin) return 0;
     allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes), "Kernel::max_active_blocks");
     const auto current = device_.make_current();
     int blocks = 0;
@@ -87,8 +86,7 @@ class GpuKernel final : public Kernel {
 
   std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const override {
     const char* const operation = "Kernel::suggested_block_size";
-    // The driver refuses what does not fit 32 bits.
-    allow_shared_memory(static_cast<std::uint32_t>(std::min<std::size_t>(shared_memory_bytes, UINT32_MAX)), operation);
+    allow_shared_memory(static_cast<std::uint32_t>(shared_memory_bytes), operation);
     const auto current = device_.make_current();
     int blocks = 0, threads = 0;
     check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation,

@@ -99,6 +99,8 @@ class GpuStream final : public Stream {
 
   void do_synchronize() override;
   bool do_is_complete() const override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
+  PendingWork do_pending() const override;
   std::exception_ptr do_take_host_error() noexcept override {
     std::exception_ptr of_graphs = launched_graphs_.take();
     std::exception_ptr own = errors_->take();
@@ -184,7 +186,7 @@ class GpuStream final : public Stream {
   /// The caller holds the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
   template <class F>
-  std::uint64_t begin_native(const char* operation, F&& begin_capture);
+  std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph);
   void refuse_in_conditional_body(const CaptureState& capture, const char* operation, const char* what) const {
     if (capture.conditional_body) [[unlikely]]

@@ -67,22 +67,22 @@ GraphPtr GpuStream<Api>::do_captured_graph() const {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
-  return begin_native("Stream::begin_capture", [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
+  return begin_native("Stream::begin_capture", nullptr, [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
 }
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_resume_capture(const GraphPtr& graph, CaptureMode mode) {
   auto& continued = static_cast<GpuGraph<Api>&>(*graph);
   const std::vector<typename Api::NodeHandle> leaves = continued.prepare_resume();
-  return begin_native("Stream::resume_capture", [&] {
+  return begin_native("Stream::resume_capture", continued.native(), [&] {
     return api_.begin_capture_to_graph(native(), continued.native(), leaves.data(), leaves.size(), Api::capture_mode(mode));
   });
 }
 
-/// Begins a capture and returns its id.
+/// Begins a capture and returns its id. `into`: the graph that it continues, or null.
 template <class Api>
 template <class F>
-std::uint64_t GpuStream<Api>::begin_native(const char* operation, F&& begin_capture) {
+std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture) {
   const Submission submission(*this);
   Capture begun;
   Result result{}, asked{};
@@ -93,6 +93,7 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, F&& begin_capt
     if (asked != Api::success) {
       typename Api::GraphHandle graph = nullptr;
       (void)api_.StreamEndCapture(native(), &graph);
+      if (graph != nullptr && graph != into) (void)api_.GraphDestroy(graph);
     }
   }
   if (result == Api::illegal_state) {  // another thread began one meanwhile
@@ -124,6 +125,7 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   if (result != Api::success) {
     // The capture owns a graph that it continues: if it fails, the driver destroys the graph with it.
     if (resumed != nullptr) resumed->lose();
+    if (graph != nullptr) (void)api_.GraphDestroy(graph);  // of a tool that has the call fail behind it
     check(result, operation);
   }
   if (resumed == nullptr) {
@@ -207,7 +209,7 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
   const BodyCapture body_capture(body_stream, outer, [&] {
-    return body_stream.begin_native(operation, [&] {
+    return body_stream.begin_native(operation, body_graph, [&] {
       return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
                                          Api::capture_mode(CaptureMode::thread_local_));
     });

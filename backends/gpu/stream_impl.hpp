@@ -170,6 +170,28 @@ bool GpuStream<Api>::do_is_complete() const {
   return true;
 }
 
+/// Waits for a record behind the present work, since other threads may go on to submit.
+template <class Api>
+bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
+  if (do_is_complete()) return true;
+  const EventPtr done = device_.create_event();
+  do_record(*done, {});
+  for (support::DeadlinePauses pauses(deadline); pauses.next();) {
+    const auto result = submitted([&] { return api_.EventQuery(static_cast<GpuEvent<Api>&>(*done).native()); },
+                                  Submission::Order::none);
+    if (result == Api::not_ready) continue;
+    check(result, "Stream::synchronize_for");
+    return true;
+  }
+  return false;
+}
+
+template <class Api>
+PendingWork GpuStream<Api>::do_pending() const {
+  const CaptureModeScope<Api> relaxed(api_);
+  return Stream::do_pending();
+}
+
 template <class Api>
 void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
@@ -401,11 +423,11 @@ typename GpuStream<Api>::Result GpuStream<Api>::launch_with(Function function, c
 template <class Api>
 void GpuStream<Api>::launch_failed(Result result, const Kernel& kernel, const LaunchConfig& config) const {
   const Meaning meaning = Api::meaning_at_launch(result);
-  throw Error(meaning.errc, "Stream::launch", describe(),
-              "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
-                  " threads and " + std::to_string(config.shared_memory_bytes) +
-                  " bytes of shared memory: " + std::string(meaning.detail),
-              native_error(api_, result));
+  raise({meaning.errc, "Stream::launch", describe(),
+         "kernel '" + kernel.name() + "', grid " + to_string(config.grid) + ", blocks of " + to_string(config.block) +
+             " threads and " + std::to_string(config.shared_memory_bytes) +
+             " bytes of shared memory: " + std::string(meaning.detail),
+         native_error(api_, result)});
 }
 
 }  // namespace weir::gpu

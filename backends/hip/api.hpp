@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -68,7 +69,8 @@ class Api : public Symbols {
   class Current {
    public:
     Current(const Api& api, const DeviceContext& device, bool needed = true) : Current(api, device, std::nothrow, needed) {
-      if (result_ != hipSuccess) [[unlikely]] fail(api, device.ordinal);
+      // When the process ends, the call that follows says so.
+      if (result_ != hipSuccess && !is_shut_down(result_)) [[unlikely]] fail(api, device.ordinal);
     }
     /// Does not throw where the device cannot be made current: see `result`.
     Current(const Api& api, const DeviceContext& device, std::nothrow_t, bool needed = true) noexcept {
@@ -149,6 +151,7 @@ class Api : public Symbols {
   bool waits_join_captures() const noexcept { return !has(Workaround::join_by_dependencies); }
   bool events_forget_captures() const noexcept { return !has(Workaround::set_fork_dependencies); }
   static constexpr bool remembers_records() noexcept { return true; }
+  bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
@@ -313,6 +316,28 @@ class Api : public Symbols {
   }
   /// Leaves every stream of the capture usable even if it fails, and then returns no graph.
   Result StreamEndCapture(StreamHandle stream, GraphHandle* graph) const;
+  // With a lock around what looks for, makes or ends user objects, on releases that need it.
+  Result UserObjectCreate(UserObject* object, void* owned, void (*destroy)(void*), unsigned references,
+                          unsigned flags) const {
+    const auto lock = user_object_lock();
+    return Symbols::UserObjectCreate(object, owned, destroy, references, flags);
+  }
+  Result UserObjectRelease(UserObject object, unsigned count) const {
+    const auto lock = user_object_lock();
+    return Symbols::UserObjectRelease(object, count);
+  }
+  Result GraphRetainUserObject(GraphHandle graph, UserObject object, unsigned count, unsigned flags) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphRetainUserObject(graph, object, count, flags);
+  }
+  Result GraphDestroy(GraphHandle graph) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphDestroy(graph);
+  }
+  Result GraphExecDestroy(GraphExecHandle exec) const {
+    const auto lock = user_object_lock();
+    return Symbols::GraphExecDestroy(exec);
+  }
   bool refuses_cooperative_capture() const noexcept { return has(Workaround::refuse_cooperative_capture); }
 
   // --- Graphs ---------------------------------------------------------------------------------------------------------
@@ -377,6 +402,7 @@ class Api : public Symbols {
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
   bool is_busy(StreamHandle stream) const;
+  std::unique_lock<std::recursive_mutex> user_object_lock() const;
   void end_invalidated_capture(StreamHandle stream) const;
   Result join_everything(StreamHandle stream, bool& joined) const;
   std::string version_text() const;

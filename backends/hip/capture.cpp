@@ -20,6 +20,12 @@ Api::Result Api::capture_info(StreamHandle stream, CaptureStatus& status, std::u
   return result;
 }
 
+// Recursive, since the end of a graph calls the destructors of what it owns. The runtime, too, holds locks of its own then.
+std::unique_lock<std::recursive_mutex> Api::user_object_lock() const {
+  static auto* const mutex = new std::recursive_mutex;  // graphs may end after main
+  return has(Workaround::lock_user_objects) ? std::unique_lock(*mutex) : std::unique_lock<std::recursive_mutex>();
+}
+
 // --- The end of a capture ---------------------------------------------------------------------------------------------
 
 // Makes the stream depend on every captured node. `joined` says whether a node was missing, which the caller reports as an

@@ -2,7 +2,9 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "backends/gpu/driver_calls.hpp"
 #include "backends/gpu/library.hpp"
 #include "backends/hip/api.hpp"
 #include "backends/hip/api_private.hpp"
@@ -96,6 +98,34 @@ bool means_no_device(hipError_t result) {
          result == hipErrorInsufficientDriver;
 }
 
+template <auto Field, class Result, class... Arguments>
+void show(Function<Result (*)(Arguments...)>& function) {
+  if constexpr (std::is_same_v<Result, hipError_t>) {  // others have nothing to fail with: hipGetErrorName
+    using Pointer = Result (*)(Arguments...);
+    const auto driver = reinterpret_cast<Pointer>(function.address);
+    function.address =
+        reinterpret_cast<void*>(gpu::ShownFunction<Field, Pointer>::show(Api::backend_name, function.name, driver));
+  }
+}
+
+// Where a tool watches the runtime, the table leads to it.
+void show_to_tools(Symbols& table) {
+  static constexpr const char* functions[] = {
+#define WEIR_HIP_NAME(field, function, ...) #function,
+      WEIR_HIP_SYMBOLS(WEIR_HIP_NAME) WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_NAME)
+#undef WEIR_HIP_NAME
+  };
+  const auto error_name = [get = table.GetErrorName](int code) {
+    const char* const name = get(static_cast<hipError_t>(code));
+    return std::string(name != nullptr ? name : "");
+  };
+  if (!support::is_driver_watched({Api::backend_name, functions, error_name})) return;
+#define WEIR_HIP_SHOW(field, ...) show<&Symbols::field>(table.field);
+  WEIR_HIP_SYMBOLS(WEIR_HIP_SHOW)
+  WEIR_HIP_NEWER_SYMBOLS(WEIR_HIP_SHOW)
+#undef WEIR_HIP_SHOW
+}
+
 }  // namespace
 
 std::string Api::version_text() const {
@@ -110,6 +140,8 @@ const Api& Api::load(PluginContext& context) {
   auto* const api = new Api;  // as long as the process
   api->library_path_ = library.path();
   last_error = library.find_as<hipError_t (*)()>("hipGetLastError");
+  // Handlers run in the reverse order of their registration, and the runtime's was registered when it was opened.
+  std::atexit([] { runtime_is_ending.store(true, std::memory_order_relaxed); });
 
   constexpr bool required = true, optional = false;
   std::string missing;
@@ -149,6 +181,7 @@ const Api& Api::load(PluginContext& context) {
   api->graph_memory_ = graph_memory;
   api->compiler_ = &Compiler::open(library, api->release_);
 
+  show_to_tools(table);
   // hipInit's result is ignored: the device count says more (without a device 5.2.3 returns 101 from hipInit, 100 from the
   // count).
   (void)api->Init(0);

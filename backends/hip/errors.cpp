@@ -5,6 +5,7 @@
 namespace weir::hip {
 
 std::string_view Api::error_name(Result result) const noexcept {
+  if (is_shut_down(result)) return "hipErrorDeinitialized";  // the runtime cannot be asked then
   const char* const text = GetErrorName(result);
   return text != nullptr ? text : "unknown hipError_t";
 }

@@ -154,11 +154,12 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
   }
 
   // All graphs come from captures, so the other graph features need capture.
+  const Symbols& table = *this;
   rule(Feature::graph_capture,
-       {&StreamBeginCapture, &static_cast<const Symbols&>(*this).StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo,
-        &StreamUpdateCaptureDependencies, &GraphCreate, &GraphDestroy, &GraphGetNodes, &GraphGetEdges, &GraphNodeGetType,
-        &GraphHostNodeGetParams, &GraphInstantiateWithFlags, &GraphLaunch, &GraphExecDestroy, &UserObjectCreate,
-        &UserObjectRelease, &GraphRetainUserObject});
+       {&StreamBeginCapture, &table.StreamEndCapture, &StreamIsCapturing, &StreamGetCaptureInfo,
+        &StreamUpdateCaptureDependencies, &GraphCreate, &table.GraphDestroy, &GraphGetNodes, &GraphGetEdges,
+        &GraphNodeGetType, &GraphHostNodeGetParams, &GraphInstantiateWithFlags, &GraphLaunch, &table.GraphExecDestroy,
+        &table.UserObjectCreate, &table.UserObjectRelease, &table.GraphRetainUserObject});
   const auto graph_rule = [&](Feature feature, std::initializer_list<const Symbol*> symbols, Attribute needed = {}) {
     if (features.supports(Feature::graph_capture)) return rule(feature, symbols, needed);
     features.absent(feature, "there is no capture: " + features.state(Feature::graph_capture).reason);

@@ -9,11 +9,13 @@
 #define WEIR_HIP_MUTATIONS(X)     \
   X(absences_not_believed)        \
   X(blocking_waits_spin)          \
+  X(called_at_the_end)            \
   X(capture_modes_kept)           \
   X(capture_not_tried)            \
   X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
+  X(ends_of_launches_queried)     \
   X(fill_2d_without_pitch)        \
   X(hiprtc_by_number_alone)       \
   X(launch_failure_is_a_fault)    \

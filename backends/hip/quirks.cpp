@@ -172,6 +172,18 @@ constexpr FunctionQuirk functions[] = {
      Workaround::order_launches,
      "does not order launches of one executable on several streams",
      "read: GraphExec::Run 5.7 to 2026"},
+    {"hipGraphClone",
+     {0, 602},
+     Workaround::keep_cloned_graphs,
+     "makes a graph that does not own what the cloned graph owns",
+     "read: Graph::clone in hip_graph_internal.cpp at rocm-5.7.1, rocm-6.0.2, rocm-6.1.2, and rocm-6.2.0, which retains it"},
+    {"hipUserObjectRelease",
+     {0, 603},
+     Workaround::lock_user_objects,
+     "looks for the object in a set of all without that set's lock, as hipGraphRetainUserObject does, while other threads' "
+     "calls make "
+     "and end user objects",
+     "read: UserObject::isUserObjvalid in hip_graph_internal.hpp at rocm-5.7.1 and rocm-6.2.2; 6.3 locks it"},
     {"hipStreamWaitEvent",
      {0, 0},
      Workaround::join_by_dependencies,

@@ -55,6 +55,8 @@ const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
   X(end_streams_elsewhere, "a stream that is not idle is destroyed on a thread of its own")                                 \
   X(keep_streams_for_events, "a stream is destroyed once no event is there that was last recorded on it")                   \
   X(retire_executables, "an executable goes, with modules and host functions, once its last launch is over")                \
+  X(keep_cloned_graphs, "a clone of a graph keeps the graph, which owns the host functions of both")                        \
+  X(lock_user_objects, "one thread at a time calls what looks for, makes or ends user objects of graphs")                   \
   X(order_launches, "a launch of an executable waits for that on another stream before it")                                 \
   X(join_by_dependencies, "a stream of a capture waits for another by the nodes that it depends on")                        \
   X(set_fork_dependencies, "a stream that joins a capture gets the nodes that it depends on anew")                          \

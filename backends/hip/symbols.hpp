@@ -5,6 +5,7 @@
 #define __HIP_DISABLE_CPP_FUNCTIONS__
 #include <hip/hip_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -181,7 +182,13 @@ struct Symbol {
   void* address = nullptr;  ///< null where the library has no such function
 };
 
-/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported.
+/// Set when the process ends, before the runtime's own static objects are destroyed. From 6.2 on the runtime shuts down with
+/// them: a call after that crashes, and hipErrorDeinitialized is returned by no release. The program's static objects may go
+/// later still, since they are older than the runtime in the process.
+inline std::atomic<bool> runtime_is_ending{false};
+
+/// A function of the runtime; one that the runtime does not have returns hipErrorNotSupported. When the process ends the
+/// runtime is not called, and the result is hipErrorDeinitialized, as CUDA's driver has it.
 ///
 /// The runtime remembers each result, "not ready" included, as the thread's last error: of the last call up to 6.4, of the
 /// last failed call from 7.0 on. The application's hipGetLastError would report it as the application's own error, so it is
@@ -194,14 +201,16 @@ class Function<Result (*)(Arguments...)> : public Symbol {
  public:
   Result operator()(Arguments... arguments) const {
     const auto call = reinterpret_cast<Result (*)(Arguments...)>(address);
+    const bool ends = runtime_is_ending.load(std::memory_order_relaxed) && !mutated(Mutation::called_at_the_end);
     if constexpr (std::is_same_v<Result, hipError_t>) {
       if (call == nullptr) [[unlikely]] return hipErrorNotSupported;
+      if (ends) [[unlikely]] return hipErrorDeinitialized;
       const Result result = call(arguments...);
       if (result == hipErrorNotReady && mutated(Mutation::not_ready_left_behind)) return result;
       if (result != hipSuccess) [[unlikely]] forget_last_error();
       return result;
     } else {
-      return call(arguments...);
+      return ends ? Result{} : call(arguments...);
     }
   }
   explicit operator bool() const noexcept { return address != nullptr; }

@@ -4,12 +4,14 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
+#include "weir/backend_support.hpp"
 
 /// Trying out a device when it is opened. Some runtimes export functions that say hipErrorNotSupported, or do nothing.
 namespace weir::hip {
 
 // Tries whether this build captures host functions; the version number does not tell.
 bool Api::captures_host_functions(int ordinal) const {
+  const support::UnshownCalls unshown;
   const Current current(*this, DeviceContext{ordinal});
   StreamHandle stream = nullptr;
   if (StreamCreateWithPriority(&stream, stream_non_blocking, 0) != success) return false;
@@ -123,8 +125,8 @@ class Trial {
     if (exec != nullptr) {
       try_call(Feature::graph_upload, "hipGraphUpload", [&] { return api_.GraphUpload(exec, stream_); });
       const bool refused = is_refused(api_.GraphLaunch(exec, stream_));
-      (void)api_.StreamSynchronize(stream_);
-      (void)api_.GraphExecDestroy(exec);
+      // One that may still run is left.
+      if (api_.StreamSynchronize(stream_) == hipSuccess) (void)api_.GraphExecDestroy(exec);
       if (refused) return no_capture(name_alone("hipGraphLaunch"));
     }
     hipGraph_t copy = nullptr;
@@ -268,7 +270,9 @@ class Trial {
 
 void Api::try_out(FeatureTable& features, int ordinal) const {
   if (mutated(Mutation::capture_not_tried)) return;
+  const support::UnshownCalls unshown;
   const Current current(*this, DeviceContext{ordinal}, std::nothrow);
+  if (current.result() != success) return;  // else another device would be tried
   const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
   Trial(*this, features, ordinal).run();
 }

@@ -75,7 +75,6 @@ void Backlog::extend(Block* block) noexcept {
   room_ = block_bytes - sizeof(Block);
 }
 
-/// Moves to the next block and returns the former one, which the caller must give back.
 Backlog::Block* Backlog::leave_block() noexcept {
   Block* const left = std::exchange(block_, block_->next);
   next_ = block_->data();
@@ -96,17 +95,24 @@ bool Backlog::look(Block*& idle) noexcept {
   return true;
 }
 
-void Backlog::remove_first() noexcept {
+const Backlog::Operation* Backlog::peek() const noexcept {
+  const std::byte* at = next_;
+  if (block_ != last_ && at == block_->end) at = block_->next->data();
+  return at != end_ ? std::launder(reinterpret_cast<const Operation*>(at)) : nullptr;
+}
+
+Backlog::Operation& Backlog::take_first() noexcept {
   Operation* const operation = first();
-  const std::uint32_t bytes = operation->bytes_;
-  if (operation->is_function_) {
-    operation->function().~HostFunction();
+  next_ += operation->bytes_;
+  return *operation;
+}
+
+void Backlog::destroy(Operation& operation) noexcept {
+  if (operation.is_function_) {
+    operation.function().~HostFunction();
   } else {
-    operation->work().~Work();
+    operation.work().~Work();
   }
-  next_ += bytes;
-  // Enqueuing threads may still add to the last block that was seen.
-  if (block_ != seen_block_ && next_ == block_->end) give_back(leave_block());
 }
 
 }  // namespace weir::host

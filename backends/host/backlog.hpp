@@ -20,6 +20,7 @@ class Backlog {
   class alignas(16) Operation {
    public:
     bool is_function() const noexcept { return is_function_; }
+    const Work& work() const noexcept { return *std::launder(reinterpret_cast<const Work*>(this + 1)); }
     HostFunction& function() noexcept { return *std::launder(reinterpret_cast<HostFunction*>(this + 1)); }
     Work& work() noexcept { return *std::launder(reinterpret_cast<Work*>(this + 1)); }
 
@@ -71,8 +72,21 @@ class Backlog {
   bool look(Block*& idle) noexcept;
   /// The next visible operation, or null.
   Operation* first() const noexcept { return next_ != seen_ ? std::launder(reinterpret_cast<Operation*>(next_)) : nullptr; }
-  /// Destroys the first operation.
-  void remove_first() noexcept;
+  /// Whether all operations of the first block have been taken out, and others lie in the next one.
+  bool is_block_spent() const noexcept { return block_ != seen_block_ && next_ == block_->end; }
+
+  // For the thread that runs the queue, while nobody peeks.
+
+  /// Takes out the first operation, which the caller destroys.
+  Operation& take_first() noexcept;
+  static void destroy(Operation& operation) noexcept;
+  /// Leaves the first block, which is spent. The caller gives back what this returns: a block, or null.
+  Block* leave_block() noexcept;
+
+  // For any thread, under the queue's lock, while the running thread calls none of the above.
+
+  /// The first operation, visible or not; null if none is left.
+  const Operation* peek() const noexcept;
 
  private:
   template <class Payload>
@@ -80,7 +94,6 @@ class Backlog {
       (sizeof(Operation) + sizeof(std::decay_t<Payload>) + alignof(Operation) - 1) / alignof(Operation) * alignof(Operation);
 
   void start_anew() noexcept;
-  Block* leave_block() noexcept;
 
   // The running thread and the enqueuing threads write to their own parts of this object, with `own_` in between: on one
   // cache line they would wait for each other at every operation.

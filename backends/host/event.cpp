@@ -47,6 +47,11 @@ void HostEvent::do_synchronize() const {
                           options().blocking_sync ? SynchronizationPolicy::block : SynchronizationPolicy::automatic);
 }
 
+bool HostEvent::do_synchronize_until(std::chrono::steady_clock::time_point deadline) const {
+  const RecordPoint at = point();
+  return !at.signal || at.signal->wait_on_host_until(at.number, deadline);
+}
+
 double HostEvent::do_elapsed_ms_since(const Event& start) const {
   if (!do_is_complete() || !static_cast<const HostEvent&>(start).do_is_complete()) {
     throw Error(Errc::not_ready, "Event::elapsed_since", describe(),

@@ -39,6 +39,7 @@ class HostEvent final : public Event {
  protected:
   bool do_is_complete() const override;
   void do_synchronize() const override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const override;
   double do_elapsed_ms_since(const Event& start) const override;
   void dispose() noexcept override;
   Disposal disposal() const noexcept override { return Disposal::anywhere; }

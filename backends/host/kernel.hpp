@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/host/kernel_abi.hpp"
+#include "backends/host/parallel.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
 
@@ -28,6 +29,8 @@ class HostKernel final : public Kernel {
   RunBlocks run_blocks() const noexcept { return run_; }
   /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
+  /// Of its launches, whose steps are blocks.
+  Pace& pace() const noexcept { return pace_; }
 
  protected:
   KernelProperties do_properties() const override;
@@ -37,6 +40,7 @@ class HostKernel final : public Kernel {
  private:
   RunBlocks run_;
   std::uint32_t max_threads_per_block_;
+  mutable Pace pace_;
 };
 
 /// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.

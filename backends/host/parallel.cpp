@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/parallel.hpp"
 
+#include <tbb/task_arena.h>
+
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <mutex>
 #include <new>
 
 #include "core/spin_lock.hpp"
 
-
 namespace weir::host {
 namespace {
 
-/// One loop. Helpers may start late, after the loop is over and its work is gone. They count as owners of the loop, and look
-/// at the next piece before anything else.
+/// A part of a loop's pieces.
+struct alignas(64) Share {
+  std::atomic<std::uint64_t> next{0};
+  std::uint64_t end = 0;
+};
+
+/// One loop. Its pieces are divided into shares. A worker begins with the share of its own number and goes on with the
+/// others: so loops over the same memory, one after the other, find it in the caches of the same processors. Helpers may
+/// start late, after the loop is over and its work is gone. They count as owners of the loop, and take a piece before they
+/// touch the work.
 class Loop final : public Runnable, public RefCounted {
  public:
   /// Null if there is no memory.
@@ -32,44 +43,85 @@ class Loop final : public Runnable, public RefCounted {
                               std::memory_order_relaxed);
     // The thread that starts the loop holds a share, so that it learns whether all is done when it leaves.
     loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
-    loop->next_.store(0, std::memory_order_release);
+    loop->divide(static_cast<std::uint64_t>(Scheduler::instance().threads()));
     return loop;
   }
 
-  bool start() noexcept {
+  /// `alone`: without helpers, unless it takes longer than a short loop.
+  bool start(Pace* pace, bool alone) noexcept {
     retain();
-    call_helper();
-    const bool done = finish(work_on() + 1);
+    const auto begin = Pace::Clock::now();
+    if (!alone) call_helper();
+    const std::uint64_t own = work_on([&] {
+      if (!alone || Pace::Clock::now() - begin < Pace::short_loop) return;
+      alone = false;
+      call_helper();
+    });
+    if (pace != nullptr && !alone && own != 0) pace->learn(Pace::Clock::now() - begin, own * piece_);
+    // The last pieces of others take as long as one of this thread's. Going on here is cheaper than there.
+    const std::uint64_t finished = own + 1;
+    wait_a_moment([&] { return unfinished_.load(std::memory_order_acquire) == finished; });
+    const bool done = finish(finished);
     release();
     return done;
   }
 
   void run(Lane lane) noexcept override {
-    if (next_.load(std::memory_order_acquire) < pieces_) {
+    if (has_pieces()) {
       call_helper();
-      const std::uint64_t finished = work_on();
+      const std::uint64_t finished = work_on([] {});
       if (finished != 0 && finish(finished)) continuation_->resume(lane);
     }
     release();
   }
 
  private:
+  /// Waits a few microseconds at most, and only while no other work waits for a worker.
+  template <class Condition>
+  static void wait_a_moment(Condition&& condition) noexcept {
+    constexpr int looks = 400;
+    const Scheduler& scheduler = Scheduler::instance();
+    if (scheduler.is_shaken()) return;  // where one operation runs at a time
+    for (int i = 0; i < looks && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
+  }
+
   void call_helper() noexcept {
-    if (helpers_left_.fetch_sub(1, std::memory_order_relaxed) > 0) {
-      retain();
-      Scheduler::instance().submit(this, level_);
+    if (helpers_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
+    retain();
+    Scheduler::instance().submit(this, level_);
+  }
+
+  void divide(std::uint64_t threads) noexcept {
+    share_count_ = std::min({threads, pieces_, std::uint64_t{most_shares}});
+    threads_per_share_ = (threads + share_count_ - 1) / share_count_;
+    for (std::uint64_t i = 0; i < share_count_; ++i) {
+      shares_[i].end = (i + 1) * pieces_ / share_count_;
+      shares_[i].next.store(i * pieces_ / share_count_, std::memory_order_relaxed);
     }
   }
 
-  /// Runs pieces until none is left, and returns how many it ran.
-  std::uint64_t work_on() noexcept {
+  bool has_pieces() const noexcept {
+    return std::any_of(shares_, shares_ + share_count_,
+                       [](const Share& share) { return share.next.load(std::memory_order_relaxed) < share.end; });
+  }
+
+  /// Runs pieces until none is left, and returns how many it ran. Calls `after_each` after each.
+  template <class AfterEach>
+  std::uint64_t work_on(AfterEach&& after_each) noexcept {
     std::uint64_t finished = 0;
-    for (;;) {
-      const std::uint64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= pieces_) return finished;
-      work_->do_range(piece * piece_, std::min(count_, (piece + 1) * piece_));
-      ++finished;
+    const auto worker = static_cast<std::uint64_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
+    std::uint64_t mine = worker / threads_per_share_;
+    for (std::uint64_t left = share_count_; left != 0; --left, ++mine) {
+      Share& share = shares_[mine % share_count_];
+      for (;;) {
+        const std::uint64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (piece >= share.end) break;
+        work_->do_range(piece * piece_, std::min(count_, (piece + 1) * piece_));
+        ++finished;
+        after_each();
+      }
     }
+    return finished;
   }
 
   bool finish(std::uint64_t finished) noexcept {
@@ -107,7 +159,10 @@ class Loop final : public Runnable, public RefCounted {
   std::uint64_t piece_ = 0;
   std::uint64_t pieces_ = 0;
   Level level_ = Level::normal;
-  std::atomic<std::uint64_t> next_{0};
+  static constexpr std::size_t most_shares = 16;
+  Share shares_[most_shares];
+  std::uint64_t share_count_ = 0;
+  std::uint64_t threads_per_share_ = 1;
   std::atomic<std::uint64_t> unfinished_{0};
   std::atomic<std::int64_t> helpers_left_{0};
   Loop* next_free_ = nullptr;
@@ -115,14 +170,16 @@ class Loop final : public Runnable, public RefCounted {
 
 }  // namespace
 
-bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
-                  Continuation& continuation) noexcept {
+bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
+                  Pace* pace) noexcept {
   if (count <= piece || Scheduler::instance().threads() == 1) {
     work.do_range(0, count);
     return true;
   }
+  const bool alone = pace != nullptr && pace->is_short(count);
+  if (alone) piece = std::max(piece, (count + 3) / 4);  // few, since each costs as much as a small block
   Loop* const loop = Loop::make_loop(work, count, piece, level, continuation);
-  if (loop != nullptr) return loop->start();
+  if (loop != nullptr) return loop->start(pace, alone);
   work.do_range(0, count);
   return true;
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 
 #include "backends/host/scheduler.hpp"
 #include "weir/ptr.hpp"
@@ -19,9 +21,29 @@ class Divisible {
   virtual ~Divisible() = default;
 };
 
+/// How long the steps of a loop took when it last ran. A loop that is over before a second thread has woken up runs on one
+/// thread.
+class Pace {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::nanoseconds short_loop{3000};
+
+  /// Whether a loop of so many steps is expected to be short. The first one is not.
+  bool is_short(std::uint64_t count) const noexcept {
+    return static_cast<float>(count) * step_ns_.load(std::memory_order_relaxed) < static_cast<float>(short_loop.count());
+  }
+  void learn(std::chrono::nanoseconds time, std::uint64_t steps) noexcept {
+    step_ns_.store(static_cast<float>(time.count()) / static_cast<float>(steps), std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<float> step_ns_{std::numeric_limits<float>::infinity()};
+};
+
 /// Runs `[0, count)` in pieces of about `piece`, on this thread, which must be a worker, and on others that are free. True
-/// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`.
-bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
-                  Continuation& continuation) noexcept;
+/// if all is done. False if other threads are still running pieces; the last of them resumes `continuation`. `pace`: of
+/// loops like this one, or null.
+bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
+                  Pace* pace = nullptr) noexcept;
 
 }  // namespace weir::host

@@ -13,6 +13,7 @@
 #include "backends/host/signal.hpp"
 #include "backends/host/work.hpp"
 #include "core/spin_lock.hpp"
+#include "weir/health.hpp"
 
 /// The queue of a stream, which a native stream handle stands for. It counts its finished operations, uses no thread while
 /// it waits or is idle, and lives as long as it has work.
@@ -47,6 +48,9 @@ class Queue final : public Signal, private Runnable, private Continuation {
   bool is_idle() const noexcept { return has_reached(submitted()); }
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
 
+  /// The first operation that is not done.
+  PendingWork pending();
+
   void keep_error(std::exception_ptr error) noexcept;
   std::exception_ptr take_error() noexcept;
 
@@ -76,6 +80,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::uint64_t magic_ = magic;
 
   WorkRun work_run_;  // only for the thread that runs the queue
+  SpinLock first_lock_;  // held while the first operation leaves the backlog, and while `pending` looks at it
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
   // For enqueuing threads and the running thread.

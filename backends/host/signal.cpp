@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backends/host/scheduler.hpp"
+#include "weir/backend_support.hpp"
 
 namespace weir::host {
 namespace {
@@ -92,6 +93,15 @@ void Signal::wait_on_host(std::uint64_t number, SynchronizationPolicy policy) {
       if (wait(thread, number)) thread.sleep();
     }
   }
+}
+
+bool Signal::wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline) {
+  if (has_reached(number)) return true;
+  const Scheduler::HostWait waits;
+  for (support::DeadlinePauses pauses(deadline); !has_reached(number);) {
+    if (!pauses.next()) return false;
+  }
+  return true;
 }
 
 }  // namespace weir::host

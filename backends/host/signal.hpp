@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 
@@ -44,6 +45,8 @@ class Signal : public RefCounted {
 
   /// Blocks the calling thread until the number is reached.
   void wait_on_host(std::uint64_t number, SynchronizationPolicy policy);
+  /// The same until `deadline`; false if the number is not reached by then.
+  bool wait_on_host_until(std::uint64_t number, std::chrono::steady_clock::time_point deadline);
 
  protected:
   Signal() = default;

@@ -58,6 +58,9 @@ void HostStream::do_copy_attributes(const Stream& other) { queue_->set_policy(qu
 
 void HostStream::do_synchronize() { queue_->wait_on_host(queue_->point(), queue_->policy()); }
 bool HostStream::do_is_complete() const { return queue_->has_reached(queue_->point()); }
+bool HostStream::do_synchronize_until(std::chrono::steady_clock::time_point deadline) {
+  return queue_->wait_on_host_until(queue_->point(), deadline);
+}
 std::exception_ptr HostStream::do_take_host_error() noexcept { return queue_->take_error(); }
 
 void HostStream::do_record_external(Event& event, const CaptureState&) {

@@ -25,6 +25,8 @@ class HostStream final : public Stream {
 
   void do_synchronize() override;
   bool do_is_complete() const override;
+  bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) override;
+  PendingWork do_pending() const override { return queue_->pending(); }
   std::exception_ptr do_take_host_error() noexcept override;
   void do_record(Event& event, const CaptureState& capture) override;
   void do_record_external(Event& event, const CaptureState& capture) override;

@@ -251,7 +251,8 @@ Progress WorkRun::run_launch(const Launch& launch) {
   // Just enough pieces to keep all threads busy with an uneven kernel.
   const auto pieces = static_cast<std::uint64_t>(Scheduler::instance().threads()) * 8;
   const bool done =
-      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_);
+      run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_,
+                   &launch.kernel->pace());
   return done ? Progress::done : Progress::pending;
 }
 

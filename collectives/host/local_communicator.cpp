@@ -16,9 +16,7 @@ namespace {
 class LocalCommunicator final : public Communicator {
  public:
   LocalCommunicator(Device& device, int rank, int ranks, Ptr<LocalGroup> group)
-      : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING),
-        group_(std::move(group)),
-        steps_(make<Steps>(device)) {
+      : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING), group_(std::move(group)), steps_(device) {
     if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
       set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
     }
@@ -46,13 +44,13 @@ class LocalCommunicator final : public Communicator {
     Stream& stream = *calls[0].stream;
     const CaptureState capture = calls[0].capture;
     check();
-    steps_->enqueue(stream, capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
-      group->arrive(rank, calls, std::move(end));
+    steps_.enqueue(stream, capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
+      group->arrive(rank, calls, end);
     });
   }
 
   const Ptr<LocalGroup> group_;
-  const Ptr<Steps> steps_;
+  Steps steps_;
 };
 
 class LocalLibrary final : public CommunicatorLibrary {

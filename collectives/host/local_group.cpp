@@ -55,6 +55,7 @@ LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds time_out)
 LocalGroup::~LocalGroup() {
   {
     const std::lock_guard lock(mutex_);
+    fail_locked("the communicators were destroyed");  // so that streams that wait for a rank which never called go on
     stopping_ = true;
   }
   wake_.notify_all();
@@ -71,12 +72,12 @@ std::string LocalGroup::cause() const {
 void LocalGroup::arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept {
   const std::lock_guard lock(mutex_);
   if (failed_.load(std::memory_order_relaxed)) {
-    ends_.push_back(std::move(end));
+    ends_.push_back(end);
   } else {
     const auto arrival = std::make_shared<Arrival>();
     arrival->rank = rank;
     arrival->calls.assign(calls.begin(), calls.end());
-    arrival->end = std::move(end);
+    arrival->end = end;
     arrival->open = calls.size();
     match(rank, arrival);
   }
@@ -146,7 +147,7 @@ void LocalGroup::add_job(std::vector<Waiting> calls) {
 
 void LocalGroup::let_go(std::vector<Waiting>&& calls) noexcept {
   for (Waiting& waiting : calls) {
-    if (--waiting.arrival->open == 0) ends_.push_back(std::move(waiting.arrival->end));
+    if (--waiting.arrival->open == 0) ends_.push_back(waiting.arrival->end);
   }
 }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 
+#include "core/immortal.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -17,128 +20,127 @@ constexpr std::size_t words_of_block = 64, word_distance = 64;  // bytes: words 
 
 }  // namespace
 
-// A step in a graph, which owns its word.
-struct Steps::CapturedStep {
-  CapturedStep(Ptr<Steps> s, std::uint32_t w, Begin b) : steps(std::move(s)), word(w), begin(std::move(b)) {}
-  ~CapturedStep() { steps->give_back(steps->free_captured_, word); }
-  CapturedStep(const CapturedStep&) = delete;
-  CapturedStep& operator=(const CapturedStep&) = delete;
+// --- Words ------------------------------------------------------------------------------------------------------------
 
-  Ptr<Steps> steps;
-  std::uint32_t word;
-  Begin begin;
-};
-
-void StepEnd::operator()() noexcept {
-  const Ptr<Steps> steps = std::move(steps_);
-  steps->end(word_, value_, captured_);
+Words& Words::of(Device& device) {
+  struct All {
+    std::mutex mutex;
+    std::map<const Device*, Words> of;
+  };
+  static detail::Immortal<All> immortal;
+  All& all = *immortal;
+  const std::lock_guard lock(all.mutex);
+  return all.of.try_emplace(&device, device).first->second;
 }
 
-Steps::Steps(Device& device) : device_(device), is_host_(device.backend().name() == "host") {
-  device.require({Feature::host_functions, Feature::wait_value_32, Feature::wait_value_geq});
-  if (is_host_) writer_ = device.create_stream({.priority = Priority::high});
-  last_end_ = device.create_event();
+Words::Words(Device& device) : device_(device) {
+  device.require({Feature::host_functions, Feature::wait_value_32});
+  if (device.backend().name() == "host") writer_ = device.create_stream({.priority = Priority::high});
 }
 
-std::byte* Steps::allocate_words() {
+std::shared_ptr<void> Words::allocate() {
   constexpr std::size_t bytes = words_of_block * word_distance;
-  if (is_host_) {  // plain memory, which may also be allocated in a capture
-    std::shared_ptr<void> block(::operator new (bytes, std::align_val_t{word_distance}),
-                                [](void* memory) { ::operator delete (memory, std::align_val_t{word_distance}); });
-    memory_.push_back(std::move(block));
-  } else {
-    const AllocationPtr block = device_.allocate_bytes(bytes, MemoryKind::pinned);
-    memory_.emplace_back(block->data(), [block](void*) {});
+  if (writer_) {  // plain memory, which may also be allocated in a capture
+    return {::operator new (bytes, std::align_val_t{word_distance}),
+            [](void* memory) { ::operator delete (memory, std::align_val_t{word_distance}); }};
   }
-  return static_cast<std::byte*>(memory_.back().get());
+  const AllocationPtr block = device_.allocate_bytes(bytes, MemoryKind::pinned);
+  return {block->data(), [block](void*) {}};
 }
 
-std::uint32_t Steps::take(std::vector<std::uint32_t>& free) {
-  const std::lock_guard lock(mutex_);
-  if (free.empty()) {
-    std::byte* const block = allocate_words();
-    free_.reserve(words_.size() + words_of_block);
-    free_captured_.reserve(words_.size() + words_of_block);
-    words_.reserve(words_.size() + words_of_block);
+// Makes words free whose events are complete.
+void Words::find_free() noexcept {
+  std::erase_if(returned_, [this](const Returned& returned) {
+    try {
+      if (!returned.behind->is_complete()) return false;
+    } catch (...) {  // a capture forbids to ask
+      return false;
+    }
+    free_.push_back(returned.word);
+    return true;
+  });
+}
+
+Words::Word Words::take() {
+  std::unique_lock lock(mutex_);
+  if (free_.empty()) find_free();
+  if (free_.empty()) {
+    lock.unlock();  // the driver may wait for work that only the end of another step lets go on
+    std::shared_ptr<void> memory = allocate();
+    lock.lock();
+    auto* const block = static_cast<std::byte*>(memory.get());
+    const std::size_t words = (memory_.size() + 1) * words_of_block;
+    free_.reserve(words);
+    returned_.reserve(words);
+    memory_.push_back(std::move(memory));
     for (std::size_t i = 0; i < words_of_block; ++i) {
-      auto* const address = reinterpret_cast<std::uint32_t*>(block + i * word_distance);
-      *address = 0;
-      free.push_back(static_cast<std::uint32_t>(words_.size()));
-      words_.push_back({address});
+      free_.push_back(reinterpret_cast<Word>(block + i * word_distance));
     }
   }
-  const std::uint32_t word = free.back();
-  free.pop_back();
+  const Word word = free_.back();
+  free_.pop_back();
   return word;
 }
 
-void Steps::give_back(std::vector<std::uint32_t>& free, std::uint32_t word) noexcept {
-  const std::lock_guard lock(mutex_);
-  free.push_back(word);  // there is room: see `take`
+void Words::give_back(Word word, EventPtr behind) noexcept {
+  const std::lock_guard lock(mutex_);  // there is room: see `take`
+  if (behind)
+    returned_.push_back({word, std::move(behind)});
+  else
+    free_.push_back(word);
 }
 
-void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
-  StepEnd end;
-  end.steps_ = Ptr<Steps>(this);
-  end.captured_ = static_cast<bool>(capture);
-  if (capture) {
-    end.word_ = take(free_captured_);
-    end.value_ = 1;
-    auto step = std::make_unique<CapturedStep>(end.steps_, end.word_, std::move(begin));
-    std::uint32_t* const address = [&] {
-      const std::lock_guard lock(mutex_);
-      return words_[step->word].address;
-    }();
-    stream.launch_host_function([step = std::move(step), address] {
-      std::atomic_ref(*address).store(0, std::memory_order_seq_cst);
-      StepEnd launched;
-      launched.steps_ = step->steps;
-      launched.word_ = step->word;
-      launched.value_ = 1;
-      launched.captured_ = true;
-      step->begin(std::move(launched));
-    });
-    stream.wait_value(address, 1, WaitCondition::eq);
-    return;
-  }
-  end.word_ = take(free_);
-  std::uint32_t* address = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    Word& word = words_[end.word_];
-    address = word.address;
-    end.value_ = ++word.last;
-  }
-  const std::uint32_t value = end.value_;
-  const std::uint32_t word = end.word_;
-  try {
-    if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
-    stream.launch_host_function([begin = std::move(begin), end = std::move(end)]() mutable { begin(std::move(end)); });
-  } catch (...) {
-    give_back(free_, word);
-    throw;
-  }
-  stream.wait_value(address, value, WaitCondition::geq);
-  stream.record(*last_end_);
-  last_stream_ = stream.id();
-}
-
-void Steps::end(std::uint32_t word, std::uint32_t value, bool captured) noexcept {
-  std::uint32_t* address = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    address = words_[word].address;
-  }
-  bool written = false;
+void Words::end(Word word) noexcept {
   if (writer_) {
     try {
-      writer_->write_value(address, value);
-      written = true;
+      writer_->write_value(word, std::uint32_t{1});
+      return;
     } catch (...) {  // without memory; the stream notices the store below somewhat later
     }
   }
-  if (!written) std::atomic_ref(*address).store(value, std::memory_order_seq_cst);
-  if (!captured) give_back(free_, word);
+  std::atomic_ref(*word).store(1, std::memory_order_seq_cst);
+}
+
+// --- Steps ------------------------------------------------------------------------------------------------------------
+
+// A step in a graph, which owns its word.
+struct Steps::CapturedStep {
+  CapturedStep(Words& all, Begin b) : words(all), word(all.take()), begin(std::move(b)) {}
+  ~CapturedStep() { words.give_back(word); }
+  CapturedStep(const CapturedStep&) = delete;
+  CapturedStep& operator=(const CapturedStep&) = delete;
+
+  Words& words;
+  const Words::Word word;
+  Begin begin;
+};
+
+Steps::Steps(Device& device) : words_(Words::of(device)), last_end_(device.create_event()) {}
+
+Steps::~Steps() {
+  if (word_ != nullptr) words_.give_back(word_, std::move(last_end_));
+}
+
+void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
+  const auto start = [&words = words_](Words::Word word, Begin& step) {
+    std::atomic_ref(*word).store(0, std::memory_order_seq_cst);
+    step(StepEnd(words, word));
+  };
+  if (capture) {
+    auto step = std::make_unique<CapturedStep>(words_, std::move(begin));
+    const Words::Word word = step->word;
+    stream.launch_host_function([start, step = std::move(step)] { start(step->word, step->begin); });
+    stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
+    return;
+  }
+  if (word_ == nullptr) word_ = words_.take();
+  if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
+  stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
+  const Words::Word word = std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
+  stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
+  stream.record(*last_end_);
+  word_ = word;
+  last_stream_ = stream.id();
 }
 
 std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCall> calls) {

@@ -21,63 +21,76 @@
 /// Work that begins when a stream comes to it and that other threads finish, while the stream waits and holds no thread.
 namespace weir::collectives {
 
-class Steps;
+/// The words in a device's memory that its streams wait for. They stay until the process ends, like the device: a stream may
+/// look at a word, and `writer_` write to it, when the communicator has gone. A free word is used again.
+class Words {
+ public:
+  using Word = std::uint32_t*;
+
+  /// The device's. Throws `unsupported` if its streams cannot wait for values.
+  static Words& of(Device& device);
+  explicit Words(Device& device);
+
+  Word take();
+  /// The word is free once the event is complete; at once without one.
+  void give_back(Word word, EventPtr behind = {}) noexcept;
+  /// Writes 1, for which a stream waits. Not in a host function.
+  void end(Word word) noexcept;
+
+ private:
+  struct Returned {
+    Word word;
+    EventPtr behind;
+  };
+  void find_free() noexcept;
+  std::shared_ptr<void> allocate();
+
+  Device& device_;
+  StreamPtr writer_;  // on the host: its writes are noticed at once
+
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::shared_ptr<void>> memory_;
+  std::vector<Word> free_;
+  std::vector<Returned> returned_;
+};
 
 /// Ends a step: the stream goes on. Called once, on a thread that may call Weir: not in a host function.
 class StepEnd {
  public:
   StepEnd() = default;
-  StepEnd(StepEnd&& other) noexcept = default;
-  StepEnd& operator=(StepEnd&& other) noexcept = default;
-  void operator()() noexcept;
+  StepEnd(Words& words, Words::Word word) noexcept : words_(&words), word_(word) {}
+  void operator()() noexcept { words_->end(word_); }
 
  private:
-  friend class Steps;
-  Ptr<Steps> steps_;
-  std::uint32_t word_ = 0;
-  std::uint32_t value_ = 0;
-  bool captured_ = false;
+  Words* words_ = nullptr;
+  Words::Word word_ = nullptr;
 };
 
 /// The steps of one rank: they run one after the other, in the order in which they are enqueued.
 ///
-/// A step is a host function, which begins it, and a wait for a value in memory (`Stream::wait_value`), which its end
-/// writes. The value of a word only grows, so a word can be used again as soon as it was written: whoever still waits for
-/// the former value goes on. The wait of a captured step is the same at each launch, so its word is the graph's own and
-/// begins at 0 each time.
-class Steps final : public RefCounted {
+/// A step is a host function, which sets a word to 0 and begins the step, and a wait for 1 in that word
+/// (`Stream::wait_value`), which the step's end writes. One word serves all steps that are not captured, since one begins
+/// when the wait of the one before is over. A captured step has a word of its own.
+class Steps {
  public:
   using Begin = UniqueFunction<void(StepEnd)>;
 
   /// Throws `unsupported` if the device cannot do it.
   explicit Steps(Device& device);
+  ~Steps();
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
 
   /// Enqueues a step. `begin` is called in a host function, at each launch if the stream captures.
   void enqueue(Stream& stream, const CaptureState& capture, Begin begin);
 
  private:
-  friend class StepEnd;
-  struct Word {
-    std::uint32_t* address;
-    std::uint32_t last = 0;  // the value of its last use
-  };
   struct CapturedStep;
 
-  std::byte* allocate_words();
-  std::uint32_t take(std::vector<std::uint32_t>& free);
-  void give_back(std::vector<std::uint32_t>& free, std::uint32_t word) noexcept;
-  void end(std::uint32_t word, std::uint32_t value, bool captured) noexcept;
-
-  Device& device_;
-  const bool is_host_;
-  StreamPtr writer_;   // on the host: its writes are noticed at once
+  Words& words_;
+  Words::Word word_ = nullptr;
   EventPtr last_end_;  // behind the last step that was not captured
   std::uint64_t last_stream_ = 0;
-
-  std::mutex mutex_;  // guards what follows
-  std::vector<std::shared_ptr<void>> memory_;
-  std::vector<Word> words_;
-  std::vector<std::uint32_t> free_, free_captured_;
 };
 
 /// The calls of a group, those of one rank and stream together: they are one step, so that its sends and receives can wait

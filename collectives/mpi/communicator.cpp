@@ -7,6 +7,7 @@
 #include <climits>
 #include <utility>
 
+#include "collectives/extent.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 
@@ -18,7 +19,7 @@ Communicator::Communicator(const Library& library, Device& device, int rank, int
                            std::chrono::milliseconds time_out)
     : weir::Communicator(device, rank, ranks, library.label()),
       shared_(std::make_shared<Shared>(library, comm, rank, ranks, time_out)),
-      steps_(make<collectives::Steps>(device)),
+      steps_(device),
       is_host_(device.backend().name() == "host"),
       takes_device_memory_(device.backend().name() == "hip" ? library.api().takes_hip_memory
                                                             : library.api().takes_cuda_memory) {
@@ -34,33 +35,13 @@ Communicator::Communicator(const Library& library, Device& device, int rank, int
 }
 
 Communicator::~Communicator() {
-  // MPI lets a communicator go once its work is done; one that has failed, or that steps will still use, stays.
-  int is_finalized = 0;
-  shared_->library.api().Finalized(&is_finalized);
-  Handle comm = shared_->comm;
-  if (is_finalized == 0 && !shared_->failed.load() && shared_->open_steps.load() == 0)
-    shared_->library.api().Comm_free(&comm);
+  try {  // the stream's copies may still use what is staged
+    for (const Staged& staged : shared_->staged) staged.used->synchronize();
+  } catch (...) {  // the device has failed; its work is over
+  }
 }
 
 // --- Operations -------------------------------------------------------------------------------------------------------
-
-Communicator::Extent Communicator::extent(const CollectiveCall& c) const noexcept {
-  const std::size_t part = c.kind == Kind::barrier ? 0 : c.count * size_of(c.type),
-                    all = part * static_cast<std::size_t>(size());
-  const bool is_root = c.peer == rank();
-  switch (c.kind) {
-    case Kind::all_reduce: return {part, part};
-    case Kind::reduce: return {part, is_root ? part : 0};
-    case Kind::broadcast: return {is_root ? part : 0, part};
-    case Kind::all_gather: return {part, all};
-    case Kind::reduce_scatter: return {all, part};
-    case Kind::all_to_all: return {all, all};
-    case Kind::send: return {part, 0};
-    case Kind::receive: return {0, part};
-    case Kind::barrier: break;
-  }
-  return {};
-}
 
 // Weir's own code divides for avg and reduces 16-bit numbers, on the host.
 bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
@@ -69,11 +50,12 @@ bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
   return takes_device_memory_ && !reduces && !(c.kind == Kind::broadcast && c.send != c.receive);
 }
 
-Communicator::Staged Communicator::take_staged(std::size_t bytes) {
+Staged Communicator::take_staged(std::size_t bytes) {
+  std::vector<Staged>& all = shared_->staged;
   const auto fits = [&](const Staged& s) { return s.memory->size_bytes() >= bytes && s.used->is_complete(); };
-  if (const auto found = std::find_if(staged_.begin(), staged_.end(), fits); found != staged_.end()) {
+  if (const auto found = std::find_if(all.begin(), all.end(), fits); found != all.end()) {
     Staged taken = std::move(*found);
-    staged_.erase(found);
+    all.erase(found);
     return taken;
   }
   return {device().allocate_bytes(bytes, MemoryKind::pinned), device().create_event()};
@@ -104,7 +86,7 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
   std::vector<Staged> used;
   for (CollectiveCall& call : calls) {
     if (is_direct(call)) continue;
-    const Extent bytes = extent(call);
+    const collectives::Extent bytes = collectives::extent(call);
     if (bytes.sent != 0) {
       used.push_back(take_staged(bytes.sent));
       stream.copy_bytes(used.back().memory->data(), call.send, bytes.sent);
@@ -116,13 +98,13 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
       call.receive = used.back().memory->data();
     }
   }
-  steps_->enqueue(stream, capture, [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
-    Progress::instance().begin(shared, calls, std::move(end));
+  steps_.enqueue(stream, capture, [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
+    Progress::instance().begin(shared, calls, end);
   });
   for (const Back& back : backs) stream.copy_bytes(back.to, back.from, back.bytes);
   for (Staged& staged : used) {
     stream.record(*staged.used);
-    staged_.push_back(std::move(staged));
+    shared_->staged.push_back(std::move(staged));
   }
 }
 

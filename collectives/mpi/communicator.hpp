@@ -5,8 +5,6 @@
 
 #include "collectives/host/steps.hpp"
 #include "collectives/mpi/progress.hpp"
-#include "weir/event.hpp"
-#include "weir/memory.hpp"
 
 namespace weir::mpi {
 
@@ -25,23 +23,14 @@ class Communicator final : public weir::Communicator {
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 
  private:
-  struct Staged {
-    AllocationPtr memory;
-    EventPtr used;  // behind the last work that uses the memory
-  };
-  struct Extent {
-    std::size_t sent = 0, received = 0;  // bytes
-  };
   void enqueue_step(std::vector<CollectiveCall> calls);
   bool is_direct(const CollectiveCall& call) const noexcept;
-  Extent extent(const CollectiveCall& call) const noexcept;
   Staged take_staged(std::size_t bytes);
 
   const SharedPtr shared_;
-  const Ptr<collectives::Steps> steps_;
+  collectives::Steps steps_;
   const bool is_host_;
   const bool takes_device_memory_;
-  std::vector<Staged> staged_;
 };
 
 }  // namespace weir::mpi

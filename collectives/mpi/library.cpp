@@ -121,7 +121,8 @@ Library::Library() {
   api_.Get_library_version(text, &length);
   std::string version(text, std::string_view(text).find_first_of(",\n"));
   std::replace(version.begin(), version.end(), '\t', ' ');
-  label_ = fmt::format("mpi {} ({})", version, file);
+  label_ = fmt::format("mpi {}{}{} ({})", version, api_.takes_cuda_memory ? " with CUDA" : "",
+                       api_.takes_hip_memory ? " with ROCm" : "", file);
 }
 
 void Library::initialize() {

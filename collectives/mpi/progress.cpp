@@ -15,6 +15,15 @@ namespace weir::mpi {
 
 using Kind = CollectiveCall::Kind;
 
+// MPI lets a communicator go once its work is done; one that has failed stays.
+Shared::~Shared() {
+  if (failed.load()) return;
+  int is_finalized = 0;
+  library.api().Finalized(&is_finalized);
+  Handle handle = comm;
+  if (is_finalized == 0) library.api().Comm_free(&handle);
+}
+
 void Shared::fail(const std::string& why) noexcept {
   const std::lock_guard lock(mutex_);
   if (failed.load(std::memory_order_relaxed)) return;
@@ -45,8 +54,7 @@ void Progress::wake() {
 }
 
 void Progress::begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end) {
-  auto step = std::make_unique<Step>(Step{shared, calls, std::move(end), {}, {}, std::chrono::steady_clock::now()});
-  shared->open_steps.fetch_add(1, std::memory_order_relaxed);
+  auto step = std::make_unique<Step>(Step{shared, calls, end, {}, {}, std::chrono::steady_clock::now()});
   const std::lock_guard lock(mutex_);
   arrived_.push_back(std::move(step));
   wake_.notify_all();
@@ -148,6 +156,8 @@ bool Progress::is_over(Step& step) {
 
 void Progress::run() {
   std::vector<std::unique_ptr<Step>> open;
+  static detail::Immortal<std::vector<std::unique_ptr<Step>>> immortal;
+  auto& lost = *immortal;  // steps of which MPI still has requests: it may write to the memory that they own
   int idle = 0;
   for (;;) {
     std::vector<std::unique_ptr<Step>> fresh;
@@ -165,14 +175,15 @@ void Progress::run() {
       open.push_back(std::move(step));
     }
     bool moved = !fresh.empty();
-    std::erase_if(open, [&](const std::unique_ptr<Step>& step) {
-      if (!is_over(*step)) return false;
+    for (std::unique_ptr<Step>& step : open) {
+      if (!is_over(*step)) continue;
       if (step->shared->failed.load(std::memory_order_relaxed)) had_failure_ = true;
-      step->shared->open_steps.fetch_sub(1, std::memory_order_release);
       step->end();
+      if (!step->requests.empty()) lost.push_back(std::move(step));
+      step.reset();
       moved = true;
-      return true;
-    });
+    }
+    std::erase(open, nullptr);
     // MPI works only while it is called. A step that takes long is asked for less often, for the sake of other threads.
     idle = moved ? 0 : idle + 1;
     if (idle < 200)

@@ -12,14 +12,26 @@
 
 #include "collectives/host/steps.hpp"
 #include "collectives/mpi/library.hpp"
+#include "weir/event.hpp"
+#include "weir/memory.hpp"
 
 /// The thread that makes MPI's calls and asks whether they are done.
 namespace weir::mpi {
 
-/// What a communicator and its steps share. The steps may outlive the communicator.
+/// Pinned memory that stands in for a GPU's.
+struct Staged {
+  AllocationPtr memory;
+  EventPtr used;  // behind the last work of a stream that uses the memory
+};
+
+/// What a communicator and its steps share, and what goes with the last of them: MPI's communicator, and the memory that MPI
+/// was given.
 struct Shared {
   Shared(const Library& l, Handle c, int r, int s, std::chrono::milliseconds t)
       : library(l), comm(c), rank(r), size(s), time_out(t) {}
+  ~Shared();
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
 
   void fail(const std::string& why) noexcept;
   std::string cause() const;
@@ -29,8 +41,8 @@ struct Shared {
   const int rank;
   const int size;
   const std::chrono::milliseconds time_out;
+  std::vector<Staged> staged;  // of the thread that uses the communicator
   std::atomic<bool> failed{false};
-  std::atomic<int> open_steps{0};
 
  private:
   mutable std::mutex mutex_;

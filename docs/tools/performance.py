@@ -123,8 +123,8 @@ def bars(title, rows, sides):
     return str(picture)
 
 
-def curves(title, lines, below):
-    """{name: [(count, ns)]} on two logarithmic scales."""
+def curves(title, lines, below, label=time):
+    """{name: [(count, ns)]} on two logarithmic scales; `label` makes words of what is not ns."""
     left, top, width, height = 70, 40, 520, 260
     picture = Picture(left + width + 220, top + height + 60, title)
     xs, ys = decades([x for points in lines.values() for x, _ in points]), decades([y for points in lines.values() for _, y in points])
@@ -140,7 +140,7 @@ def curves(title, lines, below):
     for decade in range(ys[0], ys[1] + 1):
         _, y = at(10.0**xs[0], 10.0**decade)
         picture.line(left, y, left + width, y)
-        picture.text(left - 8, y + 4, time(10.0**decade), "end")
+        picture.text(left - 8, y + 4, label(10.0**decade), "end")
     picture.text(left + width / 2, top + height + 42, below, "middle")
     for i, points in enumerate(lines.values()):
         picture.curve([at(x, y) for x, y in points], COLOURS[i % len(COLOURS)])
@@ -356,4 +356,5 @@ def main(arguments):
         sys.exit(f"not what the results say: {', '.join([*wrong, *sorted(stale)])}; run docs/tools/performance.py")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heat equation in a box, cut into slabs along z, one for each rank. Each step exchanges the slabs' outer planes with
-// the neighbours while the planes within are computed: heat [SIDE [STEPS]], by itself on all devices, or by mpirun.
+// the neighbours while the planes within are computed: heat [SIDE [STEPS [one]]], by itself on all devices, or by mpirun.
+// With "one" all is on one stream, so that nothing overlaps.
 //
 // Each rank has SIDE planes of SIDE x SIDE cells, whatever the number of ranks (weak scaling).
 #include <algorithm>
@@ -14,17 +15,16 @@
 
 namespace {
 
-// Planes [first, last) of a slab; plane 0 and the last one are copies of the neighbours' planes.
+// Some planes of a slab, one for each block in z. `from` begins one plane before `to`, and ends one behind it.
 constexpr const char* source = R"(
-extern "C" __global__ void step(float* to, const float* from, int side, int first, int last) {
-  const int x = blockIdx.x * blockDim.x + threadIdx.x;
-  const int y = blockIdx.y, z = first + blockIdx.z;
-  if (x >= side || z >= last) return;
-  const long plane = (long)side * side, i = z * plane + (long)y * side + x;
+extern "C" __global__ void step(float* to, const float* from, int side) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  if (x >= side) return;
+  const long plane = (long)side * side, cell = blockIdx.z * plane + (long)y * side + x, i = cell + plane;
   // The walls in x and y keep their heat in.
   const float left = x > 0 ? from[i - 1] : from[i], right = x < side - 1 ? from[i + 1] : from[i];
   const float below = y > 0 ? from[i - side] : from[i], above = y < side - 1 ? from[i + side] : from[i];
-  to[i] = from[i] + 0.1f * (left + right + below + above + from[i - plane] + from[i + plane] - 6.0f * from[i]);
+  to[cell] = from[i] + 0.1f * (left + right + below + above + from[i - plane] + from[i + plane] - 6.0f * from[i]);
 }
 )";
 
@@ -43,15 +43,17 @@ double wave(int plane, int planes) { return std::cos(2 * 3.14159265358979 * plan
 int main(int argc, char** argv) try {
   using namespace weir;
   const int side = argc > 1 ? std::atoi(argv[1]) : 48, steps = argc > 2 ? std::atoi(argv[2]) : 100;
+  const bool overlaps = argc <= 3;
   const auto plane = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
   const auto planes = static_cast<std::size_t>(side);
 
   std::vector<Slab> slabs;
   for (const CommunicatorPtr& comm : make_ranks()) {
     Device& device = comm->device();
+    const StreamPtr outer = device.create_stream({.priority = Priority::high});
     Slab slab{comm,
-              device.create_stream(),
-              device.create_stream({.priority = Priority::high}),
+              overlaps ? device.create_stream() : outer,
+              outer,
               device.allocate<float>((planes + 2) * plane),
               device.allocate<float>((planes + 2) * plane),
               device.compile(source)->kernel("step")};
@@ -65,11 +67,13 @@ int main(int argc, char** argv) try {
   }
   const int ranks = slabs[0].comm->size();
 
-  const auto launch = [&](Slab& slab, Stream& stream, int first, int last) {
+  // Planes [first, last) of a slab; plane 0 and the last one are copies of the neighbours' planes.
+  const auto launch = [&](Slab& slab, Stream& stream, std::size_t first, std::size_t last) {
     if (first >= last) return;
     const auto across = static_cast<unsigned>((side + 127) / 128);
-    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128}, slab.next,
-                  slab.now, side, first, last);
+    stream.launch(slab.kernel, {{across, static_cast<unsigned>(side), static_cast<unsigned>(last - first)}, 128},
+                  writes(slab.next.subspan(first * plane, (last - first) * plane)),
+                  reads(slab.now.subspan((first - 1) * plane, (last - first + 2) * plane)), side);
   };
   auto begin = std::chrono::steady_clock::now();
   for (int s = 0; s < steps; ++s) {
@@ -80,7 +84,7 @@ int main(int argc, char** argv) try {
     for (Slab& slab : slabs) {
       slab.outer->wait(*slab.inner);  // both streams begin with the whole of the last step
       slab.inner->wait(*slab.outer);
-      launch(slab, *slab.inner, 2, side);  // the planes that need no neighbour, beside the exchange
+      launch(slab, *slab.inner, 2, planes);  // the planes that need no neighbour, beside the exchange
     }
     Communicator::group([&] {
       for (Slab& slab : slabs) {
@@ -93,7 +97,7 @@ int main(int argc, char** argv) try {
     });
     for (Slab& slab : slabs) {
       launch(slab, *slab.outer, 1, 2);
-      launch(slab, *slab.outer, std::max(2, side), side + 1);
+      launch(slab, *slab.outer, std::max<std::size_t>(2, planes), planes + 1);
       std::swap(slab.now, slab.next);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -10,10 +11,10 @@
 
 /// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of
 /// the other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
-inline std::vector<weir::CommunicatorPtr> make_ranks() {
+inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
+                                                         .time_out = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();
   const weir::LaunchEnvironment launch = weir::LaunchEnvironment::read();
-  const weir::CommunicatorOptions options{.time_out = std::chrono::seconds(60)};
   if (launch.launcher.empty()) {
     std::vector<weir::Device*> devices;
     for (int i = 0; i < backend.device_count(); ++i) devices.push_back(&backend.device(i));

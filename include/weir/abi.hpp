@@ -22,6 +22,7 @@
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
+#include "weir/health.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
@@ -90,13 +91,15 @@ namespace weir::detail {
                               X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) \
                                   X(Communicator) X(CommunicatorOptions) X(CommunicatorRequest) X(CollectiveCall)        \
                                       X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties) X(KernelBundle)         \
-                                          X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)
+                                          X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes) \
+                                              X(PendingWork) X(Suspect) X(DeviceHealth)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                          \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
   X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
   X(CollectiveCall, count) X(CommunicatorRequest, time_out)                                                          \
-  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)
+  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)  \
+  X(PendingWork, behind) X(DeviceHealth, suspects)
 
 /// Text that is built at compile time and ends with a 0.
 template <std::size_t Capacity>

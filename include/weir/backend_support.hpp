@@ -3,12 +3,19 @@
 
 #include <signal.h>
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+
+namespace weir {
+struct Driver;
+struct DriverCall;
+}  // namespace weir
 
 /// Functions for backends: the environment, the log, host functions, threads, device-wide calls.
 namespace weir::support {
@@ -69,6 +76,42 @@ class WEIR_API DeviceWideCall {
   ~DeviceWideCall();
   DeviceWideCall(const DeviceWideCall&) = delete;
   DeviceWideCall& operator=(const DeviceWideCall&) = delete;
+};
+
+/// Whether a tool wants to see the calls of this driver: then a backend calls the two functions below around each. Asked
+/// once, when the backend is made, before the driver's first call that may fail. Throws what a plugin's factory may throw.
+WEIR_API bool is_driver_watched(const Driver&);
+/// Before a call: what it is to return without being made, or 0.
+WEIR_API int begin_driver_call(const DriverCall&) noexcept;
+/// Behind it, with its result.
+WEIR_API void end_driver_call(const DriverCall&) noexcept;
+
+/// Scope in which the calling thread's driver calls are shown to no tool: a backend tries something out for itself.
+class WEIR_API UnshownCalls {
+ public:
+  UnshownCalls() noexcept;
+  ~UnshownCalls();
+  UnshownCalls(const UnshownCalls&) = delete;
+  UnshownCalls& operator=(const UnshownCalls&) = delete;
+
+ private:
+  bool outer_;
+};
+
+/// A backend calls this when its driver has reported `error`, a `device_fault`: those devices that have lost their state, as
+/// `Device::do_fault` tells, are poisoned from then on. Never throws.
+WEIR_API void note_fault(const Error& error) noexcept;
+
+/// The pauses of a wait with a deadline: none at first, then up to a millisecond.
+class WEIR_API DeadlinePauses {
+ public:
+  explicit DeadlinePauses(std::chrono::steady_clock::time_point deadline) noexcept : deadline_(deadline) {}
+  /// Pauses. False, without a pause, once the deadline has passed.
+  bool next() noexcept;
+
+ private:
+  std::chrono::steady_clock::time_point deadline_;
+  std::uint32_t count_ = 0;
 };
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.

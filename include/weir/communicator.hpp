@@ -412,6 +412,7 @@ class WEIR_API Communicator : public RefCounted {
     return ElementTypeOf<std::remove_const_t<detail::elements_of<R>>>::value;
   }
   void enqueue(CollectiveCall call);
+  static void submit(std::span<const CollectiveCall> calls);
   [[noreturn]] void throw_failure(const char* operation) const;
 
   Device* device_;

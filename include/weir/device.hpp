@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
 #include "weir/graph.hpp"
+#include "weir/health.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
@@ -186,6 +188,16 @@ class WEIR_API Device {
   /// that begins a capture on the device, or joins one, waits for the end of this call.
   void synchronize();
 
+  // --- Health -----------------------------------------------------------------------------------------------------
+
+  /// Whether the device is usable. Asks the driver, and harms no capture. A device is poisoned once its driver has reported
+  /// a fault of its work and goes on to report it: on CUDA the context is lost then, until the process ends. From then on
+  /// every call that concerns the device throws `device_fault` at once, with the driver's code of the first error. Other
+  /// devices and host memory, pinned memory included, go on. Throws only `called_from_host_function` and `forked_process`.
+  DeviceHealth health() const;
+  /// Whether the device is known to be poisoned. Costs a load.
+  bool is_poisoned() const noexcept { return poison_.load(std::memory_order_acquire) != nullptr; }
+
   friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }
 
  protected:
@@ -227,10 +239,14 @@ class WEIR_API Device {
   /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
   virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
   virtual void do_synchronize() = 0;
+  /// The driver's error if the device's state is lost for good, as far as the driver tells at once. Called when a call has
+  /// failed with `device_fault`, perhaps under the backend's locks, and by `health`. Must harm no capture.
+  virtual std::optional<Error> do_fault() const;
 
  private:
   friend class Allocation;
   friend class Backend;
+  friend struct detail::HealthCore;
   friend class HostRegistration;
 
   Backend& backend_;
@@ -241,6 +257,7 @@ class WEIR_API Device {
   FeatureTable features_;
   std::mutex default_stream_mutex_;
   std::atomic<Stream*> default_stream_{nullptr};
+  mutable std::atomic<const DeviceHealth*> poison_{nullptr};  // of a poisoned device; never deleted
 };
 
 }  // namespace weir

@@ -48,6 +48,9 @@ class WEIR_API Event : public RefCounted {
   bool is_complete() const;
   /// Blocks the calling thread until the event is complete. Throws like `is_complete`.
   void synchronize() const;
+  /// Like `synchronize`, but gives up when `timeout` has passed: false then. Zero or less: asks once. If the event is
+  /// recorded again meanwhile, this may wait for the new record.
+  bool synchronize_for(std::chrono::nanoseconds timeout) const;
   /// Milliseconds from the record of `start` to the record of this event, by the device's clock (resolution about half a
   /// microsecond). Throws `wrong_device`, `timing_disabled`, `not_recorded`, `captured_event` or `not_ready`, in this order.
   std::chrono::duration<double, std::milli> elapsed_since(const Event& start) const;
@@ -64,6 +67,10 @@ class WEIR_API Event : public RefCounted {
 
   virtual bool do_is_complete() const = 0;
   virtual void do_synchronize() const = 0;
+  /// Unless overridden, asks `do_is_complete`.
+  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const;
+  /// `do_is_complete` without harm to any capture.
+  virtual bool do_look() const { return do_is_complete(); }
   /// Both events are recorded, have timing, and are of this device. Throws `not_ready` if one is not complete.
   virtual double do_elapsed_ms_since(const Event& start) const = 0;
   virtual InterprocessHandle do_interprocess_handle() const;
@@ -82,6 +89,7 @@ class WEIR_API Event : public RefCounted {
 
  private:
   friend class Stream;
+  friend class detail::Journal;
   // The last record: none, on a stream, or in a capture: `captured_base` + 2 * its id, + 1 if external code began it.
   static constexpr std::uint64_t unrecorded = 0, recorded = 1, captured_base = 2;
   void check_host_access(const char* operation) const;

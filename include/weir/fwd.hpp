@@ -13,6 +13,7 @@ namespace weir {
 class Allocation;
 class Backend;
 class Device;
+class Error;
 class Event;
 class Graph;
 class GraphExec;
@@ -25,7 +26,9 @@ class Registry;
 class Stream;
 
 namespace detail {
+class Journal;
 class StreamCall;
+struct HealthCore;
 struct StreamCore;
 }  // namespace detail
 

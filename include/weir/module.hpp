@@ -152,15 +152,12 @@ class WEIR_API Kernel : public RefCounted {
   KernelProperties properties() const { return do_properties(); }
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
   /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
-  /// launch. 0 if none fits.
-  int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const {
-    return do_max_active_blocks(block_threads, shared_memory_bytes);
-  }
+  /// launch. 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
+  int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const;
   /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory
-  /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. (cuOccupancyMaxPotentialBlockSize)
-  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const {
-    return do_suggested_block_size(shared_memory_bytes);
-  }
+  /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws `invalid_argument` for
+  /// more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
+  std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
  protected:
   Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,

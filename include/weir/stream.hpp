@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
 #include "weir/graph.hpp"
+#include "weir/health.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"
@@ -147,6 +149,13 @@ class WEIR_API Stream : public RefCounted {
   void synchronize();
   /// Whether all work enqueued so far is done. Errors throw. `capture_unsupported` as in `synchronize`.
   bool is_complete() const;
+  /// Like `synchronize`, but gives up when `timeout` has passed: false then, and the work goes on. Zero or less: asks once.
+  /// `pending` tells what the stream waits for. Waits by asking the driver again and again, at most once a millisecond.
+  bool synchronize_for(std::chrono::nanoseconds timeout);
+  /// The first operation that is not done. On the host backend this is exact; on GPUs the operations are known with
+  /// WEIR_JOURNAL, and otherwise only that there are some: see docs/health.md. Harms no capture of other streams. Throws
+  /// `capture_unsupported` if this stream captures, and the device's error if work failed.
+  PendingWork pending() const;
 
   /// Records a new event after all work enqueued so far, and returns it.
   EventPtr record(const EventOptions& options = {});
@@ -454,6 +463,10 @@ class WEIR_API Stream : public RefCounted {
 
   virtual void do_synchronize() = 0;
   virtual bool do_is_complete() const = 0;
+  /// False if the work enqueued so far is not done at `deadline`. Unless overridden, asks `do_is_complete`.
+  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
+  /// May tell `unknown` for work. Must harm no capture of other streams. Unless overridden, asks `do_is_complete`.
+  virtual PendingWork do_pending() const;
   /// The exception of a host function of this stream since the last call, or null.
   virtual std::exception_ptr do_take_host_error() noexcept = 0;
   virtual void do_record(Event& event, const CaptureState& capture) = 0;

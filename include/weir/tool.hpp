@@ -3,8 +3,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "weir/access.hpp"
@@ -49,6 +51,9 @@ enum class OperationKind : std::uint8_t {
   create_stream,
   register_host,
   unregister_host,  // objects
+  module_global,
+  enable_peer_access,
+  disable_peer_access,  // what the device may address besides
 };
 /// "wait_event"
 WEIR_API std::string_view to_string(OperationKind) noexcept;
@@ -70,11 +75,12 @@ struct Operation {
   const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
   StreamKey stream_key;
   StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
   const Event* event = nullptr;
   bool in_graph =
       false;  ///< `record_external`, `wait_external`: each launch of the graph records the event, or waits for it
   /// What it reads and writes. Kernels: what their arguments name, which is not more than what `touches` and `Accessed` say.
-  /// `allocate`, `free`: the memory.
+  /// `allocate`, `free`, `module_global`: the memory.
   std::span<const MemoryAccess> accesses;
   std::span<const MemoryOperation> memory_operations;
   const Kernel* kernel = nullptr;
@@ -90,6 +96,20 @@ struct Operation {
   std::string_view tag;             ///< the innermost `Range` of the thread
   bool is_complete = false;         ///< `query`: the answer, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
+};
+
+/// A vendor's driver, as a backend has opened it.
+struct Driver {
+  std::string_view backend;                ///< "cuda"
+  std::span<const char* const> functions;  ///< the names of all functions that the backend may call, as "cuLaunchKernel"
+  std::function<std::string(int code)> error_name;  ///< "CUDA_ERROR_INVALID_VALUE"; empty for what is no code of the driver's
+};
+
+/// One call of a function of a vendor's driver. The pointers are valid as long as the process lives.
+struct DriverCall {
+  const char* backend = "";   ///< "cuda"
+  const char* function = "";  ///< "cuLaunchKernel"
+  int result = 0;             ///< in `after_driver_call`: what it returned, 0 for success
 };
 
 /// What observes a program. Calls come from every thread that uses Weir, at the same time. A tool may call Weir; what it
@@ -115,6 +135,15 @@ class WEIR_API Tool {
   virtual void begin_range(std::string_view /*name*/) noexcept {}
   /// The newest one ends.
   virtual void end_range() noexcept {}
+  /// A backend has opened its driver, and has called nothing of it yet but its version. True: the tool wants to see the calls
+  /// that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being opened.
+  virtual bool watches_driver(const Driver&) { return false; }
+  /// A call of a driver that some tool watches. What is not 0 is returned in the driver's place, and the driver not called,
+  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the same.
+  /// Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
+  virtual int before_driver_call(const DriverCall&) noexcept { return 0; }
+  /// The call has returned, or a `before_driver_call` has answered in its place.
+  virtual void after_driver_call(const DriverCall&) noexcept {}
   /// Called once when the program ends by itself (exit, or the end of main). Returns the status that it shall exit with, or
   /// 0 to leave it as it is.
   virtual int finish() noexcept { return 0; }

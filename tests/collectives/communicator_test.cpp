@@ -316,6 +316,18 @@ TEST_CASE("communicators may go while their work is under way") {
   for (std::size_t i = 0; i < 4; ++i) CHECK(streams[i]->read(data[i]).back() == 12);
 }
 
+TEST_CASE("a stream that waits for a rank which never called goes on once the communicators have gone") {
+  StreamPtr stream;
+  {
+    Four four;
+    stream = four.streams[1];
+    four.all[1]->barrier(*stream);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CHECK_FALSE(stream->is_complete());
+  }
+  stream->synchronize();
+}
+
 TEST_CASE("half and bfloat16 are rounded as IEEE rounds") {
   using namespace weir::collectives;
   for (unsigned bits = 0; bits < 65536; ++bits) {

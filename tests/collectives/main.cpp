@@ -95,7 +95,9 @@ int main(int argc, char** argv) {
     if (first.rank() == 0) {
       std::printf("%s, %d ranks, %zu here: %ld operations and %d random programs are right\n", first.library().c_str(),
                   ranks.size, ranks.mine.size(), checks, options.programs);
+      std::fflush(stdout);
     }
+    check_going(ranks);
   } catch (const std::exception& error) {
     fail(error.what());
   }

@@ -62,8 +62,13 @@ double decode(ElementType type, const std::byte* from) {
   return 0;
 }
 
+// What a rank sends repeats itself, so that the model of large operations is quick. The length is prime: whatever is put in
+// another place by a block's or a page's length is wrong.
+constexpr std::size_t period = 8191;
+
 // What rank `rank` sends: small whole numbers, so that sums and products of up to 8 ranks are exact in every type.
 double element(int rank, std::size_t i, Reduction reduction, ElementType type) {
+  i %= period;
   const std::uint64_t hash =
       (i * 2654435761U + static_cast<std::uint64_t>(rank) * 40503U + 12345U) * 0x9E3779B97F4A7C15U >> 40U;
   const bool has_sign = type != ElementType::uint8 && type != ElementType::uint32 && type != ElementType::uint64;
@@ -74,10 +79,14 @@ double element(int rank, std::size_t i, Reduction reduction, ElementType type) {
   }
 }
 
-Bytes sent_by(int rank, std::size_t count, Reduction reduction, ElementType type) {
-  Bytes bytes(count * weir::size_of(type));
-  for (std::size_t i = 0; i < count; ++i) encode(type, &bytes[i * weir::size_of(type)], element(rank, i, reduction, type));
-  return bytes;
+void fill_sent(Bytes& bytes, int rank, std::size_t count, Reduction reduction, ElementType type) {
+  const std::size_t size = weir::size_of(type);
+  bytes.resize(count * size);
+  for (std::size_t i = 0; i < std::min(count, period); ++i)
+    encode(type, &bytes[i * size], element(rank, i, reduction, type));
+  for (std::size_t done = period; done < count; done += period) {
+    std::memcpy(&bytes[done * size], bytes.data(), std::min(period, count - done) * size);
+  }
 }
 
 double reduced(int ranks, std::size_t i, Reduction reduction, ElementType type) {
@@ -129,22 +138,52 @@ double expected(const Case& c, int ranks, int rank, std::size_t i) {
   }
 }
 
-void run(Ranks& ranks, const Case& c) {
+// Compares one part of what a rank has received, which begins with element `first`.
+void check_part(const Case& c, int ranks, int rank, std::size_t first, std::span<const std::byte> found) {
+  const std::size_t size = weir::size_of(c.type), length = std::min(c.count, period);
+  Bytes wanted(length * size);
+  for (std::size_t i = 0; i < length; ++i) encode(c.type, &wanted[i * size], expected(c, ranks, rank, first + i));
+  for (std::size_t begin = 0; begin < c.count; begin += length) {
+    const std::size_t here = std::min(length, c.count - begin);
+    if (std::memcmp(&found[begin * size], wanted.data(), here * size) == 0) continue;
+    for (std::size_t i = 0; i < here; ++i) {
+      const double is = decode(c.type, &found[(begin + i) * size]), should = decode(c.type, &wanted[i * size]);
+      // Quotients may be rounded twice.
+      const double tolerance = c.reduction == Reduction::avg && is_floating(c.type) ? std::abs(should) * 0.01 : 0;
+      if (!(std::abs(is - should) <= tolerance)) {
+        fail(describe(c) + ": rank " + std::to_string(rank) + " element " + std::to_string(first + begin + i) + " is " +
+             std::to_string(is) + " instead of " + std::to_string(should));
+      }
+    }
+  }
+}
+
+// What one rank's operations use. Large memory is kept from one to the next, since new pages cost more than the work; small
+// memory is new, so that a sanitizer sees what lies outside of it.
+struct Memory {
+  weir::AllocationPtr receive, send;
+  std::byte *to = nullptr, *from = nullptr;
+  Bytes data, found;
+};
+
+void make_room(weir::AllocationPtr& memory, weir::Device& device, std::size_t bytes) {
+  constexpr std::size_t large = std::size_t{1} << 20U;
+  if (!memory || bytes < large || memory->size_bytes() < bytes) {
+    memory.reset();
+    memory = device.allocate_bytes(std::max<std::size_t>(1, bytes));
+  }
+}
+
+void run(Ranks& ranks, std::vector<Memory>& memory, const Case& c) {
   const auto n = static_cast<std::size_t>(ranks.size);
   const std::size_t size = weir::size_of(c.type);
   const std::size_t sent = c.kind == Kind::reduce_scatter || c.kind == Kind::all_to_all ? n * c.count : c.count;
   const std::size_t received = c.kind == Kind::all_gather || c.kind == Kind::all_to_all ? n * c.count : c.count;
-  struct Memory {
-    weir::AllocationPtr receive, send;
-    std::byte *to = nullptr, *from = nullptr;
-    Bytes data;
-  };
-  std::vector<Memory> memory(ranks.mine.size());
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Rank& rank = ranks.mine[r];
     Memory& m = memory[r];
-    m.receive = rank.device().allocate_bytes(std::max<std::size_t>(1, received * size));
-    m.send = rank.device().allocate_bytes(std::max<std::size_t>(1, sent * size));
+    make_room(m.receive, rank.device(), received * size);
+    make_room(m.send, rank.device(), sent * size);
     m.to = static_cast<std::byte*>(m.receive->data());
     m.from = static_cast<std::byte*>(m.send->data());
     const auto offset = static_cast<std::size_t>(rank.number()) * c.count * size;
@@ -154,7 +193,7 @@ void run(Ranks& ranks, const Case& c) {
       m.to = m.from + offset;
     else if (c.in_place)
       m.to = m.from;
-    m.data = sent_by(rank.number(), sent, c.reduction, c.type);
+    fill_sent(m.data, rank.number(), sent, c.reduction, c.type);
     if (!c.in_place) rank.stream->fill_elements(m.to, 0x55, 1, received * size);
     if (sent != 0) rank.stream->copy_bytes(m.from, m.data.data(), sent * size);
   }
@@ -179,21 +218,14 @@ void run(Ranks& ranks, const Case& c) {
   });
   for (std::size_t r = 0; r < memory.size(); ++r) {
     const Rank& rank = ranks.mine[r];
-    Bytes found(received * size);
+    Bytes& found = memory[r].found;
+    found.resize(received * size);
     rank.stream->read_bytes(found.data(), memory[r].to, found.size());
     rank.communicator->check();
     if (c.kind == Kind::reduce && rank.number() != c.root) continue;
-    Bytes wanted(size);
-    for (std::size_t i = 0; i < received; ++i) {
-      const double value = expected(c, ranks.size, rank.number(), i);
-      encode(c.type, wanted.data(), value);
-      const double is = decode(c.type, &found[i * size]), should = decode(c.type, wanted.data());
-      // Quotients may be rounded twice.
-      const double tolerance = c.reduction == Reduction::avg && is_floating(c.type) ? std::abs(should) * 0.01 : 0;
-      if (!(std::abs(is - should) <= tolerance)) {
-        fail(describe(c) + ": rank " + std::to_string(rank.number()) + " element " + std::to_string(i) + " is " +
-             std::to_string(is) + " instead of " + std::to_string(should));
-      }
+    for (std::size_t part = 0; part * c.count < received; ++part) {
+      check_part(c, ranks.size, rank.number(), part * c.count,
+                 std::span(found).subspan(part * c.count * size, c.count * size));
     }
   }
 }
@@ -209,6 +241,7 @@ constexpr Kind all_kinds[] = {Kind::all_reduce, Kind::reduce, Kind::reduce_scatt
 
 long check_operations(Ranks& ranks, bool full) {
   weir::Communicator& first = *ranks.mine.front().communicator;
+  std::vector<Memory> memory(ranks.mine.size());
   long checks = 0;
   const auto run_all_of = [&](ElementType type, std::size_t count, std::span<const Reduction> reductions, bool in_place) {
     for (const Kind kind : all_kinds) {
@@ -218,7 +251,7 @@ long check_operations(Ranks& ranks, bool full) {
       for (const Reduction reduction : reduces ? reductions : reductions.first(1)) {
         if (reduction == Reduction::avg && !first.supports(CommunicatorFeature::avg)) continue;
         if (type == ElementType::bfloat16 && reduces && !first.supports(CommunicatorFeature::bfloat16)) continue;
-        run(ranks, {kind, type, reduction, count, in_place, rooted ? static_cast<int>(checks % ranks.size) : 0});
+        run(ranks, memory, {kind, type, reduction, count, in_place, rooted ? static_cast<int>(checks % ranks.size) : 0});
         ++checks;
       }
     }
@@ -240,7 +273,7 @@ long check_operations(Ranks& ranks, bool full) {
       run_all_of(type, bytes / weir::size_of(type) / n, full ? std::span<const Reduction>(all_reductions) : sum, false);
     }
   }
-  if (!full) run(ranks, {Kind::all_reduce, ElementType::float32, Reduction::sum, std::size_t{1} << 24U, true, 0});
+  if (!full) run(ranks, memory, {Kind::all_reduce, ElementType::float32, Reduction::sum, std::size_t{1} << 24U, true, 0});
   return checks;
 }
 

@@ -194,6 +194,28 @@ void run_random_program(Ranks& ranks, unsigned seed, bool graphs) {
   }
 }
 
+void check_going(Ranks& ranks) {
+  constexpr std::size_t count = 1 << 18;
+  std::vector<weir::Buffer<int>> data;
+  for (const Rank& rank : ranks.mine) {
+    data.push_back(rank.device().allocate<int>(count));
+    rank.stream->fill(data.back(), rank.number());
+  }
+  for (int i = 0; i < 10; ++i) {
+    weir::Communicator::group([&] {
+      for (std::size_t r = 0; r < data.size(); ++r) {
+        ranks.mine[r].communicator->all_reduce(data[r], weir::Reduction::max, *ranks.mine[r].stream);
+      }
+    });
+  }
+  for (Rank& rank : ranks.mine) rank.communicator.reset();
+  for (std::size_t r = 0; r < data.size(); ++r) {
+    for (const int value : ranks.mine[r].stream->read(data[r])) {
+      if (value != ranks.size - 1) fail("the work of a communicator that was destroyed is wrong");
+    }
+  }
+}
+
 void check_death(Ranks& ranks, const Options& options) {
   const Rank& rank = ranks.mine.front();
   weir::Communicator& comm = *rank.communicator;
@@ -201,7 +223,10 @@ void check_death(Ranks& ranks, const Options& options) {
   rank.stream->fill(data, 1.0F);
   for (int i = 0; i < 20; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);
   comm.synchronize(*rank.stream);
-  if (rank.number() == options.dies) ::raise(SIGKILL);
+  if (rank.number() == options.dies) {  // with work under way
+    for (int i = 0; i < 2; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);
+    ::raise(SIGKILL);
+  }
   const auto begin = std::chrono::steady_clock::now();
   try {
     for (int i = 0; i < 5; ++i) comm.all_reduce(data, weir::Reduction::max, *rank.stream);

@@ -44,6 +44,8 @@ Ranks make_ranks(const Options& options);
 long check_operations(Ranks& ranks, bool full);
 /// A random program of collectives, kernels, copies and graphs, compared with a sequential model.
 void run_random_program(Ranks& ranks, unsigned seed, bool graphs);
+/// The communicators are destroyed while their work is under way, which is done all the same.
+void check_going(Ranks& ranks);
 /// One rank is killed; the others fail within the time-out.
 void check_death(Ranks& ranks, const Options& options);
 

@@ -239,7 +239,7 @@ TEST_CASE("S28 host function: calls into Weir are refused") {
   if (!needs_host_functions(*s)) return;
   Board board;
   const EventPtr event = device().create_event();
-  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+  std::vector<std::pair<const char*, std::function<void()>>> calls = {
       {"Stream::synchronize", [&] { s->synchronize(); }},
       {"Stream::synchronize of another", [&] { other->synchronize(); }},
       {"Stream::is_complete", [&] { (void)other->is_complete(); }},
@@ -257,6 +257,11 @@ TEST_CASE("S28 host function: calls into Weir are refused") {
       {"Device::copy", [&] { device().copy_bytes(board.cell(0).data(), board.cell(1).data(), 4); }},
       {"Device::synchronize", [&] { device().synchronize(); }},
   };
+  if (device().supports(Feature::runtime_compilation)) {
+    const weir::Kernel& iota = *kernels().iota;
+    calls.emplace_back("Kernel::max_active_blocks", [&iota] { (void)iota.max_active_blocks(64); });
+    calls.emplace_back("Kernel::suggested_block_size", [&iota] { (void)iota.suggested_block_size(); });
+  }
   std::vector<Refusal> refusals;
   s->launch_host_function([&] {
     for (const auto& [name, call] : calls) {

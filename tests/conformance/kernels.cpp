@@ -539,6 +539,7 @@ TEST_CASE("S1 kernel: the suggested size of a block can be launched, and its occ
   CHECK(iota.max_active_blocks(1, most) >= 1);
   CHECK(iota.max_active_blocks(1, most + 1) == 0);
   CHECK(iota.suggested_block_size(1024) >= 1);
+  CHECK_REFUSED(Errc::invalid_argument, (void)iota.suggested_block_size(most + 1));
   const auto bounded =
       device().compile("extern \"C\" __global__ void __launch_bounds__(64) k(unsigned* p) { *p = 1; }")->kernel("k");
   CHECK(bounded->suggested_block_size() <= 64);

@@ -219,6 +219,7 @@ int attribute(CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return Script::instance().number("capability", 90) / 10;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return Script::instance().number("capability", 90) % 10;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1000;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return Script::instance().number("attributes", 8192);
     case CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: return Script::instance().number("attributes", 0);
     default: return Script::instance().number("attributes", 1024);
   }
@@ -418,6 +419,7 @@ constexpr Function functions[] = {
        out<Graph>(c.a)->run();
        return CUDA_SUCCESS;
      }},
+    {"cuMemPoolCreate", [](const Call& c) { return make(out<CUmemoryPool>(c.a)); }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
     {"cuMemAlloc",
      [](const Call& c) {
@@ -430,6 +432,16 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      }},
     {"cuMemAllocAsync",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemAllocFromPoolAsync",
+     [](const Call& c) {
+       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       return CUDA_SUCCESS;
+     }},
+    {"cuMemAllocManaged",
      [](const Call& c) {
        *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
        return CUDA_SUCCESS;

@@ -72,6 +72,12 @@ struct Tally {
   }
 } tally;
 
+/// From 6.2 on the runtime shuts down with its static objects.
+struct ShutDown {
+  bool is_over = false;
+  ~ShutDown() { is_over = release() >= 602; }
+} shut_down;
+
 template <class Handle>
 int make(Handle* handle) {
   *handle = reinterpret_cast<Handle>(&dummy[next_handle++ % 64]);
@@ -350,6 +356,9 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
+       // A question breaks a capture that the event's stream is in, whenever the event was recorded. 2026 has this no more.
+       const bool breaks = release() >= 602 && release() < 714 && event->stream != nullptr;
+       if (breaks && captures_and_breaks(event->stream)) return hipErrorCapturedEvent;
        const int result = busy();
        if (result == hipSuccess && event->stream != nullptr)
          event->stream->done = std::max(event->stream->done, event->number);
@@ -597,7 +606,12 @@ constexpr Function functions[] = {
        check_living(event_of(c.b));
        check_living(event_of(c.c));
        *out<float>(c.a) = 1;
-       return 0;
+       if (c.b != c.c) return 0;
+       Event* const event = event_of(c.b);
+       const int result = busy();
+       if (result == hipSuccess && event->stream != nullptr)
+         event->stream->done = std::max(event->stream->done, event->number);
+       return result;
      }},
     {"hipMallocManaged",
      [](const Call& c) -> Word {
@@ -660,7 +674,7 @@ constexpr Function functions[] = {
          copy->nodes.back()->graph = copy;
        }
        for (const auto& [from, to] : graph_of(c.b)->edges) copy->edges.emplace_back(copies[from], copies[to]);
-       copy->owned = graph_of(c.b)->owned;
+       if (release() >= 602) copy->owned = graph_of(c.b)->owned;  // before, the copy owns nothing
        for (Owned* owned : copy->owned) ++owned->references;
        give(c.a, copy);
        return 0;
@@ -722,7 +736,39 @@ const Function* implementation_of(const char* name) {
   return nullptr;
 }
 
+/// Up to 6.2, a user object is looked for in a set of all, without the lock under which the set changes.
+class UserObjectSet {
+ public:
+  class Use {
+   public:
+    Use(UserObjectSet& set, const char* name) {
+      const auto is = [name](const char* function) { return std::strcmp(name, function) == 0; };
+      if (release() >= 603) return;
+      if (is("hipUserObjectRelease") || is("hipGraphRetainUserObject")) used_ = &set.looks;
+      if (is("hipUserObjectCreate") || is("hipGraphDestroy") || is("hipGraphExecDestroy")) used_ = &set.changes;
+      if (used_ == nullptr) return;
+      ++*used_;
+      // Long enough to meet another thread. A sleep would count as Weir's.
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      if (set.looks != 0 && set.changes != 0) crash("a user object is looked for while another thread makes or ends one");
+    }
+    ~Use() {
+      if (used_ != nullptr) --*used_;
+    }
+
+   private:
+    std::atomic<int>* used_ = nullptr;
+  };
+
+ private:
+  std::atomic<int> looks{0}, changes{0};
+} user_objects;
+
 Word run(const char* name, const Call& call) {
+  const UserObjectSet::Use use(user_objects, name);
+  if (shut_down.is_over) crash("it is called after its static objects were destroyed");
   const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
                       Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;

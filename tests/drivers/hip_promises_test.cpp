@@ -18,7 +18,7 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
                            {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "let-go-of-graph",
                             "drop-kernel", "mark", "drop-graph", "mark", "ready", "until:hipModuleUnload:1"});
     INFO(o.errors);
-    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventQuery", "mark", "hipGraphExecDestroy",
+    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventElapsedTime", "mark", "hipGraphExecDestroy",
                        "hipGraphDestroy", "hipModuleUnload"}));
     CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
     CHECK(calls(between_marks(o), "hipModuleUnload") == 0);
@@ -46,6 +46,9 @@ TEST_CASE("hip graphs: what a device other than the first holds ends there") {
   INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == 9);
   CHECK(calls(o, "hipModuleUnload") == 1);
+  const Outcome never_launched =
+      tell("6.2", "devices=2", {"stream", "graph", "instantiate", "graph", "update", "drop-graph"}, {{"WEIR_DEVICE", "1"}});
+  CHECK(never_launched.count(": ok\n") == 6);
 }
 
 TEST_CASE("hip graphs: launches of one executable on two streams follow one another") {
@@ -89,6 +92,35 @@ TEST_CASE("hip graphs: host functions go with their graph, on releases that lose
     CAPTURE(release);
     const Outcome o = tell(release, "trace=1", {"stream", "told-graph", "mark", "let-go-of-graph", "mark"});
     CHECK(weir::test::count("call told ", between_marks(o).errors) == 1);
+  }
+}
+
+TEST_CASE("hip graphs: the end of a launch is waited for without breaking a capture of its stream") {
+  for (const char* const release : {"5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "busy=1000000",
+                           {"stream", "graph", "instantiate", "launch-graph", "drop-graph", "begin-capture",
+                            "until:hipEventElapsedTime:5", "end-capture"});
+    CHECK_SAYS(o, "end-capture: ok");
+  }
+}
+
+TEST_CASE("hip graphs: threads may capture host functions, and let graphs go, at once") {
+  for (const char* const release : {"5.4", "6.2", "6.3"}) {
+    CAPTURE(release);
+    CHECK_SAYS(tell(release, "", {"many-captured-functions"}), "many-captured-functions: ok");
+  }
+}
+
+TEST_CASE("hip graphs: a clone keeps the host functions of its graph, on releases where it does not own them") {
+  for (const char* const release : {"5.4", "6.1", "6.2", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "trace=1",
+                           {"stream", "told-graph", "clone", "instantiate", "mark", "launch-graph", "synchronize", "mark",
+                            "drop-graph"});
+    INFO(o.output, o.errors);
+    CHECK(in_order(o, {"mark", "hipGraphLaunch", "mark", "told"}));
+    CHECK(weir::test::count("call told ", o.errors) == 1);
   }
 }
 
@@ -238,6 +270,13 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
   }
 }
 
+TEST_CASE("hip features: a device that cannot be made current is not tried in another one's place") {
+  const Outcome o = tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"});
+  INFO(o.errors);
+  CHECK(calls(o, "hipSetDevice") >= 1);
+  CHECK(calls(o, "hipMalloc") == 1);
+}
+
 TEST_CASE("hip loading: a runtime without graphs, and all else that can be done without, works") {
   const Outcome o = tell("minimal", "",
                          {"features", "stream", "allocate", "fill", "copy", "event", "record", "wait", "synchronize",
@@ -251,6 +290,17 @@ TEST_CASE("hip loading: a runtime without graphs, and all else that can be done 
   CHECK_SAYS(o, "feature managed_memory: absent hipMallocManaged is not in");
   INFO(o.output);
   CHECK(o.count(": ok\n") == 14);
+}
+
+TEST_CASE("hip process: static objects of the program may go after the runtime has shut down") {
+  for (const char* const release : {"5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "",
+                           {"stream", "second", "event", "second-record", "allocate", "module", "kernel", "told-graph",
+                            "instantiate", "launch-graph", "pool", "keep-async", "synchronize", "keep-past-the-end"});
+    CHECK_SAYS(o, "keep-past-the-end: ok");
+    CHECK_FALSE(o.complains("weir error"));
+  }
 }
 
 TEST_CASE("hip devices T21: priorities run both ways from those of usual streams, which copies of the device have") {

@@ -105,6 +105,8 @@ constexpr ExpectedWorkaround workarounds[] = {
     {Workaround::end_streams_elsewhere, 0, 0},
     {Workaround::keep_streams_for_events, 0, 0},
     {Workaround::retire_executables, 0, 0},
+    {Workaround::keep_cloned_graphs, 0, 602},
+    {Workaround::lock_user_objects, 0, 603},
     {Workaround::order_launches, 0, 0},
     {Workaround::join_by_dependencies, 0, 0},
     {Workaround::set_fork_dependencies, 0, 604},

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <deque>
@@ -75,6 +76,8 @@ struct World {
   std::jthread other;
   int ran = 0;
 };
+
+World kept_past_the_end;  // older than the plugin and the driver in this process, so destroyed after them
 
 void* const per_thread_stream = reinterpret_cast<void*>(std::uintptr_t{2});  // CU_STREAM_PER_THREAD
 int foreign_stream = 0;  // what the handle of a stream that other code made points to
@@ -249,6 +252,23 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"native-handle", [](World& w) { (void)w.stream->native_handle(); }},
     {"describe", [](World& w) { std::printf("%s\n", w.stream->describe().c_str()); }},
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
+    {"synchronize-briefly",
+     [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+    {"event-briefly",
+     [](World& w) { std::printf("done: %d\n", w.event->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+    {"pending", [](World& w) { std::printf("pending: %s\n", w.stream->pending().describe().c_str()); }},
+    {"health", [](World&) { std::printf("health: %s\n", weir::default_device().health().describe().c_str()); }},
+    {"second-device", [](World&) { weir::default_device().backend().device(1).create_stream()->synchronize(); }},
+    {"other-backend",
+     [](World&) {
+       weir::Device& host = weir::device("host:0");
+       const weir::Buffer<unsigned> memory = host.allocate<unsigned>(64);
+       const weir::StreamPtr stream = host.create_stream();
+       stream->fill(memory, 1U);
+       stream->synchronize();
+     }},
+    {"device-faults", [](World&) { fail_every_call(700); }},
+    {"pool-use", [](World& w) { (void)w.pool->used_bytes(); }},
     {"fill", [](World& w) { w.stream->fill(w.memory, 1U); }},
     {"copy", [](World& w) { w.stream->copy_bytes(w.memory.data(), w.memory.data() + 32, 128); }},
     {"host-function", [](World& w) { w.stream->launch_host_function([&w] { ++w.ran; }); }},
@@ -324,6 +344,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"update", [](World& w) { w.exec->update(*w.graph); }},
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
+    {"clone", [](World& w) { w.graph = w.graph->clone(); }},
     {"long-batch",  // more than the driver takes in one call
      [](World& w) { w.stream->batch(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
     {"write-batch",
@@ -412,10 +433,6 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
     {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
     {"kernel-properties", [](World& w) { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); }},
-    {"kernel-properties-in-host-function",
-     [](World& w) {
-       w.stream->launch_host_function([&w] { std::printf("registers: %u\n", w.kernel->properties().registers_per_thread); });
-     }},
     {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
     {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
     {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
@@ -465,6 +482,18 @@ const std::map<std::string, std::function<void(World&)>> steps = {
            if (i % 2 == 0) borrowed->close();
            borrowed.reset();
            third.reset();
+         }
+       };
+       std::vector<std::jthread> threads;
+       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+     }},
+    {"many-captured-functions",  // each thread's graphs own theirs
+     [](World&) {
+       const auto work = [] {
+         const weir::StreamPtr stream = weir::default_device().create_stream();
+         for (int i = 0; i < 100; ++i) {
+           const weir::GraphPtr graph = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); });
+           graph->instantiate()->launch(*stream);
          }
        };
        std::vector<std::jthread> threads;
@@ -528,6 +557,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"close", [](World& w) { w.stream->close(); }},
     {"release", [](World& w) { (void)w.stream->release_handle(); }},
     {"drop-stream", [](World& w) { w.stream.reset(); }},
+    {"keep-past-the-end", [](World& w) { kept_past_the_end = std::move(w); }},
     {"load-bundle",
      [](World& w) {
        const std::vector<std::byte> bytes = bundle_of(std::getenv("WEIR_TEST_IMAGES"));

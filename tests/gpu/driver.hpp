@@ -3,7 +3,9 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -28,6 +30,17 @@ inline CUstreamCaptureStatus capture_status(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   DRIVER(cuStreamIsCapturing, cuStreamIsCapturing)(stream, &status);
   return status;
+}
+
+/// The error that a call of Weir throws; none of them if it throws none.
+inline weir::Errc error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const weir::Error& error) {
+    INFO(error.what());
+    return error.errc();
+  }
+  return weir::Errc{};
 }
 
 }  // namespace driver

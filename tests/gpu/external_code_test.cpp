@@ -10,21 +10,12 @@
 
 // Weir beside code that uses the driver by itself.
 
+using driver::error_of;
 using weir::Errc;
 
 namespace {
 
 weir::Device& device() { return weir::cuda::device(0); }
-
-Errc error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const weir::Error& error) {
-    INFO(error.what());
-    return error.errc();
-  }
-  return Errc{};
-}
 
 /// External code makes the device's context current for what needs one.
 class Current {
@@ -37,8 +28,8 @@ class Current {
 };
 
 /// A capture that Weir is not told of.
-void begin_external_capture(CUstream stream) {
-  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS);
+void begin_external_capture(CUstream stream, CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED) {
+  REQUIRE(DRIVER(cuStreamBeginCapture_v2, cuStreamBeginCapture)(stream, mode) == CUDA_SUCCESS);
 }
 
 /// Ends one, and tells how many nodes it has.
@@ -105,6 +96,27 @@ TEST_CASE("external capture: a stream that is wrapped while it captures tells it
   CHECK(end_external_capture(native) == 0);
   CHECK(stream->is_non_blocking());
   CHECK(stream->id() != 0);
+}
+
+TEST_CASE("external capture: the strictest one lives on while Weir copies, allocates and asks for the time between events") {
+  const Current current(*device().create_stream());
+  const weir::StreamPtr stream = device().create_stream();
+  const auto source = device().allocate<std::uint32_t>(4), target = device().allocate<std::uint32_t>(4);
+  const weir::EventPtr begin = stream->record({.timing = true}), end = stream->record({.timing = true});
+  stream->fill(source, 7U);
+  stream->synchronize();
+  CUstream native = nullptr;
+  REQUIRE(DRIVER(cuStreamCreate, cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  begin_external_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  std::vector<std::uint32_t> host(4);
+  device().copy(target, source);
+  device().copy(host, target);
+  CHECK(host == std::vector<std::uint32_t>(4, 7));
+  CHECK(end->elapsed_since(*begin).count() >= 0);
+  CHECK(device().allocate<int>(16).size() == 16);
+  CHECK(driver::capture_status(native) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CHECK(end_external_capture(native) == 0);
+  DRIVER(cuStreamDestroy_v2, cuStreamDestroy)(native);
 }
 
 TEST_CASE("external capture: after its end, Weir can capture a stream that was wrapped during it") {

@@ -11,6 +11,7 @@
 
 // Where the driver has rules of its own for graphs.
 
+using driver::error_of;
 using weir::Errc;
 
 namespace {
@@ -24,16 +25,6 @@ struct {
   weir::EventPtr event;
   weir::GraphExecPtr exec;
 } kept;
-
-Errc error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const weir::Error& error) {
-    INFO(error.what());
-    return error.errc();
-  }
-  return Errc{};
-}
 
 }  // namespace
 

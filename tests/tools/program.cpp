@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "tests/tools/programs.hpp"
+#include "tests/tools/validate_programs.hpp"
 
-// weir_tool_programs --list | NAME…: runs small programs on the default device, to be looked at by tools (WEIR_TOOLS).
+// weir_tool_programs --list | NAME…: runs small programs on the default device, to be looked at by tools (WEIR_TOOLS). --list
+// has those for the race detector.
 int main(int argc, char** argv) try {
   for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
     for (int i = 1; i < argc; ++i) {
@@ -13,7 +16,17 @@ int main(int argc, char** argv) try {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
     }
   }
+  for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
+    for (int i = 1; i < argc; ++i) {
+      if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
+    }
+  }
   return 0;
+} catch (const weir::Error& error) {
+  const bool is_lack = error.errc() == weir::Errc::unsupported;
+  std::fprintf(stderr, "%s: %s: %s\n", is_lack ? "skipped" : "refused", std::string(to_string(error.errc())).c_str(),
+               error.what());
+  return 1;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -109,6 +109,7 @@ void columns(Device& device) {
 template <bool right>
 void halves(Device& device) {
   Scene s(device);
+  const Range step("solver step");
   s.a->fill(s.x.subspan(0, n / 2 + (right ? 0 : 1)), 1.0F);
   s.b->fill(s.x.subspan(n / 2, n / 2), 2.0F);
 }

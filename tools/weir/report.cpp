@@ -17,17 +17,18 @@ namespace weir::tool {
 namespace {
 
 constexpr std::string_view variables[] = {
-    "WEIR_BACKEND",          "WEIR_DEVICE",       "WEIR_PLUGIN_PATH",  "WEIR_DISABLE_FEATURES", "WEIR_LOG",
-    "WEIR_CUDA_DRIVER",      "WEIR_NVRTC",        "WEIR_HIP_RUNTIME",  "WEIR_HIPRTC",           "WEIR_HIP_WAIT_VALUE",
-    "WEIR_HOST_CXX",         "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS", "WEIR_HOST_WARP_SIZE",   "WEIR_CACHE_DIR",
-    "WEIR_HIP_GRAPH_MEMORY", "WEIR_TOOLS",        "WEIR_RACE",         "WEIR_TIMELINE",         "WEIR_SCHEDULE",
-    "WEIR_NCCL",             "WEIR_RCCL",         "WEIR_MPI",
+    "WEIR_BACKEND",      "WEIR_DEVICE",         "WEIR_PLUGIN_PATH", "WEIR_DISABLE_FEATURES",
+    "WEIR_LOG",          "WEIR_CUDA_DRIVER",    "WEIR_NVRTC",       "WEIR_HIP_RUNTIME",
+    "WEIR_HIPRTC",       "WEIR_HIP_WAIT_VALUE", "WEIR_HOST_CXX",    "WEIR_HOST_DEVICES",
+    "WEIR_HOST_THREADS", "WEIR_HOST_WARP_SIZE", "WEIR_CACHE_DIR",   "WEIR_HIP_GRAPH_MEMORY",
+    "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
+    "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
+    "WEIR_JOURNAL",      "WEIR_VALIDATE",
 };
 
 // Of these, those that name one file or folder. Some are read only when they are needed: here their mistakes show at once.
-constexpr const char* paths[] = {"WEIR_CUDA_DRIVER", "WEIR_NVRTC",    "WEIR_HIP_RUNTIME",
-                                 "WEIR_HIPRTC",      "WEIR_HOST_CXX", "WEIR_CACHE_DIR",
-                                 "WEIR_NCCL",        "WEIR_RCCL",     "WEIR_MPI"};
+constexpr const char* paths[] = {"WEIR_CUDA_DRIVER", "WEIR_NVRTC", "WEIR_HIP_RUNTIME", "WEIR_HIPRTC", "WEIR_HOST_CXX",
+                                 "WEIR_CACHE_DIR",   "WEIR_NCCL",  "WEIR_RCCL",        "WEIR_MPI"};
 
 // What is set of Weir's variables; and what looks like one and is none, since a mistyped name is read by nobody.
 void add_environment(Json& report) {
@@ -159,10 +160,8 @@ Json default_of() {
 
 Json make_report(const std::vector<std::string>& names) {
   Registry& registry = Registry::instance();
-  Json report = {{"version", version()},
-                 {"interface_revision", interface_revision},
-                 {"abi", abi()},
-                 {"library", library_path()}};
+  Json report = {
+      {"version", version()}, {"interface_revision", interface_revision}, {"abi", abi()}, {"library", library_path()}};
   add_environment(report);
   if (names.empty()) report["default"] = default_of();
   Json& backends = report["backends"] = Json::array();

@@ -26,7 +26,7 @@ _weir() {
   case $previous in
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
-    --tools) words='race timeline' ;;
+    --tools) words='race timeline validate' ;;
     --device | --disable-features | --timeout | --seeds | --first) words='' ;;
     --known-failures | --junit | --json)
       if [ "$command" = conformance ]; then

@@ -29,6 +29,7 @@
 #include <thread>
 
 #include "allocator.hpp"
+#include "rest.hpp"
 #include "scenario.hpp"
 
 namespace {
@@ -65,25 +66,6 @@ void on_signal(int signal) {
   ::_exit(signal == SIGALRM ? 4 : 5);
 }
 
-/// What the library logs: into a file in memory, since each run logs what its host function throws on purpose.
-class Log {
- public:
-  Log() : file_(::memfd_create("log", 0)) { ::dup2(file_, STDERR_FILENO); }
-
-  /// Whether a line with that word was logged since the last call of `clear`.
-  bool says(const char* word) const {
-    std::string text(static_cast<std::size_t>(::lseek(file_, 0, SEEK_END)), '\0');
-    const ssize_t size = ::pread(file_, text.data(), text.size(), 0);
-    return size > 0 && text.find(word) != std::string::npos;
-  }
-  void clear() {
-    if (::ftruncate(file_, 0) == 0) ::lseek(file_, 0, SEEK_SET);
-  }
-
- private:
-  const int file_;
-};
-
 enum class Run { through, failed, wrong };
 
 // Runs once, with a failing call or without.
@@ -113,21 +95,12 @@ Run run(const sweep::Setting& setting, std::uint64_t failing) {
   return result;
 }
 
-// Blocks that are live once nothing changes any longer: the library's threads let go of the last work in their own time.
-std::int64_t live_at_rest(const weir::Device& device) {
-  const_cast<weir::Device&>(device).synchronize();
-  std::int64_t seen = sweep::live_blocks();
-  for (int unchanged = 0; unchanged < 5;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const std::int64_t now = sweep::live_blocks();
-    unchanged = now == seen ? unchanged + 1 : 0;
-    seen = now;
-  }
-  return seen;
+std::int64_t live_at_rest(weir::Device& device) {
+  return sweep::at_rest(device, [] { return sweep::live_blocks(); });
 }
 
 // Whether the call that fails leaks each time. What is kept for later use may become more, but not again and again.
-bool leaks_again(const sweep::Setting& setting, Log& log) {
+bool leaks_again(const sweep::Setting& setting, sweep::Log& log) {
   for (int round = 0; round < 4; ++round) {
     const std::int64_t before = live_at_rest(setting.device);
     for (int i = 0; i < 3; ++i) (void)run(setting, state->call);
@@ -143,7 +116,7 @@ bool leaks_again(const sweep::Setting& setting, Log& log) {
 void sweep_warm(std::uint64_t first, std::uint64_t last) {
   weir::Device& device = weir::device("host");
   const sweep::Setting setting = sweep::make_setting(device);
-  Log log;
+  sweep::Log log;
   for (int i = 0; i < 20; ++i) (void)run(setting, 0);
   log.clear();
   std::int64_t live = live_at_rest(device);
@@ -211,7 +184,7 @@ int main(int argc, char** argv) {
       std::set_terminate(on_terminate);
       for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, on_signal);
       if (cold) {
-        const Log log;
+        const sweep::Log log;
         state->through = !fail_cold(next);
       } else {
         sweep_warm(next, only != 0 ? only : UINT64_MAX);

@@ -10,6 +10,7 @@ namespace sweep {
 struct Setting {
   weir::Device& device;
   weir::ModulePtr module;
+  bool computes = true;  ///< false for a stand-in of a driver that runs no kernels: results are not looked at
 };
 Setting make_setting(weir::Device& device);
 

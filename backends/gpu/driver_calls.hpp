@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "weir/backend_support.hpp"
+#include "weir/tool.hpp"
+
+/// A driver's functions in the sight of tools: where a tool watches the driver, each entry of the table leads to a function of
+/// this file, and that to the driver. Where none does, the table is as it was filled, and a call costs what it costs.
+namespace weir::gpu {
+
+/// One function. `Field`: the table's member, which tells the functions apart.
+template <auto Field, class Function>
+class ShownFunction;
+
+template <auto Field, class Result, class... Arguments>
+class ShownFunction<Field, Result (*)(Arguments...)> {
+ public:
+  using Pointer = Result (*)(Arguments...);
+
+  /// What stands in the table in place of `function`. `backend`, `name`: literals. Null stays null: the driver does not have it.
+  static Pointer show(const char* backend, const char* name, Pointer function) noexcept {
+    if (function == nullptr) return nullptr;
+    driver_ = function;
+    call_ = {backend, name};
+    is_made_ = std::string_view(name).ends_with("Synchronize") || std::string_view(name).ends_with("EndCapture");
+    return &shown;
+  }
+
+ private:
+  static Result shown(Arguments... arguments) {
+    DriverCall call = call_;
+    const int answer = support::begin_driver_call(call);
+    if (answer == 0 || is_made_) call.result = static_cast<int>(driver_(arguments...));
+    if (answer != 0) call.result = answer;
+    support::end_driver_call(call);
+    return static_cast<Result>(call.result);
+  }
+
+  static inline Pointer driver_ = nullptr;
+  static inline DriverCall call_;
+  // What waits, or ends a capture, is made even if a tool has it fail. When a driver's own fails the work is over, so that its
+  // memory may be freed, and the capture has ended.
+  static inline bool is_made_ = false;
+};
+
+}  // namespace weir::gpu

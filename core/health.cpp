@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/immortal.hpp"
+#include "core/journal.hpp"
+#include "core/stream_call.hpp"
+#include "core/tools.hpp"
+#include "weir/backend_support.hpp"
+
+namespace weir {
+
+using detail::Call;
+using detail::HealthCore;
+using detail::Journal;
+using detail::StreamCall;
+using detail::Watched;
+
+std::atomic<bool> detail::process_exceptional{false};
+
+// --- Poisoned devices -------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The devices of all backends, which live until the process ends.
+struct Devices {
+  std::mutex mutex;
+  std::vector<const Device*> list;
+
+  static Devices& instance() noexcept {
+    static detail::Immortal<Devices> devices;
+    return *devices;
+  }
+};
+
+}  // namespace
+
+void HealthCore::add(Device& device) {
+  Devices& devices = Devices::instance();
+  const std::lock_guard lock(devices.mutex);
+  devices.list.push_back(&device);
+}
+
+void HealthCore::poison(const Device& device, const Error& error) {
+  auto health = std::make_unique<DeviceHealth>(DeviceHealth{error, {}});
+  if (Journal* const journal = Journal::instance()) health->suspects = journal->not_known_done(device);
+  const DeviceHealth* none = nullptr;
+  if (!device.poison_.compare_exchange_strong(none, health.get(), std::memory_order_acq_rel)) return;
+  (void)health.release();
+  process_exceptional.store(true, std::memory_order_release);
+}
+
+void HealthCore::refuse(const Device& device, const char* operation, const std::string& object) {
+  const Error& first = *device.poison_.load(std::memory_order_acquire)->error;
+  throw Error(first.errc(), operation, object,
+              fmt::format("the device is poisoned since {} on {} failed: {}; other devices and host memory go on; "
+                          "Device::health tells the suspects",
+                          first.operation(), first.object(), first.detail()),
+              first.native());
+}
+
+void support::note_fault(const Error& error) noexcept try {
+  std::vector<const Device*> devices;
+  {
+    const std::lock_guard lock(Devices::instance().mutex);
+    devices = Devices::instance().list;
+  }
+  for (const Device* const device : devices) {
+    if (!device->is_poisoned() && HealthCore::ask(*device)) HealthCore::poison(*device, error);
+  }
+} catch (const std::exception&) {
+  // No memory: the next failure notes it.
+}
+
+std::optional<Error> Device::do_fault() const { return {}; }
+
+DeviceHealth Device::health() const {
+  detail::enter("Device::health");
+  if (!is_poisoned()) {
+    if (const std::optional<Error> fault = do_fault()) HealthCore::poison(*this, *fault);
+  }
+  const DeviceHealth* const poison = poison_.load(std::memory_order_acquire);
+  return poison != nullptr ? *poison : DeviceHealth();
+}
+
+std::string DeviceHealth::describe() const {
+  if (is_ok()) return "ok";
+  std::string text = error->what();
+  for (const Suspect& suspect : suspects) {
+    text += fmt::format("\n  suspect: {}: {}", suspect.stream, suspect.work.describe());
+  }
+  return text;
+}
+
+// --- Deadlines --------------------------------------------------------------------------------------------------------
+
+bool support::DeadlinePauses::next() noexcept {
+  using namespace std::chrono_literals;
+  constexpr std::uint32_t without_pause = 100;
+  const auto left = deadline_ - std::chrono::steady_clock::now();
+  if (left <= 0ns) return false;
+  if (++count_ <= without_pause) {
+    std::this_thread::yield();
+  } else {
+    const std::chrono::nanoseconds pause = 10us * (1U << std::min(count_ - without_pause, 7U));
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>({pause, 1ms, left}));
+  }
+  return true;
+}
+
+namespace {
+
+using Time = std::chrono::steady_clock::time_point;
+
+/// The present time and `timeout`, or the end of time.
+Time deadline_of(std::chrono::nanoseconds timeout) noexcept {
+  const Time now = std::chrono::steady_clock::now();
+  return timeout > Time::max() - now ? Time::max() : now + timeout;
+}
+
+template <class Object>
+bool poll(const Object& is_complete, Time deadline) {
+  for (support::DeadlinePauses pauses(deadline);;) {
+    if (is_complete()) return true;
+    if (!pauses.next()) return false;
+  }
+}
+
+}  // namespace
+
+bool Stream::do_synchronize_until(Time deadline) {
+  return poll([this] { return do_is_complete(); }, deadline);
+}
+
+bool Event::do_synchronize_until(Time deadline) const {
+  return poll([this] { return do_is_complete(); }, deadline);
+}
+
+bool Stream::synchronize_for(std::chrono::nanoseconds timeout) {
+  const StreamCall call(*this, "Stream::synchronize_for");
+  call.check_host_wait();
+  const Time deadline = deadline_of(timeout);
+  // For tools a wait that may be in vain is a query.
+  const bool is_done = is_watched() ? Watched(*this, OperationKind::query, call.operation()).run([&] {
+    return do_synchronize_until(deadline);
+  })
+                                    : do_synchronize_until(deadline);
+  if (!is_done) return false;
+  if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
+  return true;
+}
+
+bool Event::synchronize_for(std::chrono::nanoseconds timeout) const {
+  const char* const operation = "Event::synchronize_for";
+  check_host_access(operation);
+  Call(*this, operation).check_unsafe();
+  const Time deadline = deadline_of(timeout);
+  if (!detail::is_watched()) return do_synchronize_until(deadline);
+  Watched watched(device_, OperationKind::query, operation);
+  watched->event = this;
+  return watched.run([&] { return do_synchronize_until(deadline); });
+}
+
+// --- What a stream waits for ------------------------------------------------------------------------------------------
+
+PendingWork Stream::do_pending() const {
+  return {.kind = do_is_complete() ? PendingWork::Kind::nothing : PendingWork::Kind::unknown};
+}
+
+PendingWork Stream::pending() const {
+  const StreamCall call(*this, "Stream::pending");
+  call.refuse_in_capture();
+  PendingWork work = do_pending();
+  if (work.kind == PendingWork::Kind::unknown) {
+    if (Journal* const journal = Journal::instance()) {
+      if (std::optional<PendingWork> known = journal->first_pending(*this)) return *std::move(known);
+    }
+  }
+  return work;
+}
+
+namespace {
+
+/// "the value at 0x7f… (32 bits) to be >= 3"
+std::string text_of(const MemoryOperation& wait) {
+  const auto condition = [&]() -> std::string {
+    switch (wait.condition) {
+      case WaitCondition::geq: return fmt::format("to reach {}", wait.value);
+      case WaitCondition::eq: return fmt::format("to be {}", wait.value);
+      case WaitCondition::bit_and: return fmt::format("to have a bit of {:#x}", wait.value);
+      case WaitCondition::bit_nor: return fmt::format("to lack a bit where {:#x} lacks one", wait.value);
+    }
+    return "";
+  };
+  return fmt::format("a wait for the value at {} ({} bits) {}", fmt::ptr(wait.address), wait.is_64() ? 64 : 32, condition());
+}
+
+std::string text_of(const PendingWork& work) {
+  switch (work.kind) {
+    case PendingWork::Kind::nothing: return "nothing: all work is done";
+    case PendingWork::Kind::unknown:
+      return "work that is not known; set WEIR_JOURNAL=16, and the last 16 operations of each stream are";
+    case PendingWork::Kind::kernel: return fmt::format("kernel '{}'", work.subject);
+    case PendingWork::Kind::memory: return work.subject;
+    case PendingWork::Kind::host_function: return "a host function";
+    case PendingWork::Kind::stream: return fmt::format("a wait for {}", work.subject);
+    case PendingWork::Kind::value: return text_of(work.wait);
+    case PendingWork::Kind::graph: return "a launch of a graph";
+    case PendingWork::Kind::other: return fmt::format("'{}'", work.subject);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string PendingWork::describe() const {
+  std::string text = text_of(*this);
+  if (behind != 0) text += fmt::format(", and {} operation{} behind it", behind, behind == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "core/thread_state.hpp"
+#include "weir/device.hpp"
+
+/// Poisoned devices. Once there is one, calls of all devices take a slower way, in which they are told apart.
+namespace weir::detail {
+
+struct HealthCore {
+  /// Makes the device known to `support::note_fault`.
+  static void add(Device& device);
+  /// The first error poisons the device; later ones change nothing.
+  static void poison(const Device& device, const Error& error);
+  /// The device's first error, with the operation and the object of the call that it refuses.
+  [[noreturn]] static void refuse(const Device& device, const char* operation, const std::string& object);
+  static std::optional<Error> ask(const Device& device) { return device.do_fault(); }
+};
+
+/// Whether calls that concern the device are refused: in a host function, in a forked process, and for a poisoned device. No
+/// function is called, so that a call which is not refused needs to save nothing.
+inline bool is_refused(const Device& device) noexcept {
+  return barred() && (thread_state.in_host_function || forked() || device.is_poisoned());
+}
+/// Throws the error that `is_refused` stands for. `object`: what the call is made on.
+template <class Object>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object, const char* operation) {
+  check_barred(operation);
+  HealthCore::refuse(device, operation, object.describe());
+}
+
+}  // namespace weir::detail

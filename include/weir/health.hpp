@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/error.hpp"
+#include "weir/export.hpp"
+#include "weir/stream_memory.hpp"
+
+/// What a stream waits for, and whether a device is still usable. See docs/health.md.
+namespace weir {
+
+/// The first operation of a stream that is not done: what `Stream::synchronize` waits for.
+struct PendingWork {
+  /// What kind of operation it is.
+  enum class Kind : std::uint8_t {
+    nothing,        ///< all work is done
+    unknown,        ///< there is work, and it is not known which: see docs/health.md
+    kernel,         ///< `subject`: its name
+    memory,         ///< a copy, a fill, a written value, a free; `subject`: which
+    host_function,  ///< a host function or callback that runs, or waits for the thread of host functions
+    stream,         ///< a wait for another stream, or for an event recorded there; `subject`: that stream
+    value,          ///< a wait for a value in memory; `wait` has the address and the condition
+    graph,          ///< a launch of a graph
+    other,          ///< `subject`: what the program calls it (`external_work`)
+  };
+
+  Kind kind = Kind::nothing;
+  /// "scale", "cuda:0 stream 0x55…", "Stream::copy of 4096 bytes"; empty where there is nothing to say.
+  std::string subject{};
+  MemoryOperation wait{};  ///< for `Kind::value`
+  std::size_t behind = 0;  ///< how many operations follow it on the stream, as far as that is known
+
+  /// "kernel 'scale', and 3 operations behind it"
+  WEIR_API std::string describe() const;
+};
+
+/// An operation that was not known to be done when its device failed.
+struct Suspect {
+  std::string stream;  ///< "cuda:0 stream 0x55…"
+  PendingWork work;
+};
+
+/// The state of a device. See `Device::health`.
+struct DeviceHealth {
+  /// The first error of a poisoned device; empty for a device that is usable.
+  std::optional<Error> error;
+  /// For a poisoned device, with WEIR_JOURNAL: the last operations of each stream that had work, oldest first.
+  std::vector<Suspect> suspects;
+
+  /// Whether the device is usable, as far as the driver knows.
+  bool is_ok() const noexcept { return !error; }
+  /// "ok", or the error and the suspects, a line each.
+  WEIR_API std::string describe() const;
+};
+
+}  // namespace weir

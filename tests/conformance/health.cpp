@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+/// Waits with a deadline, and what a stream waits for.
+namespace conformance {
+namespace {
+
+using weir::PendingWork;
+using Kind = PendingWork::Kind;
+
+/// Whether a stream that is held at work of that kind says so. A backend may not know which work it is.
+bool is_at(const Stream& stream, std::initializer_list<Kind> kinds) {
+  const Kind found = stream.pending().kind;
+  return found == Kind::unknown || std::find(kinds.begin(), kinds.end(), found) != kinds.end();
+}
+
+TEST_SUITE_BEGIN("ordering");
+
+TEST_CASE("S19 synchronize: with a deadline it is true on an idle stream, also without any time") {
+  const StreamPtr s = device().create_stream();
+  CHECK(s->synchronize_for(0s));
+  CHECK(s->synchronize_for(-1s));
+  CHECK(s->synchronize_for(std::chrono::nanoseconds::max()));
+  Board board;
+  board.put(*s, 0, 5);
+  CHECK(s->synchronize_for(patience));
+  CHECK(board[0] == 5);
+}
+
+TEST_CASE("S19 synchronize: with a deadline it is false while the stream is held, and the work goes on") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  board.put(*s, 0, 7);
+  CHECK_FALSE(s->synchronize_for(0s));
+  CHECK_FALSE(s->synchronize_for(-1ms));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_FALSE(s->synchronize_for(20ms));
+  CHECK(std::chrono::steady_clock::now() - begin >= 20ms);
+  gate.open();
+  CHECK(s->synchronize_for(patience));
+  CHECK(board[0] == 7);
+}
+
+TEST_CASE("S19 synchronize: with a deadline it does not wait for what other threads enqueue later") {
+  const StreamPtr s = device().create_stream();
+  const Word32 word;
+  if (!needs(*s, {Feature::wait_value_32, Feature::wait_value_geq}, [&] { s->wait_value(word.address(), 1U); })) return;
+  // The stream is never idle: each wait is enqueued before the one in front of it ends.
+  s->wait_value(word.address(), 1U);
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    std::uint32_t i = 1;
+    for (; !over; ++i) {
+      s->wait_value(word.address(), i + 1);
+      word.store(i);
+    }
+    word.store(i);
+  });
+  const bool came = s->synchronize_for(patience);
+  over = true;
+  other.join();
+  s->synchronize();
+  CHECK(came);
+}
+
+TEST_CASE("S19 S28 synchronize: with a deadline it throws what a host function threw, once it is done") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
+  s->launch_host_function([] { throw Boom("boom"); });
+  CHECK_THROWS_AS(s->synchronize_for(patience), Boom);
+  CHECK(s->synchronize_for(patience));
+}
+
+TEST_CASE("S19 S31 synchronize: with a deadline it is refused in a capture, which goes on; so is the question what is pending") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
+  s->begin_capture();
+  CHECK_REFUSED(Errc::capture_unsupported, s->synchronize_for(0s));
+  CHECK_REFUSED(Errc::capture_unsupported, s->pending());
+  CHECK(s->capture_status() == CaptureStatus::active);
+  CHECK(s->end_capture() != nullptr);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S20 S21 event: with a deadline it is waited for until it is complete, or until the deadline") {
+  const StreamPtr s = device().create_stream();
+  const EventPtr fresh = device().create_event();
+  CHECK(fresh->synchronize_for(0s));
+  if (!needs_gate(*s)) return;
+  Gate gate;
+  gate.hold(*s);
+  const EventPtr event = s->record();
+  CHECK_FALSE(event->synchronize_for(0s));
+  CHECK_FALSE(event->synchronize_for(10ms));
+  gate.open();
+  CHECK(event->synchronize_for(patience));
+  CHECK(event->is_complete());
+}
+
+TEST_CASE("S20 query: an idle stream has nothing pending, and a held one says so") {
+  const StreamPtr s = device().create_stream();
+  CHECK(s->pending().kind == Kind::nothing);
+  if (!needs_gate(*s)) return;
+  Gate gate;
+  gate.hold(*s);
+  CHECK(is_at(*s, {Kind::value, Kind::host_function}));
+  CHECK(s->pending().kind != Kind::nothing);
+  CHECK_FALSE(s->pending().describe().empty());
+  gate.open();
+  s->synchronize();
+  CHECK(s->pending().kind == Kind::nothing);
+}
+
+TEST_CASE("S20 S23 query: a stream that waits for another one has that wait pending") {
+  const StreamPtr s = device().create_stream(), other = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  Gate gate;
+  gate.hold(*s);
+  other->wait(*s);
+  board.put(*other, 0, 1);
+  CHECK(is_at(*other, {Kind::stream}));
+  gate.open();
+  other->synchronize();
+  CHECK(other->pending().kind == Kind::nothing);
+}
+
+TEST_CASE("S20 S31 query: what is pending may be asked beside another stream's capture, whatever its mode") {
+  const StreamPtr s = device().create_stream(), captured = device().create_stream();
+  if (!needs(*captured, {Feature::graph_capture}, [&] { captured->begin_capture(); })) return;
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
+    captured->begin_capture(mode);
+    CHECK(s->pending().kind == Kind::nothing);
+    CHECK(device().health().is_ok());
+    CHECK(captured->capture_status() == CaptureStatus::active);
+    CHECK(captured->end_capture() != nullptr);
+  }
+}
+
+TEST_CASE("S13 device: it is healthy, and not poisoned") {
+  const weir::DeviceHealth health = device().health();
+  CHECK(health.is_ok());
+  CHECK_FALSE(health.error);
+  CHECK(health.suspects.empty());
+  CHECK(health.describe() == "ok");
+  CHECK_FALSE(device().is_poisoned());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/subprocess.hpp"
+
+// Failures on purpose, by WEIR_FAULTS alone.
+
+namespace {
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+Outcome run(const std::string& faults, const std::string& program = "right_halves") {
+  return weir::test::run(WEIR_TEST_PROGRAMS, {program}, {{"WEIR_BACKEND", "host"}, {"WEIR_FAULTS", faults}});
+}
+
+#if defined(WEIR_TEST_FAKE_CUDA) || defined(WEIR_TEST_FAKE_HIP)
+/// The steps of tests/drivers/story.cpp with a vendor's stand-in.
+Outcome tell(Environment environment, const std::string& faults, const std::vector<std::string>& steps) {
+  environment["WEIR_FAULTS"] = faults;
+  return weir::test::run(WEIR_TEST_STORY, steps, environment);
+}
+#endif
+
+}  // namespace
+
+TEST_CASE("faults: an operation fails the time that is named, and the program is told which part says so") {
+  const Outcome o = run("alloc:1=out_of_memory");
+  CHECK(o.status == 1);
+  CHECK(o.complains("Device::allocate on host:0: it fails, because WEIR_FAULTS says 'alloc:1=out_of_memory'"));
+  CHECK(o.complains("weir faults: alloc:1=out_of_memory: 1 of 1 failed"));
+  const Outcome late = run("fill:3=device_fault");
+  CHECK(late.status == 0);
+  CHECK(late.complains("weir faults: fill:3=device_fault: 0 of 2 failed"));
+  CHECK(run("fill:2-=device_fault").status == 1);
+  CHECK(run("any:1=device_fault").status == 1);
+}
+
+TEST_CASE("faults: chance is the same with the same seed, and another with another") {
+  std::string first;
+  bool differs = false;
+  for (int seed = 1; seed <= 8; ++seed) {
+    const std::string faults = "any:40%=delay 1us;seed=" + std::to_string(seed);
+    const std::string line = run(faults).errors;
+    CHECK(line == run(faults).errors);
+    const std::string count = line.substr(line.rfind(": "));
+    if (first.empty()) first = count;
+    differs = differs || count != first;
+  }
+  CHECK(differs);
+  CHECK(run("any:0%=out_of_memory").status == 0);
+  CHECK(run("any:100%=out_of_memory").status == 1);
+}
+
+TEST_CASE("faults: a delay holds the caller up, and nothing fails") {
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome o = run("fill:1=delay 150ms; free=delay 1us");
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(150));
+  CHECK(o.status == 0);
+  CHECK(o.complains("fill:1=delay 150ms: 1 of 2 delayed"));
+}
+
+TEST_CASE("faults: counts what a program calls") {
+  const Outcome o = run("count");
+  CHECK(o.status == 0);
+  CHECK(o.complains("weir faults: fill: called 2 times"));
+}
+
+TEST_CASE("faults: a text that does not parse names its part and what may have been meant") {
+  for (const auto& [faults, message] : std::vector<std::pair<std::string, std::string>>{
+           {"count;alocate:1=out_of_memory", "'alocate:1=out_of_memory': 'alocate' is neither an operation"},
+           {"alocate:1=out_of_memory", "did you mean 'allocate'?"},
+           {"x=out_of_memory", "operations are kernel, copy, fill, "},
+           {"copy=ot_of_memory", "did you mean 'out_of_memory'?"},
+           {"copy:0=out_of_memory", "'0' is no time: 3 is the third"},
+           {"copy:5-3=out_of_memory", "'5-3' is no time"},
+           {"copy:120%=out_of_memory", "'120%' is no time"},
+           {"copy:2", "it has no '='"},
+           {"copy:2=", "it does not say what comes of it"},
+           {"copy=out_of_memory stiky", "'stiky' follows the failure; only 'sticky' may"},
+           {"fill=delay 5", "'5' is no time of at most an hour"},
+           {"free=out_of_memory", "a free cannot fail"},
+           {"seed=x;count", "a seed is a whole number"},
+           {"", "it names nothing that shall fail"},
+           {"seed=3", "it names nothing that shall fail"}}) {
+    CAPTURE(faults);
+    const Outcome o = run(faults);
+    CHECK(o.status == 1);
+    CHECK(o.complains("reading WEIR_FAULTS"));
+    CHECK(o.complains(message));
+  }
+}
+
+#ifdef WEIR_TEST_FAKE_CUDA
+TEST_CASE("faults: functions of CUDA's driver fail by their names, with the driver's errors") {
+  const Environment cuda = {{"WEIR_BACKEND", "cuda"}, {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}};
+  Outcome o = tell(cuda, "cuMemAlloc:2=2", {"allocate", "allocate", "allocate"});
+  CHECK(o.count("allocate: ok") == 2);
+  CHECK(o.says("allocate: out_of_memory"));
+  o = tell(cuda, "cuStreamSynchronize:2=CUDA_ERROR_ILLEGAL_ADDRESS", {"stream", "synchronize", "synchronize", "synchronize"});
+  CHECK(o.count("synchronize: ok") == 2);
+  CHECK(o.says("synchronize: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS"));
+  o = tell(cuda, "cuInit=100", {"allocate"});
+  CHECK(o.says("allocate: no_device"));
+  o = tell(cuda, "cuLunchKernel:2=2", {"allocate"});
+  CHECK(o.says("allocate: invalid_environment"));
+  CHECK(o.says("reading WEIR_FAULTS, 'cuLunchKernel:2=2': the backend cuda calls no function 'cuLunchKernel'; did you mean "
+               "'cuLaunchKernel'?"));
+  o = tell(cuda, "cuLaunchKernel=CUDA_ERROR_ILLEGAL_ADRESS", {"allocate"});
+  CHECK(o.says("did you mean 'CUDA_ERROR_ILLEGAL_ADDRESS'?"));
+  o = tell(cuda, "count;hipMalloc=2", {"allocate"});
+  CHECK(o.complains("weir faults: cuMemAlloc: called 1 times"));
+  CHECK(o.complains("weir faults: hipMalloc=2: 0 of 0 failed"));
+}
+
+TEST_CASE("faults: after a sticky failure every call of the driver fails that needs the device") {
+  const Environment cuda = {{"WEIR_BACKEND", "cuda"}, {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}};
+  const Outcome o = tell(cuda, "cuLaunchKernel:2=CUDA_ERROR_ILLEGAL_ADDRESS sticky",
+                         {"stream", "module", "kernel", "launch", "launch", "launch", "synchronize", "allocate"});
+  CHECK(o.status == 0);
+  CHECK(o.count("launch: ok") == 1);
+  CHECK(o.count("launch: device_fault") == 2);
+  CHECK(o.says("synchronize: device_fault"));
+  CHECK(o.says("allocate: device_fault"));
+}
+#endif
+
+#ifdef WEIR_TEST_FAKE_HIP
+TEST_CASE("faults: functions of HIP's runtime fail by their names, with the runtime's errors") {
+  const Environment hip = {
+      {"WEIR_BACKEND", "hip"}, {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}, {"WEIR_HIPRTC", "/nonexistent/libhiprtc.so"}};
+  Outcome o = tell(hip, "hipMalloc:2=2", {"allocate", "allocate", "allocate"});
+  CHECK(o.count("allocate: ok") == 2);
+  CHECK(o.says("allocate: out_of_memory"));
+  o = tell(hip, "hipStreamSynchronize:1=hipErrorIllegalAddress", {"stream", "synchronize", "synchronize"});
+  CHECK(o.count("synchronize: ok") == 1);
+  CHECK(o.says("synchronize: device_fault | hipErrorIllegalAddress"));
+  o = tell(hip, "hipMaloc:2=2", {"allocate"});
+  CHECK(o.says("the backend hip calls no function 'hipMaloc'; did you mean 'hipMalloc'?"));
+}
+#endif

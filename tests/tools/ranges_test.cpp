@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/subprocess.hpp"
+
+// Ranges that the vendors' profilers are told, by stand-ins for them.
+
+namespace {
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+Outcome run(Environment environment) {
+  environment.insert({{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "ranges"}});
+  return weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"}, environment);
+}
+
+/// What one profiler was told, without its name, separated by blanks.
+std::string told(const Outcome& outcome, const std::string& profiler) {
+  std::string all;
+  for (std::size_t at = 0; at < outcome.errors.size();) {
+    const std::size_t end = outcome.errors.find('\n', at);
+    const std::string line = outcome.errors.substr(at, end - at);
+    if (line.starts_with(profiler + " ")) all += line.substr(profiler.size() + 1) + ", ";
+    at = end == std::string::npos ? end : end + 1;
+  }
+  return all;
+}
+
+constexpr const char* story = "push solver step, push Stream::fill, pop, push Stream::fill, pop, pop, push Stream::synchronize, pop, ";
+
+}  // namespace
+
+TEST_CASE("ranges: roctx is told of ranges and operations, in their order, where its library is") {
+  const char* const folders = std::getenv("LD_LIBRARY_PATH");
+  const Outcome o = run({{"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() + ":" +
+                                                 (folders != nullptr ? folders : "")}});
+  CAPTURE(o.errors);
+  CHECK(o.status == 0);
+  CHECK(told(o, "roctx").find(story) != std::string::npos);
+}
+
+#ifdef WEIR_HAS_NVTX
+TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where a profiler is injected") {
+  const Outcome o = run({{"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
+  CAPTURE(o.errors);
+  CHECK(o.status == 0);
+  CHECK(told(o, "nvtx").find(story) != std::string::npos);
+}
+#endif
+
+TEST_CASE("ranges: without a profiler the program runs as ever") {
+  const Outcome o = run({});
+  CHECK(o.status == 0);
+  CHECK(o.errors.empty());
+}

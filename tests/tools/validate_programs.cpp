@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tests/tools/validate_programs.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t n = 1024;
+
+/// The next device of the backend.
+Device& peer_of(Device& device) {
+  if (device.backend().device_count() < 2) throw Error(Errc::unsupported, "peer_of", device.describe(), "there is one device");
+  return device.backend().device(device.ordinal() + 1);
+}
+
+constexpr const char* source = "extern \"C\" __global__ void set(unsigned* x, const unsigned* y) { *x = *y; }";
+
+// --- Host memory ------------------------------------------------------------------------------------------------------
+
+template <bool right>
+void fills_host_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::vector<unsigned> plain(n);
+  auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
+  stream->fill_elements(right ? pinned.data() : plain.data(), 1, 4, n);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_with_a_local_variable(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(source)->kernel("set");
+  auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
+  stream->zero(y);
+  unsigned local = 0;
+  stream->launch(kernel, {1, 1}, x, right ? y.data() : &local);
+  stream->synchronize();
+}
+
+template <bool right>
+void waits_for_a_plain_variable(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto pinned = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  std::vector<std::uint32_t> plain(1);
+  std::uint32_t* const word = right ? pinned.data() : plain.data();
+  *word = 1;
+  stream->wait_value(word, 1U);
+  stream->synchronize();
+}
+
+/// Registered memory is known until it is unregistered.
+template <bool right>
+void uses_memory_after_its_registration(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::vector<unsigned> plain(n);
+  Ptr<HostRegistration> registration = device.register_host(plain);
+  if (!right) registration.reset();
+  stream->fill(plain, 1U);
+  stream->synchronize();
+}
+
+/// Pageable memory is a source and a destination of copies as any.
+template <bool right>
+void copies_pageable_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::vector<unsigned> plain(n, 5);
+  auto x = device.allocate<unsigned>(right ? n : n / 2);
+  stream->copy_bytes(x.data(), plain.data(), n * sizeof(unsigned));
+  stream->synchronize();
+}
+
+// --- Ranges -----------------------------------------------------------------------------------------------------------
+
+template <bool right>
+void reads_beyond_the_end(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(2 * n);
+  stream->copy_bytes(y.data(), x.data() + n / 2, (right ? n / 2 : n) * sizeof(unsigned));
+  stream->synchronize();
+}
+
+template <bool right>
+void fills_rows_beyond_the_end(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  stream->fill_2d(x.data(), 256, 1, 4, 32, right ? n * 4 / 256 : n * 4 / 256 + 1);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_with_a_span_that_is_too_long(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(source)->kernel("set");
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(1);
+  stream->zero(y);
+  stream->launch(kernel, {1, 1}, std::span(x.data(), right ? n : n + 1), y);
+  stream->synchronize();
+}
+
+template <bool right>
+void begins_before_the_allocation(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
+  stream->fill_elements(right ? pinned.data() : pinned.data() - 4, 1, 4, 8);
+  stream->synchronize();
+}
+
+// --- Devices ----------------------------------------------------------------------------------------------------------
+
+template <bool right>
+void uses_memory_of_a_peer(Device& device) {
+  Device& other = peer_of(device);
+  const StreamPtr stream = device.create_stream();
+  auto x = other.allocate<unsigned>(n);
+  if (right) device.enable_peer_access(other);
+  stream->fill(x, 1U);
+  stream->synchronize();
+}
+
+template <bool right>
+void uses_memory_of_a_peer_no_more(Device& device) {
+  Device& other = peer_of(device);
+  const StreamPtr stream = device.create_stream();
+  auto x = other.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  device.enable_peer_access(other);
+  device.disable_peer_access(other);
+  if (right) stream->copy_peer(y.data(), device, x.data(), other, x.size_bytes());
+  if (!right) stream->fill(x, 1U);
+  stream->synchronize();
+}
+
+// --- Freed memory -----------------------------------------------------------------------------------------------------
+
+template <bool right>
+void uses_freed_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  unsigned* const address = x.data();
+  if (!right) x.reset();
+  stream->fill_elements(address, 1, 4, n);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_with_freed_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const KernelPtr kernel = device.compile(source)->kernel("set");
+  auto x = stream->allocate_async<unsigned>(1), y = stream->allocate_async<unsigned>(1);
+  stream->zero(y);
+  unsigned* const address = x.data();
+  if (!right) x.reset();
+  stream->launch(kernel, {1, 1}, address, y);
+  stream->synchronize();
+}
+
+/// Its address may be another allocation's now, which is a right one.
+template <bool right>
+void uses_memory_at_an_old_address(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  void* former = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    auto x = device.allocate<unsigned>(n);
+    stream->fill(x, 1U);
+    stream->synchronize();
+    former = x.data();
+  }
+  if (!right) stream->fill_elements(former, 1, 4, n);
+}
+
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+GraphPtr fill_graph(Stream& stream, const Buffer<unsigned>& x) {
+  return stream.capture([&](Stream& s) { s.fill(x, 1U); });
+}
+
+template <bool right>
+void launches_a_graph_on_dead_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  const GraphExecPtr exec = fill_graph(*stream, x)->instantiate();
+  exec->launch(*stream);
+  stream->synchronize();
+  if (!right) x.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+/// Pools give the next allocation of that size the same place.
+template <bool right>
+void launches_a_graph_on_other_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = stream->allocate_async<unsigned>(n);
+  const GraphExecPtr exec = fill_graph(*stream, x)->instantiate();
+  if (!right) x.reset();
+  stream->synchronize();
+  const auto other = stream->allocate_async<unsigned>(n);
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_a_child_graph_on_dead_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  const GraphPtr child = fill_graph(*stream, x);
+  const GraphPtr graph = stream->capture([&](Stream& s) { s.add_child_graph(*child); });
+  const GraphExecPtr exec = graph->clone()->instantiate();
+  if (!right) x.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+template <bool right>
+void updates_a_graph_to_dead_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
+  const GraphPtr first = fill_graph(*stream, x), second = fill_graph(*stream, y);
+  const GraphExecPtr exec = first->instantiate();
+  exec->update(*second);
+  (right ? x : y).reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+template <bool right>
+void launches_a_body_on_dead_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  auto condition = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
+  condition.host()[0] = 1;
+  const GraphPtr graph = stream->capture(
+      [&](Stream& s) { s.capture_if(condition.data(), [&](Stream& body) { body.fill(x, 1U); }); });
+  const GraphExecPtr exec = graph->instantiate();
+  if (!right) x.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+/// Memory that the graph itself allocates is there at each launch.
+template <bool right>
+void launches_a_graph_that_allocates(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto y = device.allocate<unsigned>(n);
+  const GraphPtr graph = stream->capture([&](Stream& s) {
+    auto x = s.allocate_async<unsigned>(n);
+    s.fill(x, 1U);
+    s.copy(y, x);
+  });
+  const GraphExecPtr exec = graph->instantiate();
+  for (int i = 0; i < 2; ++i) exec->launch(*stream);
+  stream->synchronize();
+  if (!right) y.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
+constexpr const char* host_memory = "host memory that no device may address";
+constexpr const char* freed = "the memory was freed";
+constexpr const char* dead = "memory that the graph uses was freed since it was captured";
+
+#define WEIR_PAIR(name, says) {"right_" #name, nullptr, &name<true>}, {"wrong_" #name, says, &name<false>}
+
+constexpr ValidateProgram all[] = {
+    WEIR_PAIR(fills_host_memory, host_memory),
+    WEIR_PAIR(launches_with_a_local_variable, host_memory),
+    WEIR_PAIR(waits_for_a_plain_variable, host_memory),
+    WEIR_PAIR(uses_memory_after_its_registration, freed),
+    WEIR_PAIR(copies_pageable_memory, "2048 bytes behind the allocation, of which it begins at byte 0 of 2048"),
+    WEIR_PAIR(reads_beyond_the_end, "2048 bytes behind the allocation, of which it begins at byte 2048 of 4096"),
+    WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes behind the allocation"),
+    WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes behind the allocation"),
+    WEIR_PAIR(begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes"),
+    WEIR_PAIR(uses_memory_of_a_peer, "may not address it; call enable_peer_access"),
+    WEIR_PAIR(uses_memory_of_a_peer_no_more, "may not address it; call enable_peer_access"),
+    WEIR_PAIR(uses_freed_memory, freed),
+    WEIR_PAIR(launches_with_freed_memory, freed),
+    WEIR_PAIR(uses_memory_at_an_old_address, freed),
+    WEIR_PAIR(launches_a_graph_on_dead_memory, dead),
+    WEIR_PAIR(launches_a_graph_on_other_memory, "and other memory lies there now"),
+    WEIR_PAIR(launches_a_child_graph_on_dead_memory, dead),
+    WEIR_PAIR(updates_a_graph_to_dead_memory, dead),
+    WEIR_PAIR(launches_a_body_on_dead_memory, dead),
+    WEIR_PAIR(launches_a_graph_that_allocates, dead),
+};
+
+}  // namespace
+
+std::span<const ValidateProgram> validate_programs() { return all; }
+
+}  // namespace weir::test

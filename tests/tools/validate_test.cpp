@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/tools/validate_programs.hpp"
+#include "tests/unit/subprocess.hpp"
+
+// `validate` tells the mistake in each wrong program, and is silent about each right one. On the default device of
+// WEIR_TEST_BACKEND, or on the host.
+
+namespace {
+
+using weir::test::Environment;
+using weir::test::Outcome;
+
+/// With options that refuse the wrong operation, so that a wrong program harms nothing.
+Outcome run(const std::string& program, const char* options = "throw") {
+  const char* const backend = std::getenv("WEIR_TEST_BACKEND");
+  Environment environment = {{"WEIR_TOOLS", "validate"}, {"WEIR_VALIDATE", options}};
+  environment["WEIR_BACKEND"] = backend != nullptr ? backend : "host";
+  if (environment["WEIR_BACKEND"] == "host") environment["WEIR_HOST_DEVICES"] = "2";
+  return weir::test::run(WEIR_TEST_PROGRAMS, {program}, environment);
+}
+
+}  // namespace
+
+TEST_CASE("validate: it tells the mistake in each wrong program, and nothing of the right ones") {
+  for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
+    CAPTURE(program.name);
+    const Outcome outcome = run(program.name);
+    if (outcome.complains("skipped: ")) continue;
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains("weir validate: ") == (program.says != nullptr));
+    CHECK(outcome.status == (program.says != nullptr ? 66 : 0));
+    if (program.says == nullptr) continue;
+    CHECK(outcome.complains(program.says));
+    CHECK(outcome.complains("weir validate: 1 mistake\n"));
+    CHECK(outcome.complains("refused: invalid_argument"));  // the call that was not made
+  }
+}
+
+TEST_CASE("validate: a report names operation, object, cause, remedy, and the places in the program") {
+  const Outcome freed = run("wrong_uses_freed_memory");
+  CAPTURE(freed.errors);
+  CHECK(freed.complains("weir validate: Stream::fill on "));
+  CHECK(freed.complains(":0 stream "));
+  CHECK(freed.complains("4096 bytes at 0x"));
+  CHECK(freed.complains("; keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued"));
+  CHECK(freed.complains("  memory: 4096 bytes at 0x"));
+  CHECK(freed.complains(", of Device::allocate\n"));
+  CHECK(freed.complains("  freed:\n"));
+  CHECK(freed.complains("validate_programs.cpp:"));
+  const Outcome launch = run("wrong_launches_with_a_local_variable");
+  CAPTURE(launch.errors);
+  CHECK(launch.complains("weir validate: kernel 'set' on "));
+  const Outcome graph = run("wrong_launches_a_graph_on_dead_memory");
+  CAPTURE(graph.errors);
+  CHECK(graph.complains("weir validate: GraphExec::launch on "));
+  CHECK(graph.complains("  captured as: Stream::fill\n"));
+}
+
+TEST_CASE("validate: without throw the operation is made, and each place is told once") {
+  const Outcome outcome = run("wrong_waits_for_a_plain_variable", "status=3");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.complains("host memory that no device may address"));
+  CHECK_FALSE(outcome.complains("refused: "));
+  CHECK(outcome.status == 3);
+  CHECK(run("wrong_waits_for_a_plain_variable", "status=0").status == 0);
+}
+
+TEST_CASE("validate: options that do not parse are refused, by the variable's name") {
+  for (const char* const options : {"status=", "status=256", "status=-1", "throws", "throw,,status=1"}) {
+    CAPTURE(options);
+    const Outcome outcome = run("right_fills_host_memory", options);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains("reading WEIR_VALIDATE='"));
+    CHECK(outcome.complains("is neither throw nor status=NUMBER"));
+  }
+}

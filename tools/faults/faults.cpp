@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tools/faults/plan.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/event.hpp"
+#include "weir/stream.hpp"
+#include "weir/version.hpp"
+
+/// Lets what WEIR_FAULTS names fail.
+namespace weir::faults {
+namespace {
+
+/// A rule, and what has come of it.
+struct Watch {
+  explicit Watch(Rule r, std::uint64_t s) : rule(std::move(r)), seed(s) {}
+  const Rule rule;
+  const std::uint64_t seed;
+  std::atomic<std::uint64_t> seen{0}, met{0};
+  /// What is lost for good once a sticky rule was met: a device, or a backend's driver.
+  std::atomic<const void*> lost{nullptr};
+  std::atomic<int> code{0};  ///< of the driver whose function it names
+
+  /// Counts one more that the rule is about. Whether this one is meant.
+  bool meets() noexcept {
+    if (!rule.means(seen.fetch_add(1, std::memory_order_relaxed) + 1, seed)) return false;
+    met.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+};
+
+class Faults final : public Tool {
+ public:
+  explicit Faults(Plan plan) : counts_(plan.counts) {
+    for (std::size_t i = 0; i < plan.rules.size(); ++i) watches_.emplace_back(std::move(plan.rules[i]), plan.seed + (i << 32U));
+  }
+
+  void before(const Operation& operation) override {
+    count(to_string(operation.kind));
+    const bool can_fail = operation.kind != OperationKind::free;
+    for (Watch& watch : watches_) {
+      const Rule& rule = watch.rule;
+      if (rule.is_of_driver()) continue;
+      if (can_fail && watch.lost == operation.device) fail(operation, watch, "the device is lost since");
+      if (rule.subject == Subject::operation ? rule.kind != operation.kind : !can_fail) continue;
+      if (!watch.meets()) continue;
+      if (rule.delay) {
+        std::this_thread::sleep_for(*rule.delay);
+        continue;
+      }
+      if (rule.sticky) watch.lost = operation.device;
+      fail(operation, watch, "it fails, because WEIR_FAULTS says");
+    }
+  }
+
+  bool watches_driver(const Driver& driver) override {
+    bool watches = counts_;
+    for (Watch& watch : watches_) {
+      const Rule& rule = watch.rule;
+      if (!rule.is_of_driver()) continue;
+      if (rule.subject == Subject::function && !is_function_of(rule.function, driver.backend)) continue;
+      watch.code = native_code(rule, driver);
+      watches = true;
+    }
+    return watches;
+  }
+
+  int before_driver_call(const DriverCall& call) noexcept override {
+    count(call.function);
+    int result = 0;
+    for (Watch& watch : watches_) {
+      const Rule& rule = watch.rule;
+      if (!rule.is_of_driver()) continue;
+      if (watch.lost == call.backend && !outlives_the_device(call.function)) result = watch.code;
+      if (rule.subject == Subject::function && rule.function != call.function) continue;
+      if (!watch.meets()) continue;
+      if (rule.delay) {
+        std::this_thread::sleep_for(*rule.delay);
+      } else {
+        result = watch.code;
+        if (rule.sticky) watch.lost = call.backend;
+        support::log(support::LogLevel::info, "faults: a call fails by WEIR_FAULTS: ", rule.text);
+      }
+    }
+    return result;
+  }
+
+  int finish() noexcept override {
+    for (const Watch& watch : watches_) {
+      const char* const what = watch.rule.delay ? "delayed" : "failed";
+      std::fprintf(stderr, "weir faults: %s: %llu of %llu %s\n", watch.rule.text.c_str(),
+                   static_cast<unsigned long long>(watch.met), static_cast<unsigned long long>(watch.seen), what);
+    }
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, calls] : calls_) {
+      std::fprintf(stderr, "weir faults: %s: called %llu times\n", name.c_str(), static_cast<unsigned long long>(calls));
+    }
+    return 0;
+  }
+
+ private:
+  [[noreturn]] static void fail(const Operation& operation, const Watch& watch, std::string_view why) {
+    const Device& device = *operation.device;
+    if (operation.kind == OperationKind::synchronize) wait(operation);
+    throw Error(watch.rule.errc, operation.name, operation.stream != nullptr ? operation.stream->describe() : device.describe(),
+                fmt::format("{} '{}'", why, watch.rule.text));
+  }
+
+  // Where a wait fails the work is over all the same, or the program would free memory that is still in use.
+  static void wait(const Operation& operation) noexcept {
+    try {
+      if (operation.event != nullptr) {
+        const_cast<Event*>(operation.event)->synchronize();
+      } else if (operation.stream != nullptr) {
+        const_cast<Stream*>(operation.stream)->synchronize();
+      } else {
+        const_cast<Device*>(operation.device)->synchronize();
+      }
+    } catch (const std::exception&) {
+      // It fails anyway.
+    }
+  }
+
+  void count(std::string_view name) noexcept {
+    if (!counts_) return;
+    const std::lock_guard lock(mutex_);
+    try {
+      ++calls_[std::string(name)];
+    } catch (const std::exception&) {
+      // No memory: one call less is counted.
+    }
+  }
+
+  std::deque<Watch> watches_;
+  const bool counts_;
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> calls_;
+};
+
+Tool* create() { return new Faults(parse(support::environment("WEIR_FAULTS").value_or(""))); }
+
+}  // namespace
+}  // namespace weir::faults
+
+WEIR_TOOL("faults", WEIR_VERSION_STRING, weir::faults::create)

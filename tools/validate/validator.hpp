@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/race/stack.hpp"
+#include "weir/access.hpp"
+#include "weir/memory.hpp"
+#include "weir/tool.hpp"
+
+/// The tool `validate`: looks at the memory that operations are given, before they are submitted. docs/tools.md
+namespace weir::validate {
+
+struct Options {
+  bool throws = false;  ///< a wrong operation is not made: its caller gets `invalid_argument`
+  int status = 66;      ///< what the program exits with if there was a wrong one; 0: as it would
+};
+
+/// Reads WEIR_VALIDATE: "throw,status=NUMBER". Throws `invalid_environment`.
+Options read_options();
+
+/// A place in the program.
+struct Site {
+  std::string what;  ///< "kernel 'scale'", "Device::allocate"
+  race::Stack stack;
+};
+using SitePtr = std::shared_ptr<const Site>;
+
+/// Memory that Weir knows: an allocation, registered memory, a variable of a module.
+struct Block {
+  std::uint64_t id = 0;  ///< never used again
+  std::uintptr_t begin = 0, end = 0;
+  const Device* device = nullptr;
+  bool is_of_device = false;  ///< only that device and its peers can address it
+  bool is_of_graph = false;   ///< made in a capture: it is there at each launch
+  SitePtr made, freed;
+};
+
+class Validator final : public Tool {
+ public:
+  explicit Validator(const Options& options) : options_(options) {}
+
+  void before(const Operation& operation) override;
+  void after(const Operation& operation) noexcept override;
+  int finish() noexcept override;
+
+ private:
+  /// What is wrong, and what would mend it.
+  struct Mistake {
+    std::string cause, remedy;
+    const Block* block = nullptr;
+  };
+  /// Memory that a node of a graph uses.
+  struct Use {
+    std::uint64_t block;
+    std::uintptr_t address;
+    std::size_t bytes;
+    SitePtr site;
+  };
+  using Uses = std::vector<Use>;
+  using UsesPtr = std::shared_ptr<const Uses>;
+  using CaptureId = std::pair<const Backend*, std::uint64_t>;
+
+  void check(const Operation& operation, const MemoryAccess& access, bool is_device_work);
+  std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
+                                    bool is_device_work) const;
+  std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
+                                    std::uintptr_t end, bool is_device_work) const;
+  void check_launch(const Operation& operation);
+  void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
+              const SitePtr& captured);
+  Uses& uses_of_capture(const Operation& operation);
+  void note_nodes(const Operation& operation);
+  void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device);
+  void remove(const Operation& operation, const MemoryAccess& memory);
+  const Block* find(std::uintptr_t address) const;
+  const Block* find_freed(std::uintptr_t address) const;
+  static SitePtr site_of(const Operation& operation);
+  static CaptureId capture_id(const Operation& operation);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::uint64_t last_block_ = 0;
+  std::size_t count_ = 0;
+  std::map<std::uintptr_t, Block> blocks_;
+  std::deque<Block> freed_;  // the newest last
+  std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
+  std::map<CaptureId, Uses> captures_;
+  // Of the conditional nodes whose bodies a thread captures: the captures that the nodes are in.
+  std::unordered_map<std::uint64_t, std::vector<CaptureId>> conditionals_;
+  std::unordered_map<const Graph*, UsesPtr> graphs_;
+  std::unordered_map<const GraphExec*, UsesPtr> executables_;
+  std::set<race::Stack> told_;
+};
+
+}  // namespace weir::validate
