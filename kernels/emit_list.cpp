@@ -71,8 +71,10 @@ std::string Emitter::function() {
   out_.at(f_.place->name_token);
   if (f_.place->overload >= 0) {  // what tells which function a call means
     if (!f_.template_parameters.empty()) out_.text("template <").words(f_.template_parameters).text(">");
-    out_.text(fmt::format("::weir_host::overload<{}>* {}_weir_choice(", f_.place->overload, f_.place->name));
-    for (std::size_t i = 0; i < f_.parameters.size(); ++i) out_.text(i == 0 ? "" : ",").words(f_.parameters[i].type);
+    out_.text(fmt::format("{} ::weir_host::overload<{}>* {}_weir_choice(", f_.place->of_class >= 0 ? "static" : "",
+                          f_.place->overload, f_.place->name));
+    const std::size_t first = f_.place->has_object() ? 1 : 0;
+    for (std::size_t i = first; i < f_.parameters.size(); ++i) out_.text(i == first ? "" : ",").words(f_.parameters[i].type);
     out_.text(");");
   }
   std::string own;
@@ -496,10 +498,12 @@ void Emitter::meeting(const Statement& s) {
 void Emitter::call(const Statement& s) {
   if (!s.result.text.empty()) out_.text(fmt::format("auto weir_lanes_{} =", s.result.text));
   out_.text(s.function + "_weir").words(s.template_arguments).text("(weir_b, weir_m");
-  if (unit_.find_cooperating(s.function.substr(s.function.rfind(':') + 1)).size() > 1) {
+  const auto functions = unit_.find_cooperating(s.function.substr(s.function.find_last_of(": ") + 1), s.of_class);
+  if (functions[0]->overload >= 0) {
     out_.text(", decltype(" + s.function + "_weir_choice").words(s.template_arguments).text("(");
-    for (std::size_t i = 0; i < s.arguments.size(); ++i) {
-      out_.text(i == 0 ? "::weir_host::passed(" : ", ::weir_host::passed(");
+    const std::size_t first = functions[0]->has_object() ? 1 : 0;
+    for (std::size_t i = first; i < s.arguments.size(); ++i) {
+      out_.text(i == first ? "::weir_host::passed(" : ", ::weir_host::passed(");
       argument(s.arguments[i]);
       out_.text(")");
     }

@@ -48,10 +48,13 @@ class Extractor {
     return unit_.meeting(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
                          i + 1 < words.size() ? words[i + 1].text : "");
   }
+  Unit::Callee callee_at(const Words& words, std::size_t i) const {
+    if (!words[i].is_identifier()) return Unit::Callee::none;
+    return unit_.callee(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
+                        i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class);
+  }
   bool is_meeting_place(const Words& words, std::size_t i) const {
-    if (meeting_at(words, i) != nullptr) return true;
-    if (!words[i].is_identifier() || (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))) return false;
-    return unit_.is_cooperating(words[i].text) && (is_at(words, i + 1, "(") || is_at(words, i + 1, "<"));
+    return meeting_at(words, i) != nullptr || callee_at(words, i) != Unit::Callee::none;
   }
   bool has_meeting(const Words& words) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -244,7 +247,8 @@ class Extractor {
       const Meeting* const meeting = meeting_at(words, at);
       const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
       std::size_t first = member ? postfix_begin(words, at - 1) : at;
-      while (!member && first >= 2 && words[first - 1].is("::")) first -= words[first - 2].is_identifier() ? 2 : 1;
+      if (!member && first > 0 && (words[first - 1].is("::") || words[first - 1].is("template")))
+        first = postfix_begin(words, first);
       std::size_t open = at + 1;
       Words template_arguments;
       if (is_at(words, open, "<")) {
@@ -264,7 +268,12 @@ class Extractor {
       Statement s;
       s.token = words[at].token;
       s.cooperates = true;
-      if (member) {
+      const bool of_class = meeting == nullptr && callee_at(words, at) == Unit::Callee::member;
+      Words object;
+      if (of_class) {
+        object = slice(words, first, at);
+        pull(object, out);
+      } else if (member) {
         Words group = slice(words, first, at - 1);
         pull(group, out);
         if (words[at - 1].is("->")) {
@@ -275,12 +284,15 @@ class Extractor {
         }
         arguments.insert(arguments.begin(), std::move(group));
       }
-      for (std::size_t i = first; i <= at; ++i) s.function += words[i].text;
+      for (std::size_t i = first; i <= at; ++i) {
+        const bool apart = i > first && words[i].is_identifier() && words[i - 1].is_identifier();
+        s.function += (apart ? " " : "") + words[i].text;
+      }
       s.template_arguments = std::move(template_arguments);
       const bool whole = first == 0 && close + 1 == words.size();
       Statements after_call;
-      const bool value =
-          meeting != nullptr ? meet(s, *meeting, arguments, out) : call(s, words[at].text, arguments, out, after_call);
+      const bool value = meeting != nullptr ? meet(s, *meeting, arguments, out)
+                                            : call(s, words[at].text, arguments, out, after_call, of_class, object);
       if (!value && !whole)
         throw Refused(s.token, fmt::format("'{}' inside an expression; make it a statement of its own", s.function));
       Words replacement;
@@ -300,12 +312,12 @@ class Extractor {
   static std::size_t postfix_begin(const Words& words, std::size_t end) {
     std::size_t i = end;
     for (;;) {
-      while (i > 0 && (words[i - 1].is(")") || words[i - 1].is("]"))) {
+      while (i > 0 && (words[i - 1].is(")") || words[i - 1].is("]") || words[i - 1].is("}"))) {
         int depth = 0;
         do {
           --i;
-          if (words[i].is(")") || words[i].is("]")) ++depth;
-          if (words[i].is("(") || words[i].is("[")) --depth;
+          if (words[i].is(")") || words[i].is("]") || words[i].is("}")) ++depth;
+          if (words[i].is("(") || words[i].is("[") || words[i].is("{")) --depth;
         } while (i > 0 && depth > 0);
       }
       if (i > 0 && words[i - 1].is(">")) {
@@ -316,10 +328,14 @@ class Extractor {
           if (words[i].is("<")) --depth;
         } while (i > 0 && depth > 0);
       }
-      if (i > 0 && words[i - 1].is_identifier() && !is_keyword(words[i - 1].text)) --i;
-      if (i > 0 && words[i - 1].is("::")) --i;
-      else if (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->"))) --i;
-      else return i;
+      if (i > 0 && words[i - 1].is_identifier() && (!is_keyword(words[i - 1].text) || words[i - 1].is("this"))) --i;
+      if (i > 1 && words[i - 1].is("template")) --i;
+      if (i > 0 && words[i - 1].is("::"))
+        --i;
+      else if (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->")))
+        --i;
+      else
+        return i;
     }
   }
 
@@ -420,7 +436,8 @@ class Extractor {
     const bool followed = i == 1;
     if (i >= value.size() || !value[i].is_identifier() || is_keyword(value[i].text)) return false;
     const std::string& name = value[i].text;
-    if (unit_.is_constant(name) || contains(function_.template_parameters, name)) return false;
+    if (unit_.is_constant(name) || unit_.is_constant_of(function_.place->of_class, name)) return false;
+    if (contains(function_.template_parameters, name)) return false;
     std::size_t elements = 0;
     bool is_followed = followed;
     for (++i; i < value.size(); i = after(value, i)) {
@@ -435,9 +452,41 @@ class Extractor {
     return is_followed || !own || elements > (array != dimensions_.end() ? array->second : 0);
   }
 
+  // Where the object lies whose member function is called: the variable with its address. `object`: what stands before the
+  // function's name; nothing for another function of the same class.
+  Words address_of_object(Words object, std::uint32_t token, Statements& out) {
+    if (object.empty() || object.back().is("::")) return made_up("weir_self", token);
+    const bool by_address = object.back().is("->");
+    object.pop_back();
+    if (by_address) return operand(object, out, true);
+    std::size_t i = is_at(object, 0, "(") && is_at(object, 1, "*") ? after(object, 0) : 1;
+    while (i < object.size() && (object[i].is(".") || object[i].is("->") || object[i].is("[") ||
+                                 (object[i].is_identifier() && !is_at(object, i + 1, "("))))
+      i = after(object, i);
+    const bool has_name = i == object.size() && object[0].kind != Token::Kind::string;
+    Words address = made_up(has_name ? "&(" : "::weir_host::hold(", token);
+    append(address, object);
+    append(address, made_up(")", token));
+    if (has_name) return operand(address, out, true);
+    Words held = made_up("::weir_host::held_at(", token);
+    append(held, operand(address, out, true));
+    append(held, made_up(")", token));
+    return operand(held, out, true);
+  }
+
   bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
-            Statements& after_call) {
-    const Function& callee = signature(name, s.token, arguments.size());
+            Statements& after_call, bool of_class, const Words& object) {
+    const Function& callee = signature(name, s.token, arguments, of_class);
+    s.of_class = of_class;
+    if (callee.place->has_object()) {
+      const Words self = address_of_object(object, s.token, out);
+      if (self[0].is("weir_self") && !function_.place->has_object())
+        throw Refused(s.token, fmt::format("'{}' is called without an object", name));
+      if (!object.empty() && !object.back().is("::"))
+        s.function = fmt::format("::weir_host::class_at<decltype(weir_lanes_{})>::{}{}", self[0].text,
+                                 s.template_arguments.empty() ? "" : "template ", name);
+      s.arguments.push_back(self);
+    }
     if (arguments.size() > callee.parameters.size()) {
       throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                          arguments.size()));
@@ -449,6 +498,13 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
+      if (parameter.is_array) {
+        Words address = made_up("&(", s.token);
+        append(address, value);
+        append(address, made_up(")", s.token));
+        s.arguments.push_back(operand(address, out, true));
+        continue;
+      }
       if (parameter.is_viewed) {
         Words address = made_up("::weir_host::address_of(", s.token);
         append(address, is_elsewhere(value) ? value : operand(value, out, true, number_of(parameter)));
@@ -474,44 +530,64 @@ class Extractor {
     return callee.returns_value;
   }
 
-  // What is called with that many arguments: of several functions, one with which all of them agree in what matters here.
-  const Function& signature(const std::string& name, std::uint32_t token, std::size_t arguments) {
-    const auto found = heads_of_.find(name);
+  // Whether it is the name of an array, or of a parameter that refers to one.
+  bool is_array(const Words& value) const {
+    if (value.size() == 4 && value[1].is("*")) {
+      return std::any_of(function_.parameters.begin(), function_.parameters.end(),
+                         [&](const Parameter& p) { return p.is_array && p.name.text == value[2].text; });
+    }
+    const auto array = dimensions_.find(value[0].text);
+    return value.size() == 1 && array != dimensions_.end() && array->second > 0;
+  }
+
+  // What is called with such arguments: of several functions, one with which all of them agree in what matters here.
+  const Function& signature(const std::string& name, std::uint32_t token, const std::vector<Words>& arguments,
+                            bool of_class) {
+    const auto key = std::pair(name, of_class);
+    const auto found = heads_of_.find(key);
     if (found == heads_of_.end()) {
-      for (const FunctionPlace* const place : unit_.find_cooperating(name)) {
+      for (const FunctionPlace* const place : unit_.find_cooperating(name, of_class)) {
         heads_.push_back(*place);
         heads_.back().has_body = false;
-        heads_of_[name].push_back(read_function(unit_, heads_.back()));
+        heads_of_[key].push_back(read_function(unit_, heads_.back()));
       }
-      return signature(name, token, arguments);
+      return signature(name, token, arguments, of_class);
     }
     const std::vector<Function>& all = found->second;
     if (all.size() == 1) return all[0];
     const Function* one = nullptr;
     for (const Function& f : all) {
-      if (f.parameters.size() != arguments) continue;
-      const auto same = [](const Parameter& a, const Parameter& b) { return a.is_written == b.is_written; };
-      if (one != nullptr && (f.returns_value != one->returns_value ||
+      if (f.parameters.size() != arguments.size()) continue;
+      // An array is told from a number here, since it is handed over by its address.
+      bool takes = true;
+      for (std::size_t i = 0; i < arguments.size(); ++i) takes = takes && f.parameters[i].is_array == is_array(arguments[i]);
+      if (!takes) continue;
+      const auto same = [](const Parameter& a, const Parameter& b) {
+        return a.is_written == b.is_written && a.is_viewed == b.is_viewed;
+      };
+      if (one != nullptr && (f.returns_value != one->returns_value || f.place->is_static != one->place->is_static ||
                              !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), same))) {
         throw Refused(
             token,
-            fmt::format("functions '{}' in which threads work together differ in what they return or take by reference; "
-                        "give each a name of its own",
-                        name));
+            fmt::format(
+                "functions '{}' in which threads work together differ in what they return or take by reference, or need "
+                "no object; "
+                "give each a name of its own",
+                name));
       }
       one = &f;
     }
     if (one == nullptr)
-      throw Refused(token, fmt::format("no function '{}' has {} parameters; give all arguments", name, arguments));
+      throw Refused(token, fmt::format("no function '{}' has {} parameters; give all arguments", name, arguments.size()));
     return *one;
   }
 
   Function& function_;
   const Unit& unit_;
-  std::set<std::string> own_, others_;  // variables: the thread's own, and those that are shared or references
+  std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::deque<FunctionPlace> heads_;
-  std::map<std::string, std::vector<Function>> heads_of_;
+  std::map<std::pair<std::string, bool>, std::vector<Function>> heads_of_;  // by name; of members, too
 };
 
 }  // namespace

@@ -57,8 +57,9 @@ struct Parameter {
   Words default_value;
   int variable = no_variable;
   bool is_written = false;  ///< by reference, and not to something constant
-  bool is_viewed =
-      false;  ///< by reference to something constant, of which the function gets a pointer: other threads may change it
+  /// By reference to something constant, of which the function gets a pointer: other threads may change it. Or an array.
+  bool is_viewed = false;
+  bool is_array = false;
 };
 
 struct Function {
@@ -92,6 +93,9 @@ void extract_meetings(Function& function, const Unit& unit);
 /// Finds out which variable each name means; gives a name of its own to one that hides another. The statements may not move
 /// any more.
 void resolve_names(Function& function);
+
+/// In a member function: lets the names of the object's members that are no variable's find the object.
+void follow_members(Function& function, const Unit& unit);
 
 /// Decides where each variable's value lies.
 void place_variables(Function& function, const Unit& unit);

@@ -29,7 +29,7 @@ bool is_harmless(const Words& words, std::size_t i, const Function& f, const Uni
     if (text == keyword) return true;
   }
   if (is_at(words, i + 1, "(") && is_plain_function(text) && !unit.defines_function(text)) return true;
-  return contains(f.template_parameters, text);
+  return contains(f.template_parameters, text) || unit.is_constant_of(f.place->of_class, text);
 }
 
 class Places {

@@ -103,6 +103,17 @@ Parameter read_parameter(const Words& words) {
     p.type = rest;
     return p;
   }
+  // A reference to an array is passed as its address.
+  for (std::size_t i = 0; i + 4 < rest.size(); ++i) {
+    if (!rest[i].is("(") || !rest[i + 1].is("&") || !rest[i + 2].is_identifier() || !rest[i + 3].is(")")) continue;
+    p.name = rest[i + 2];
+    rest[i + 1].text = "*";
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    rest.erase(std::remove_if(rest.begin(), rest.end(), [](const Word& word) { return word.is("const"); }), rest.end());
+    p.type = rest;
+    p.is_viewed = p.is_array = true;
+    return p;
+  }
   // An array is a pointer to its first element, which may be an array.
   bool array = false;
   Words element;
@@ -238,10 +249,19 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     f.parameters.push_back(read_parameter(parameter));
   }
   if (!place.has_body) return f;
+  if (place.has_object()) {  // it gets the address of the object, which each thread may have of its own
+    Parameter self;
+    bool constant = false;
+    for (std::uint32_t i = place.close + 1; i < place.body; ++i) constant = constant || source.spelling(i) == "const";
+    self.type = made_up((constant ? "const " : "") + unit.class_of(place).name + " *", place.name_token);
+    self.name = made_up("weir_self", place.name_token)[0];
+    f.parameters.insert(f.parameters.begin(), std::move(self));
+  }
   Words body;
   for (Word& word : words_of(source, place.body + 1, place.end - 1)) {  // lambdas and classes have such keywords
     if (word.is("__device__") || word.is("__host__") || word.is("__noinline__")) continue;
     if (word.is("__forceinline__")) word.text = "inline";
+    if (word.is("this") && place.has_object()) word.text = "weir_self";
     body.push_back(std::move(word));
   }
   if (!place.is_kernel) body = with_views_followed(f, body);

@@ -166,15 +166,17 @@ class Resolver {
   // What is passed by reference, and so copied in and out.
   void check_references(const Statement& s) const {
     for (const Word& word : s.words) {
-      const bool own = word.variable != no_variable && function_.variable(word.variable).kind != Variable::Kind::shared &&
-                       !contains(function_.variable(word.variable).pointer, "&") &&
-                       !contains(function_.variable(word.variable).specifiers, "&");
+      const Variable* const v = word.variable == no_variable ? nullptr : &function_.variable(word.variable);
+      // A parameter by reference is the function's own until it returns.
+      const bool own = v != nullptr &&
+                       (v->kind == Variable::Kind::parameter ||
+                        (v->kind != Variable::Kind::shared && !contains(v->pointer, "&") && !contains(v->specifiers, "&")));
       if (!own) {
         throw Refused(
             word.token,
             fmt::format("'{}' is passed by reference to '{}', in which threads work together, and is no variable of "
                         "the thread's own; pass its address",
-                        word.text, s.function));
+                        word.text, s.function.substr(s.function.find_last_of(": ") + 1)));
       }
     }
   }
@@ -188,5 +190,26 @@ class Resolver {
 }  // namespace
 
 void resolve_names(Function& function) { Resolver(function).run(); }
+
+void follow_members(Function& f, const Unit& unit) {
+  if (!f.place->has_object()) return;
+  const int self = f.parameters[0].variable;
+  for (Statement& top : f.body) {
+    for_all(top, [&](Statement& s) {
+      for_own_words(s, [&](Words& words) {
+        Words result;
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          if (can_name_variable(words, i) && words[i].variable == no_variable &&
+              unit.has_member(f.place->of_class, words[i].text)) {
+            result.push_back({Token::Kind::identifier, "weir_self", words[i].token, self});
+            result.push_back({Token::Kind::punctuation, "->", words[i].token, no_variable});
+          }
+          result.push_back(words[i]);
+        }
+        words = std::move(result);
+      });
+    });
+  }
+}
 
 }  // namespace weir::kernels

@@ -172,6 +172,36 @@ struct value<lanes<T, large>> : value<T> {};
 template <class T>
 using value_of = typename value<T>::type;
 
+// An object whose member function is called: where it lies, or itself if it is a temporary one. The class of a lanes<C*>.
+template <class T>
+struct held {
+  T object;
+};
+template <class T>
+WEIR_ALWAYS_INLINE T* hold(T& x) {
+  return &x;
+}
+template <class T>
+WEIR_ALWAYS_INLINE held<T> hold(T&& x) {
+  return {static_cast<T&&>(x)};
+}
+template <class T>
+WEIR_ALWAYS_INLINE T* held_at(T* x) {
+  return x;
+}
+template <class T>
+WEIR_ALWAYS_INLINE T* held_at(held<T>& x) {
+  return &x.object;
+}
+template <class T>
+struct pointed_to;
+template <class T>
+struct pointed_to<T*> {
+  using type = T;
+};
+template <class L>
+using class_at = typename pointed_to<value_of<L>>::type;
+
 template <class T>
 WEIR_ALWAYS_INLINE void begin(T& x) {
   static_assert(__has_trivial_destructor(T), "a variable that lives across a place where threads meet has no destructor");

@@ -30,6 +30,7 @@ Function understood(const Unit& unit, const FunctionPlace& place) {
   put_strides_in_step(f, unit);
   extract_meetings(f, unit);
   resolve_names(f);
+  follow_members(f, unit);
   place_variables(f, unit);
   refer_in_lambdas(f);
   return f;
@@ -67,22 +68,29 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
 void refuse_recursion(const Unit& unit) {
   const TokenizedSource& source = unit.source();
   std::map<std::string, std::set<std::string>> calls;
+  const auto key = [](const std::string& name, bool member) { return member ? "." + name : name; };
   for (const FunctionPlace& f : unit.functions()) {
     if (!f.has_body || !f.cooperates) continue;
     for (std::uint32_t i = f.body; i < f.end; ++i) {
-      const std::string name(source.spelling(i));
-      if (!unit.is_cooperating(name)) continue;
+      const auto word = [&](std::uint32_t k) { return k < source.tokens.size() ? source.spelling(k) : std::string_view(); };
+      const std::string name(word(i));
+      const Unit::Callee called = unit.callee(word(i - 2), word(i - 1), name, word(i + 1), f.of_class);
+      if (called == Unit::Callee::none) continue;
       // Of several functions of a name, one may call another.
-      if (name != f.name || f.overload < 0) calls[f.name].insert(name);
+      const bool member = called == Unit::Callee::member;
+      const bool one_of_several = f.overload >= 0 || (member && unit.find_cooperating(name, true).size() > 1);
+      if (name != f.name || member != (f.of_class >= 0) || !one_of_several)
+        calls[key(f.name, f.of_class >= 0)].insert(key(name, member));
     }
   }
   for (const FunctionPlace& f : unit.functions()) {
-    std::set<std::string> reached = calls[f.name];
+    const std::string own = key(f.name, f.of_class >= 0);
+    std::set<std::string> reached = calls[own];
     for (std::size_t before = 0; before != reached.size();) {
       before = reached.size();
       for (const std::string& name : std::set<std::string>(reached)) reached.insert(calls[name].begin(), calls[name].end());
     }
-    if (f.cooperates && reached.count(f.name) != 0) {
+    if (f.cooperates && reached.count(own) != 0) {
       throw Refused(f.name_token, fmt::format("threads of a block work together in '{}', which calls itself", f.name));
     }
   }
@@ -91,8 +99,10 @@ void refuse_recursion(const Unit& unit) {
 // Whether the token stands in a function, and not at namespace scope.
 bool in_a_function(const TokenizedSource& source, std::uint32_t token) {
   for (std::uint32_t i = token; i-- > 0;) {
-    if (source.spelling(i) == "}" && source.tokens[i].match < i) i = source.tokens[i].match;
-    else if (source.spelling(i) == "{") return i > 0 && (source.spelling(i - 1) == ")" || source.spelling(i - 1) == "const");
+    if (source.spelling(i) == "}" && source.tokens[i].match < i)
+      i = source.tokens[i].match;
+    else if (source.spelling(i) == "{")
+      return i > 0 && (source.spelling(i - 1) == ")" || source.spelling(i - 1) == "const");
   }
   return false;
 }
@@ -161,7 +171,8 @@ SplitSource split_functions(const TokenizedSource& source) {
     } else {
       Function f = understood(unit, place);
       Emitter emitter(f, unit);
-      result.replacements.push_back({place.first, place.end, "extern \"C++\" { " + emitter.function() + " }"});
+      const std::string text = emitter.function();
+      result.replacements.push_back({place.first, place.end, place.of_class < 0 ? "extern \"C++\" { " + text + " }" : text});
       result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
     }
   }

@@ -57,6 +57,7 @@ struct Statement {
   std::vector<Declarator> declarators;
 
   std::string function;           ///< of a meeting or a call; its qualification included
+  bool of_class = false;          ///< of a call: of a member function
   Words template_arguments;       ///< with the angle brackets
   std::vector<Words>
       arguments;  ///< of a meeting: expressions; of a call: names of variables, or expressions that are the same for all

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "kernels/syntax.hpp"
 #include "kernels/vocabulary.hpp"
 #include "kernels/words.hpp"
 
@@ -19,12 +21,44 @@ Unit::Unit(const TokenizedSource& source) : source_(source) {
   find_thread_readers();
 }
 
-std::vector<const FunctionPlace*> Unit::find_cooperating(std::string_view name) const {
+std::vector<const FunctionPlace*> Unit::find_cooperating(std::string_view name, bool member) const {
   std::vector<const FunctionPlace*> found;
   for (const FunctionPlace& f : functions_) {
-    if (f.has_body && f.cooperates && !f.is_kernel && f.name == name) found.push_back(&f);
+    if (f.has_body && f.cooperates && !f.is_kernel && f.name == name && (f.of_class >= 0) == member) found.push_back(&f);
   }
   return found;
+}
+
+Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next,
+                          int of_class) const {
+  if (next != "(" && next != "<") return Callee::none;
+  const bool function = cooperating_.count(name) != 0;
+  const bool of_object = before == "." || before == "->";
+  if (cooperating_members_.count(name) != 0) {
+    const bool of_a_class =
+        std::any_of(class_places_.begin(), class_places_.end(), [&](const ClassPlace& c) { return c.name == qualifier; });
+    if (of_object ||
+        (before == "::" ? !function || qualifier == ">" || of_a_class : defines_member_function(of_class, name)))
+      return Callee::member;
+  }
+  return function && !of_object ? Callee::function : Callee::none;
+}
+
+bool Unit::has_member(int of_class, std::string_view name) const {
+  const ClassPlace& c = class_places_[static_cast<std::size_t>(of_class)];
+  if (c.members.count(name) != 0) return true;
+  for (int base = 0; base < of_class; ++base) {  // a base stands before what is made from it
+    const std::string& base_name = class_places_[static_cast<std::size_t>(base)].name;
+    if (std::find(c.bases.begin(), c.bases.end(), base_name) != c.bases.end() && has_member(base, name)) return true;
+  }
+  return false;
+}
+
+bool Unit::defines_member_function(int of_class, std::string_view name) const {
+  if (of_class < 0) return false;
+  const auto has = [&](const FunctionPlace& f) { return f.of_class == of_class && f.name == name; };
+  return has_member(of_class, name) || std::any_of(functions_.begin(), functions_.end(), has) ||
+         std::any_of(member_functions_.begin(), member_functions_.end(), has);
 }
 
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
@@ -63,6 +97,7 @@ void Unit::scan(std::size_t first, std::size_t last) {
         declaration = end;
       } else {
         note_class(declaration, i);
+        read_class(declaration, i);
         classes_.emplace_back(i, end);
         // The body of an operator ends its declaration; behind a class there may be a variable.
         if (i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"))) declaration = end;
@@ -84,17 +119,16 @@ void Unit::scan(std::size_t first, std::size_t last) {
   }
 }
 
-// Notes the function whose parameters begin at `open`, and returns the token behind it; 0 if it is none.
-std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
+// Reads where the function stands whose parameters begin at `open`. False if it is none.
+bool Unit::read_place(std::size_t declaration, std::size_t open, FunctionPlace& f) const {
   const std::size_t close = source_.tokens[open].match;
-  if (close <= open) return 0;
+  if (close <= open) return false;
   std::size_t i = close + 1;
   while (is(i, "const") || is(i, "noexcept") || is(i, "->") || is(i, "__attribute__") ||
          (i > close + 1 && !is(i, "{") && !is(i, ";") && i < source_.tokens.size())) {
     i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
   }
-  if (!is(i, "{") && !is(i, ";")) return 0;
-  FunctionPlace f{};
+  if (!is(i, "{") && !is(i, ";")) return false;
   f.name = word(open - 1);
   f.first = static_cast<std::uint32_t>(declaration);
   f.name_token = static_cast<std::uint32_t>(open - 1);
@@ -109,8 +143,16 @@ std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
   f.head = static_cast<std::uint32_t>(head);
   for (std::size_t k = head; k < open; ++k) f.is_kernel = f.is_kernel || is(k, "__global__");
   for (std::size_t k = head; k < open; ++k) {
-    if (is(k, "=")) return 0;  // the initializer of a variable
+    if (is(k, "=")) return false;  // the initializer of a variable
   }
+  return true;
+}
+
+// Notes the function whose parameters begin at `open`, and returns the token behind it; 0 if it is none.
+std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
+  FunctionPlace f{};
+  if (!read_place(declaration, open, f)) return 0;
+  const std::size_t close = f.close;
   if (f.has_body) {
     defined_.insert(f.name);
     for (std::size_t k = open; k < close; ++k) {
@@ -119,6 +161,103 @@ std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
   }
   functions_.push_back(std::move(f));
   return functions_.back().end;
+}
+
+// Notes the class whose brace that is, and those in it; nothing if it is no class.
+void Unit::read_class(std::size_t first, std::size_t brace) {
+  ClassPlace c{};
+  std::size_t key = first;
+  for (; is(key, "template"); key = after_template(key)) {
+    for (std::size_t k = key; k < after_template(key); ++k) {
+      if (is_identifier(k) && (is(k + 1, ",") || is(k + 1, ">") || is(k + 1, "="))) c.constants.emplace(word(k));
+    }
+  }
+  while (key < brace && !is(key, "struct") && !is(key, "class") && !is(key, "enum") && !is(key, "=")) ++key;
+  if (!is(key, "struct") && !is(key, "class")) return;
+  for (++key; is(key + 1, "(") || is(key, "[");) key = is(key, "[") ? after(key) : after(key + 1);  // alignas(16)
+  if (!is_identifier(key)) return;
+  c.name = word(key);
+  c.first = static_cast<std::uint32_t>(first);
+  c.open = static_cast<std::uint32_t>(brace);
+  while (key < brace && !is(key, ":")) ++key;
+  for (; key < brace; ++key) {
+    if (is_identifier(key) && (is(key + 1, "{") || is(key + 1, ",") || is(key + 1, "<"))) c.bases.emplace_back(word(key));
+  }
+  const int index = static_cast<int>(class_places_.size());
+  class_places_.push_back(c);
+  const std::size_t last = source_.tokens[brace].match;
+  std::size_t declaration = brace + 1;
+  for (std::size_t i = declaration; i < last;) {
+    const bool behind_parameters = i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"));
+    if (is(i, ";")) {
+      note_member(declaration, i, c);
+      declaration = ++i;
+    } else if (is(i, ":") && (is(i - 1, "public") || is(i - 1, "private") || is(i - 1, "protected"))) {
+      declaration = ++i;
+    } else if (is(i, ":") && behind_parameters) {  // what a constructor gives its members
+      for (++i; i < last && !is(i, "{");) {
+        while (i < last && !is(i, "(") && !is(i, "{")) ++i;
+        i = after(i);
+        i = is(i, ",") ? i + 1 : i;
+      }
+    } else if (is(i, "template")) {
+      i = after_template(i);
+    } else if (is(i, "{")) {
+      if (!behind_parameters && !is(i - 1, "}")) read_class(declaration, i);
+      const bool ends = behind_parameters || is(i - 1, "}");
+      i = after(i);
+      if (ends) declaration = i;
+    } else if (is(i, "(") && i > declaration) {
+      FunctionPlace f{};
+      bool plain = is_identifier(i - 1) && !is(i - 1, c.name) && !is(i - 1, "alignas") && !is(i - 1, "__align__");
+      for (std::size_t k = declaration; plain && k < i; ++k)
+        plain = !is(k, "operator") && !is(k, "virtual") && !is(k, "friend") && !is(k, "~") && !is(k, "__attribute__");
+      if (!plain || !read_place(declaration, i, f)) {
+        i = after(i);
+        continue;
+      }
+      f.of_class = index;
+      for (std::size_t k = f.head; k < i; ++k) f.is_static = f.is_static || is(k, "static");
+      if (!f.is_static) c.members.insert(f.name);
+      declaration = i = f.end;
+      if (f.has_body) member_functions_.push_back(std::move(f));
+    } else {
+      i = is(i, "[") ? after(i) : i + 1;
+    }
+  }
+  class_places_[static_cast<std::size_t>(index)] = std::move(c);
+}
+
+// What a declaration in a class declares that is no function.
+void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) const {
+  const bool names_type = is(first, "typedef") || is(first, "using") || is(first, "struct") || is(first, "class");
+  if (names_type) {
+    const std::size_t name = is(first, "typedef") ? last - 1 : first + 1;
+    if (is_identifier(name)) c.constants.emplace(word(name));
+    for (std::size_t k = last; k > first && !is(k, "}") && !is(first, "using") && !is(first, "typedef"); --k) {
+      if (is_identifier(k) && k > name) c.members.emplace(word(k));  // struct {…} member;
+    }
+    return;
+  }
+  if (is(first, "enum")) {
+    for (std::size_t k = first; k < last; ++k) {
+      if (is_identifier(k) && (is(k - 1, "{") || is(k - 1, ","))) c.constants.emplace(word(k));
+    }
+    return;
+  }
+  Statement s;
+  try {
+    if (!parse_declaration(words_of(source_, first, last), s)) return;
+  } catch (const Refused&) {
+    return;
+  }
+  for (const Declarator& d : s.declarators) {
+    const bool constant = contains(s.specifiers, "constexpr") || contains(s.specifiers, "const");
+    if (!contains(s.specifiers, "static"))
+      c.members.insert(d.name.text);
+    else if (constant)
+      c.constants.insert(d.name.text);
+  }
 }
 
 // Constants and names of types.
@@ -185,13 +324,22 @@ const Meeting* Unit::meeting(std::string_view qualifier, std::string_view before
 }
 
 void Unit::find_cooperation() {
-  const auto meets = [&](std::size_t first, std::size_t last, bool shared_memory) -> std::size_t {
+  // Of a member function, what calls it may be another one of that name: it is looked for in code for the device alone.
+  const auto is_for_device = [&](const FunctionPlace& f) {
+    for (std::size_t k = f.head; k < f.open; ++k) {
+      if (is(k, "__device__") || is(k, "__global__")) return true;
+    }
+    return false;
+  };
+  const auto meets = [&](std::size_t first, std::size_t last, const FunctionPlace* f) -> std::size_t {
+    const bool members = f != nullptr && is_for_device(*f);
     for (std::size_t i = first; i < last; ++i) {
       if (!is_identifier(i)) continue;
-      if (meeting(i > 1 ? word(i - 2) : "", i > 0 ? word(i - 1) : "", word(i), word(i + 1)) != nullptr) return i;
-      if (!names(i)) continue;
-      if (shared_memory && is(i, "__shared__")) return i;
-      if (cooperating_.count(word(i)) != 0 && (is(i + 1, "(") || is(i + 1, "<"))) return i;
+      const std::string_view qualifier = i > 1 ? word(i - 2) : "", before = i > 0 ? word(i - 1) : "";
+      if (meeting(qualifier, before, word(i), word(i + 1)) != nullptr) return i;
+      const Callee called = callee(qualifier, before, word(i), word(i + 1), members ? f->of_class : -1);
+      if (called == Callee::function || (called == Callee::member && members)) return i;
+      if (f != nullptr && f->is_kernel && names(i) && is(i, "__shared__")) return i;
     }
     return 0;
   };
@@ -199,23 +347,51 @@ void Unit::find_cooperation() {
     changed = false;
     for (FunctionPlace& f : functions_) {
       const bool is_overload = !f.is_kernel && cooperating_.count(f.name) != 0;
-      if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, f.is_kernel) == 0)) continue;
+      if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, &f) == 0)) continue;
       f.cooperates = changed = true;
       if (!f.is_kernel) cooperating_.insert(f.name);
     }
+    for (FunctionPlace& f : member_functions_) {
+      if (f.cooperates || (cooperating_members_.count(f.name) == 0 && meets(f.body, f.end, &f) == 0) || !is_for_device(f))
+        continue;
+      f.cooperates = changed = true;
+      cooperating_members_.insert(f.name);
+    }
+  }
+  const auto cooperates = [](const FunctionPlace& f) { return f.cooperates; };
+  std::copy_if(member_functions_.begin(), member_functions_.end(), std::back_inserter(functions_), cooperates);
+  member_functions_.erase(std::remove_if(member_functions_.begin(), member_functions_.end(), cooperates),
+                          member_functions_.end());
+  for (const FunctionPlace& f : functions_) {
+    if (f.of_class < 0 && f.cooperates && f.has_body && f.name_token > 0 && is(f.name_token - 1, "::")) {
+      throw Refused(f.name_token,
+                    fmt::format("threads of a block work together in the member function '{}', which is defined "
+                                "outside of its class; define it in the class",
+                                f.name));
+    }
+    if (f.of_class >= 0 && uses_groups_ && find_group_meeting(f.name, true) != nullptr) {
+      throw Refused(f.name_token, fmt::format("threads of a block work together in the member function '{}', whose name is "
+                                              "that of a function of groups; give it another name",
+                                              f.name));
+    }
+  }
+  for (const FunctionPlace& f : functions_) {
+    if (f.of_class >= 0) split_members_.emplace(f.first, f.end);
   }
   for (const auto& [first, last] : classes_) {
-    if (const std::size_t at = meets(first, last, false)) {
+    for (std::size_t i = first; i < last; ++i) {
+      for (auto f = split_members_.find(i); f != split_members_.end(); f = split_members_.find(i)) i = f->second;
+      if (i >= last || meets(i, i + 1, nullptr) == 0) continue;
       throw Refused(
-          static_cast<std::uint32_t>(at),
-          fmt::format("'{}' in a member function or an initializer; threads of a block can meet in functions at namespace "
-                      "scope alone",
-                      word(at)));
+          static_cast<std::uint32_t>(i),
+          fmt::format("'{}' in a class, but in no plain __device__ member function: threads of a block cannot meet "
+                      "in constructors, operators, virtual functions and initializers",
+                      word(i)));
     }
   }
   std::vector<bool> inside(source_.tokens.size() + 1, false);
   for (FunctionPlace& f : functions_) {
-    if (!f.has_body && cooperating_.count(f.name) != 0 && !f.is_kernel) f.cooperates = true;
+    if (!f.has_body && cooperating_.count(f.name) != 0 && !f.is_kernel && f.of_class < 0) f.cooperates = true;
     if (f.has_body && f.cooperates) std::fill(inside.begin() + f.first, inside.begin() + f.end, true);
   }
   for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
@@ -236,8 +412,15 @@ void Unit::number_overloads() {
   for (FunctionPlace& f : functions_) {
     if (!f.has_body || !f.cooperates) continue;
     int number = 0, count = 0;
+    bool several = false;  // of a class: all classes' functions of a name are numbered, or none
     for (const FunctionPlace& other : functions_) {
-      if (!other.has_body || other.name != f.name) continue;
+      if (!other.has_body || other.name != f.name || (other.of_class >= 0) != (f.of_class >= 0)) continue;
+      if (f.of_class >= 0 && other.of_class != f.of_class) {
+        several = several || std::any_of(functions_.begin(), functions_.end(), [&](const FunctionPlace& third) {
+                    return &third != &other && third.name == f.name && third.of_class == other.of_class;
+                  });
+        continue;
+      }
       if (&other != &f && (f.is_kernel || other.is_kernel || (is(f.first, "template") && f.head == f.first + 3))) {
         throw Refused(
             f.name_token,
@@ -249,12 +432,13 @@ void Unit::number_overloads() {
       if (&other < &f) ++number;
       ++count;
     }
-    if (count > 1) f.overload = number;
+    if (count > 1 || several) f.overload = number;
   }
   for (FunctionPlace& f : functions_) {  // declarations, in the words of the definition
     if (f.has_body || !f.cooperates) continue;
     for (const FunctionPlace& other : functions_) {
-      if (other.has_body && other.cooperates && other.name == f.name && signature(other) == signature(f))
+      if (other.has_body && other.cooperates && other.of_class < 0 && other.name == f.name &&
+          signature(other) == signature(f))
         f.overload = other.overload;
     }
     const auto several = find_cooperating(f.name);
@@ -277,13 +461,21 @@ void Unit::find_thread_readers() {
   for (bool changed = true; changed;) {
     changed = false;
     for (const FunctionPlace& f : functions_) {
-      if (!f.has_body || f.is_kernel || f.cooperates || thread_readers_.count(f.name) != 0 || !reads(f.body, f.end))
+      if (!f.has_body || f.is_kernel || f.cooperates || f.of_class >= 0 || thread_readers_.count(f.name) != 0 ||
+          !reads(f.body, f.end))
         continue;
       thread_readers_.insert(f.name);
       changed = true;
     }
   }
-  for (const auto& [first, last] : classes_) hidden_reader_ = hidden_reader_ || reads(first, last);
+  for (const auto& [first, last] : classes_) {
+    std::size_t from = first;  // functions that are split read none of these variables
+    for (auto f = split_members_.lower_bound(first); f != split_members_.end() && f->second <= last; ++f) {
+      hidden_reader_ = hidden_reader_ || reads(from, f->first);
+      from = f->second;
+    }
+    hidden_reader_ = hidden_reader_ || reads(from, last);
+  }
 }
 
 }  // namespace weir::kernels

@@ -14,21 +14,35 @@
 /// What a source has at namespace scope, as far as it matters for threads that work together.
 namespace weir::kernels {
 
+/// A class. Positions are tokens.
+struct ClassPlace {
+  std::string name;
+  std::uint32_t first;  ///< of the whole declaration
+  std::uint32_t open;   ///< the brace
+  std::vector<std::string> bases;
+  std::set<std::string, std::less<>> members;    ///< of each object: what its functions name by itself
+  std::set<std::string, std::less<>> constants;  ///< template parameters, static constants, types
+};
+
 /// A function's definition or declaration. Positions are tokens.
 struct FunctionPlace {
   std::string name;
-  std::uint32_t first;       ///< of the whole declaration: `template`, `extern`, specifiers
-  std::uint32_t head;        ///< behind the template parameters, if there are any
+  std::uint32_t first;  ///< of the whole declaration: `template`, `extern`, specifiers
+  std::uint32_t head;   ///< behind the template parameters, if there are any
   std::uint32_t name_token;
-  std::uint32_t open;        ///< the parenthesis of the parameters
+  std::uint32_t open;  ///< the parenthesis of the parameters
   std::uint32_t close;
-  std::uint32_t body;        ///< the brace; of a declaration without a body, the semicolon
-  std::uint32_t end;         ///< one past the last token
+  std::uint32_t body;  ///< the brace; of a declaration without a body, the semicolon
+  std::uint32_t end;   ///< one past the last token
   bool has_body;
   bool is_kernel;
   bool is_template;
-  bool cooperates = false;   ///< threads meet in it or in what it calls, or it is a kernel with shared memory
-  int overload = -1;         ///< which of the cooperating functions of its name; -1 if it is the only one
+  bool cooperates = false;  ///< threads meet in it or in what it calls, or it is a kernel with shared memory
+  int overload = -1;        ///< which of the cooperating functions of its name; -1 if it is the only one
+  int of_class = -1;        ///< the class that it is a member of
+  bool is_static = false;   ///< of a class, and not of an object
+
+  bool has_object() const { return of_class >= 0 && !is_static; }
 };
 
 class Unit {
@@ -38,11 +52,22 @@ class Unit {
 
   const TokenizedSource& source() const noexcept { return source_; }
   const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
-  /// Whether threads meet in the functions of that name, which kernels call. Calls are matched by name, so that all are
-  /// meant.
+  /// What is called where `name` is followed by `next` in a function of the class `of_class`, if threads meet in it. Calls
+  /// are matched by name, so that all functions of a name are meant. `before` and `qualifier` stand in front of it: `.`,
+  /// `->` or
+  /// `::`, and what is before that.
+  enum class Callee : unsigned char { none, function, member };
+  Callee callee(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next,
+                int of_class) const;
   bool is_cooperating(std::string_view name) const { return cooperating_.count(name) != 0; }
-  /// Their definitions.
-  std::vector<const FunctionPlace*> find_cooperating(std::string_view name) const;
+  /// The definitions of the cooperating functions, or member functions, of that name.
+  std::vector<const FunctionPlace*> find_cooperating(std::string_view name, bool member = false) const;
+  const ClassPlace& class_of(const FunctionPlace& f) const { return class_places_[static_cast<std::size_t>(f.of_class)]; }
+  /// Whether an object of that class, or of one that it is made from, has a member of that name.
+  bool has_member(int of_class, std::string_view name) const;
+  bool is_constant_of(int of_class, std::string_view name) const {
+    return of_class >= 0 && class_places_[static_cast<std::size_t>(of_class)].constants.count(name) != 0;
+  }
   /// What threads meet in where the last of these words is followed by `next`; null for none. `before` and `qualifier` stand
   /// in front of it: `.`, `->` or `::`, and the name before that.
   const Meeting* meeting(std::string_view qualifier, std::string_view before, std::string_view name,
@@ -69,7 +94,11 @@ class Unit {
   std::size_t after_template(std::size_t i) const;
   bool names(std::size_t i) const;
   void scan(std::size_t first, std::size_t last);
+  bool read_place(std::size_t declaration, std::size_t open, FunctionPlace& f) const;
   std::size_t function_at(std::size_t declaration, std::size_t open);
+  void read_class(std::size_t first, std::size_t brace);
+  void note_member(std::size_t first, std::size_t last, ClassPlace& c) const;
+  bool defines_member_function(int of_class, std::string_view name) const;
   void note_declaration(std::size_t first, std::size_t last);
   void note_class(std::size_t first, std::size_t last);
   void find_groups();
@@ -80,8 +109,12 @@ class Unit {
 
   const TokenizedSource& source_;
   std::vector<FunctionPlace> functions_;
-  std::set<std::string, std::less<>> by_reference_, defined_, thread_readers_, constants_, cooperating_;
+  std::vector<FunctionPlace> member_functions_;  // those that do not cooperate
+  std::vector<ClassPlace> class_places_;
+  std::set<std::string, std::less<>> by_reference_, defined_, thread_readers_, constants_, cooperating_,
+      cooperating_members_;
   std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
+  std::map<std::size_t, std::size_t> split_members_;          // cooperating member functions: where they begin, and end
   std::vector<std::uint32_t> lone_shared_;
   bool hidden_reader_ = false;
   std::set<std::string, std::less<>> group_namespaces_;  // cooperative_groups and its other names

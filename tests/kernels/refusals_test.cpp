@@ -81,8 +81,23 @@ TEST_CASE("what is no C++ is refused and nothing worse") {
 }
 
 TEST_CASE("functions that cannot be split") {
-  CHECK(has(refusal_of_source("struct S {\n __device__ void f() { __syncthreads(); } };"),
-            "2: '__syncthreads' in a member function"));
+  CHECK(refusal_of_source("struct S {\n __device__ void f() { __syncthreads(); } };").empty());
+  for (const char* member : {"__device__ S() { __syncthreads(); }", "__device__ void operator()(int) { __syncthreads(); }",
+                             "virtual __device__ void f() { __syncthreads(); }", "void f() { __syncthreads(); }",
+                             "int a = __syncthreads_count(1);", "__device__ S(int x) : a(x) { __syncthreads(); } int a;"}) {
+    CAPTURE(member);
+    CHECK(has(refusal_of_source("struct S {\n" + std::string(member) + " };"), "2: '__syncthreads"));
+    CHECK(has(refusal_of_source("struct S {\n" + std::string(member) + " };"), "no plain __device__ member function"));
+  }
+  CHECK(has(refusal_of_source("struct S { __device__ void f(); };\n__device__ void S::f() { __syncthreads(); }"),
+            "2: threads of a block work together in the member function 'f', which is defined outside of its class"));
+  CHECK(has(refusal("f();", "struct S { __device__ void g() { __syncthreads(); } };\n__device__ void f() { S::g(); }\n"),
+            "'g' is called without an object"));
+  CHECK(has(refusal("S s; s.f();", "struct S { __device__ void f() { __syncthreads(); f(); } };\n"),
+            "1: threads of a block work together in 'f', which calls itself"));
+  CHECK(has(refusal_of_source("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\nstruct S { __device__ void "
+                              "sync() { __syncthreads(); } };"),
+            "3: threads of a block work together in the member function 'sync', whose name"));
   CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); if (a) f(a - 1); }\n"),
             "1: threads of a block work together in 'f', which calls itself"));
   CHECK(has(refusal("f(x[0]);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),

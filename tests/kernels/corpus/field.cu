@@ -1,0 +1,633 @@
+// Kernels in the shapes that programs out there have: attention, convolution, register tiles, solvers, queues of work, wavefronts.
+#include <cuda_fp16.h>
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <stdint.h>
+namespace cg = cooperative_groups;
+
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+#define KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
+#define FULL ~0ull
+
+// Attention with a running softmax; one block for each query tile, keys and values in tiles of dynamic shared memory.
+template <int D, int BC> __global__ void attention(const float* Q, const float* K, const float* V, float* O, int n, float scale) {
+  extern __shared__ float smem[];
+  float* const k_tile = smem;
+  float* const v_tile = smem + BC * D;
+  float* const s = v_tile + BC * D;
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  float q[D], acc[D] = {0.0f}, m = -INFINITY, l = 0.0f;
+  for (int d = 0; d < D; ++d) q[d] = row < n ? Q[row * D + d] : 0.0f;
+  for (int j0 = 0; j0 < n; j0 += BC) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < BC * D; i += blockDim.x) {
+      const bool there = j0 + i / D < n;
+      k_tile[i] = there ? K[j0 * D + i] : 0.0f;
+      v_tile[i] = there ? V[j0 * D + i] : 0.0f;
+    }
+    __syncthreads();
+    float m_new = m;
+#pragma unroll
+    for (int j = 0; j < BC; ++j) {
+      if (j0 + j >= n) break;
+      float dot = 0.0f;
+      for (int d = 0; d < D; ++d) dot += q[d] * k_tile[j * D + d];
+      s[threadIdx.x * BC + j] = dot * scale;
+      m_new = fmaxf(m_new, dot * scale);
+    }
+    const float shrink = __expf(m - m_new);
+    l *= shrink;
+    for (int d = 0; d < D; ++d) acc[d] *= shrink;
+    for (int j = 0; j < BC && j0 + j < n; ++j) {
+      const float p = __expf(s[threadIdx.x * BC + j] - m_new);
+      l += p;
+      for (int d = 0; d < D; ++d) acc[d] += p * v_tile[j * D + d];
+    }
+    m = m_new;
+  }
+  if (row >= n) return;
+  for (int d = 0; d < D; ++d) O[row * D + d] = acc[d] / l;
+}
+template __global__ void attention<16, 8>(const float*, const float*, const float*, float*, int, float);
+
+// A convolution with a halo, the filter in constant memory.
+#define RADIUS 2
+#define TILE 16
+__constant__ float filter5[2 * RADIUS + 1][2 * RADIUS + 1] = {
+    {1, 4, 6, 4, 1}, {4, 16, 24, 16, 4}, {6, 24, 36, 24, 6}, {4, 16, 24, 16, 4}, {1, 4, 6, 4, 1}};
+extern "C" __global__ void convolve(const float* __restrict__ in, float* __restrict__ out, int width, int height) {
+  __shared__ float tile[TILE + 2 * RADIUS][TILE + 2 * RADIUS];
+  const int tx = threadIdx.x, ty = threadIdx.y;
+  const int ox = blockIdx.x * TILE + tx, oy = blockIdx.y * TILE + ty;
+  const int ix = ox - RADIUS, iy = oy - RADIUS;
+  if (ix >= 0 && ix < width && iy >= 0 && iy < height) tile[ty][tx] = in[iy * width + ix];
+  else tile[ty][tx] = 0.0f;
+  __syncthreads();
+  if (tx < TILE && ty < TILE && ox < width && oy < height) {
+    float sum = 0.0f;
+    for (int i = 0; i < 2 * RADIUS + 1; i++)
+      for (int j = 0; j < 2 * RADIUS + 1; j++) sum += filter5[i][j] * tile[ty + i][tx + j];
+    out[oy * width + ox] = sum / 256.0f;
+  }
+}
+
+// A product of which each thread computes 4 x 4, by vectors.
+template <int BM, int BN, int BK, int TM, int TN>
+__global__ void __launch_bounds__((BM * BN) / (TM * TN)) gemm(int M, int N, int K, float alpha, const float* A, const float* B, float beta, float* C) {
+  __shared__ float As[BK * BM], Bs[BK * BN];
+  const uint row = blockIdx.y, col = blockIdx.x;
+  const int thread_col = threadIdx.x % (BN / TN), thread_row = threadIdx.x / (BN / TN);
+  A += row * BM * K;
+  B += col * BN;
+  C += row * BM * N + col * BN;
+  const uint inner_row_a = threadIdx.x / (BK / 4), inner_col_a = threadIdx.x % (BK / 4);
+  const uint inner_row_b = threadIdx.x / (BN / 4), inner_col_b = threadIdx.x % (BN / 4);
+  float results[TM * TN] = {0.0f};
+  float reg_m[TM] = {0.0f}, reg_n[TN] = {0.0f};
+  for (uint step = 0; step < K; step += BK) {
+    float4 tmp = reinterpret_cast<const float4*>(&A[inner_row_a * K + inner_col_a * 4])[0];
+    As[(inner_col_a * 4 + 0) * BM + inner_row_a] = tmp.x;
+    As[(inner_col_a * 4 + 1) * BM + inner_row_a] = tmp.y;
+    As[(inner_col_a * 4 + 2) * BM + inner_row_a] = tmp.z;
+    As[(inner_col_a * 4 + 3) * BM + inner_row_a] = tmp.w;
+    reinterpret_cast<float4*>(&Bs[inner_row_b * BN + inner_col_b * 4])[0] =
+        reinterpret_cast<const float4*>(&B[inner_row_b * N + inner_col_b * 4])[0];
+    __syncthreads();
+    A += BK;
+    B += BK * N;
+    for (uint k = 0; k < BK; ++k) {
+      for (uint i = 0; i < TM; ++i) reg_m[i] = As[k * BM + thread_row * TM + i];
+      for (uint i = 0; i < TN; ++i) reg_n[i] = Bs[k * BN + thread_col * TN + i];
+      for (uint m = 0; m < TM; ++m)
+        for (uint n = 0; n < TN; ++n) results[m * TN + n] += reg_m[m] * reg_n[n];
+    }
+    __syncthreads();
+  }
+  for (uint m = 0; m < TM; m += 1) {
+    for (uint n = 0; n < TN; n += 4) {
+      float4 tmp = reinterpret_cast<float4*>(&C[(thread_row * TM + m) * N + thread_col * TN + n])[0];
+      tmp.x = alpha * results[m * TN + n] + beta * tmp.x;
+      tmp.y = alpha * results[m * TN + n + 1] + beta * tmp.y;
+      tmp.z = alpha * results[m * TN + n + 2] + beta * tmp.z;
+      tmp.w = alpha * results[m * TN + n + 3] + beta * tmp.w;
+      reinterpret_cast<float4*>(&C[(thread_row * TM + m) * N + thread_col * TN + n])[0] = tmp;
+    }
+  }
+}
+template __global__ void gemm<32, 32, 8, 4, 4>(int, int, int, float, const float*, const float*, float, float*);
+
+// A softmax whose greatest and sum are merged as pairs.
+struct __align__(8) MD {
+  float m, d;
+};
+__device__ __forceinline__ MD merge(MD a, MD b) {
+  const bool a_bigger = a.m > b.m;
+  const MD bigger = a_bigger ? a : b, smaller = a_bigger ? b : a;
+  MD r;
+  r.d = bigger.d + smaller.d * __expf(smaller.m - bigger.m);
+  r.m = bigger.m;
+  return r;
+}
+extern "C" __global__ void online_softmax(const float* __restrict__ x, float* __restrict__ y, int V) {
+  const int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x / 32) + (threadIdx.x >> 5);
+  x += row * V;
+  y += row * V;
+  MD part{-INFINITY, 0.0f};
+  for (int i = lane; i < V; i += 32) {
+    MD element;
+    element.m = x[i];
+    element.d = 1.0f;
+    part = merge(part, element);
+  }
+  for (int mask = 16; mask > 0; mask >>= 1) {
+    MD other;
+    other.m = __shfl_xor_sync(FULL, part.m, mask, 32);
+    other.d = __shfl_xor_sync(FULL, part.d, mask, 32);
+    part = merge(part, other);
+  }
+  const float inverse = __fdividef(1.0f, part.d);
+  for (int i = lane; i < V; i += 32) y[i] = __expf(x[i] - part.m) * inverse;
+}
+
+// Mean and variance by Welford's merging, with a struct that goes through shuffles member by member.
+template <typename T> struct WelfordData {
+  T mean, m2;
+  int count;
+  WelfordData() = default;
+  __host__ __device__ WelfordData(T mean, T m2, int count) : mean(mean), m2(m2), count(count) {}
+};
+template <typename T> struct WelfordOps {
+  __device__ static WelfordData<T> reduce(WelfordData<T> acc, T data) {
+    const T delta = data - acc.mean;
+    const T mean = acc.mean + delta / (acc.count + 1);
+    return {mean, acc.m2 + delta * (data - mean), acc.count + 1};
+  }
+  __device__ static WelfordData<T> combine(WelfordData<T> a, WelfordData<T> b) {
+    if (a.count == 0) return b;
+    if (b.count == 0) return a;
+    const T delta = b.mean - a.mean;
+    const int count = a.count + b.count;
+    const T part = T(b.count) / count;
+    return {a.mean + delta * part, a.m2 + b.m2 + delta * delta * a.count * part, count};
+  }
+  static __device__ WelfordData<T> warp_shfl_down(WelfordData<T> acc, int offset) {
+    return {__shfl_down_sync(FULL, acc.mean, offset, 32), __shfl_down_sync(FULL, acc.m2, offset, 32),
+            __shfl_down_sync(FULL, acc.count, offset, 32)};
+  }
+};
+extern "C" __global__ void welford(const float* x, float2* out, int n) {
+  using Ops = WelfordOps<float>;
+  __shared__ WelfordData<float> warps[32];
+  WelfordData<float> acc(0, 0, 0);
+  for (int i = threadIdx.x; i < n; i += blockDim.x) acc = Ops::reduce(acc, x[blockIdx.x * n + i]);
+  for (int offset = 16; offset > 0; offset >>= 1) acc = Ops::combine(acc, Ops::warp_shfl_down(acc, offset));
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) warps[warp] = acc;
+  __syncthreads();
+  if (threadIdx.x < warpSize) {
+    acc = threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : WelfordData<float>(0, 0, 0);
+    for (int offset = 16; offset > 0; offset >>= 1) acc = Ops::combine(acc, Ops::warp_shfl_down(acc, offset));
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = make_float2(acc.mean, acc.m2 / n);
+}
+
+// The place of the greatest by one atomic on value and place together; a sum of doubles by compare and swap.
+__device__ unsigned int ordered(float f) {
+  const unsigned int u = __float_as_uint(f);
+  return (u & 0x80000000u) ? ~u : u | 0x80000000u;
+}
+__device__ double add_by_cas(double* address, double v) {
+  unsigned long long* const as_bits = (unsigned long long*)address;
+  unsigned long long old = *as_bits, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(as_bits, assumed, __double_as_longlong(v + __longlong_as_double(assumed)));
+  } while (assumed != old);
+  return __longlong_as_double(old);
+}
+extern "C" __global__ void argmax_packed(const float* x, int n, unsigned long long* best, double* sum) {
+  unsigned long long mine = 0;
+  KERNEL_LOOP(i, n) {
+    const unsigned long long packed = ((unsigned long long)ordered(x[i]) << 32) | (unsigned int)~i;
+    mine = packed > mine ? packed : mine;
+    add_by_cas(sum, x[i]);
+  }
+  atomicMax(best, mine);
+}
+
+// Random numbers by counter (Philox), four at a time.
+__device__ __forceinline__ uint4 philox(uint4 c, uint2 key) {
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned int hi0 = __umulhi(0xD2511F53u, c.x), lo0 = 0xD2511F53u * c.x;
+    const unsigned int hi1 = __umulhi(0xCD9E8D57u, c.z), lo1 = 0xCD9E8D57u * c.z;
+    c = make_uint4(hi1 ^ c.y ^ key.x, lo1, hi0 ^ c.w ^ key.y, lo0);
+    key.x += 0x9E3779B9u;
+    key.y += 0xBB67AE85u;
+  }
+  return c;
+}
+template <typename T, int N> struct alignas(sizeof(T) * N) aligned_vector { T val[N]; };
+template <int VEC> __global__ void random_vec(uint32_t* out, int n, uint64_t seed) {
+  using Vec = aligned_vector<uint32_t, VEC>;
+  KERNEL_LOOP(i, n / VEC) {
+    const uint4 r = philox(make_uint4(i, 0, 0, 0), make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
+    Vec v;
+    v.val[0] = r.x; v.val[1] = r.y; v.val[2] = r.z; v.val[3] = r.w;
+    *reinterpret_cast<Vec*>(out + i * VEC) = v;
+  }
+}
+template __global__ void random_vec<4>(uint32_t*, int, uint64_t);
+
+// Rows of a sparse matrix by parts of a warp.
+template <int VEC> __global__ void spmv_vector(int rows, const int* __restrict__ ptr, const int* __restrict__ col, const float* __restrict__ val, const float* __restrict__ x, float* y) {
+  const int lane = threadIdx.x & (VEC - 1);
+  const int row = (blockIdx.x * blockDim.x + threadIdx.x) / VEC;
+  float sum = 0;
+  if (row < rows)
+    for (int j = __ldg(&ptr[row]) + lane; j < __ldg(&ptr[row + 1]); j += VEC) sum += val[j] * __ldg(x + col[j]);
+#pragma unroll
+  for (int i = VEC >> 1; i > 0; i >>= 1) sum += __shfl_down_sync(FULL, sum, i, VEC);
+  if (lane == 0 && row < rows) y[row] = sum;
+}
+template __global__ void spmv_vector<8>(int, const int*, const int*, const float*, const float*, float*);
+
+// Columns of an image for a product.
+extern "C" __global__ void im2col(int n, const float* im, int height, int width, int ksize, int pad, int stride, int height_col, int width_col, float* col) {
+  KERNEL_LOOP(index, n) {
+    const int w_out = index % width_col, h_index = index / width_col;
+    const int h_out = h_index % height_col, channel_in = h_index / height_col, channel_out = channel_in * ksize * ksize;
+    const int h_in = h_out * stride - pad, w_in = w_out * stride - pad;
+    float* to = col + (channel_out * height_col + h_out) * width_col + w_out;
+    const float* from = im + (channel_in * height + h_in) * width + w_in;
+    for (int i = 0; i < ksize; ++i) {
+      for (int j = 0; j < ksize; ++j) {
+        const int h = h_in + i, w = w_in + j;
+        *to = (h >= 0 && w >= 0 && h < height && w < width) ? from[i * width + j] : 0;
+        to += height_col * width_col;
+      }
+    }
+  }
+}
+
+// The distance of two words along a wavefront, in shared memory of bytes that is cut into parts.
+extern "C" __global__ void edit_distance(const char* a, int n, const char* b, int m, int* result) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  int* before = reinterpret_cast<int*>(raw);
+  int* last = before + (n + 1);
+  int* next = last + (n + 1);
+  char* const word = reinterpret_cast<char*>(next + (n + 1));
+  const int i = threadIdx.x;
+  if (i < n) word[i] = a[i];
+  for (int d = 0; d <= n + m; ++d) {
+    if (i <= n && i <= d && d - i <= m) {
+      const int j = d - i;
+      int best;
+      if (i == 0 || j == 0) {
+        best = d;
+      } else {
+        best = min(last[i - 1], last[i]) + 1;
+        best = min(best, before[i - 1] + (word[i - 1] == b[j - 1] ? 0 : 1));
+      }
+      next[i] = best;
+    }
+    __syncthreads();
+    int* const t = before;
+    before = last;
+    last = next;
+    next = t;
+    __syncthreads();
+  }
+  if (i == 0) *result = last[n];
+}
+
+// Tridiagonal systems by cyclic reduction in parallel, doubling its reach.
+extern "C" __global__ void tridiagonal(const double* a_in, const double* b_in, const double* c_in, const double* d_in, double* x) {
+  extern __shared__ double parts[];
+  const unsigned n = blockDim.x, t = threadIdx.x, at = blockIdx.x * n + t;
+  double *a = parts, *b = &a[n], *c = &b[n], *d = &c[n];
+  a[t] = t == 0 ? 0 : a_in[at];
+  b[t] = b_in[at];
+  c[t] = t == n - 1 ? 0 : c_in[at];
+  d[t] = d_in[at];
+  __syncthreads();
+  for (int reach = 1; reach < n; reach <<= 1) {
+    const int left = (int)t - reach, right = t + reach;
+    double k1 = 0, k2 = 0, al = 0, cl = 0, dl = 0, ar = 0, cr = 0, dr = 0;
+    if (left >= 0) { k1 = a[t] / b[left]; al = a[left]; cl = c[left]; dl = d[left]; }
+    if (right < n) { k2 = c[t] / b[right]; ar = a[right]; cr = c[right]; dr = d[right]; }
+    const double bt = b[t] - cl * k1 - ar * k2, dt = d[t] - dl * k1 - dr * k2;
+    __syncthreads();
+    a[t] = -al * k1;
+    b[t] = bt;
+    c[t] = -cr * k2;
+    d[t] = dt;
+    __syncthreads();
+  }
+  x[at] = d[t] / b[t];
+}
+
+// A Cholesky factor for each block, column by column.
+extern "C" __global__ void cholesky(float* A, int n) {
+  extern __shared__ float L[];
+  float* const mine = A + blockIdx.x * n * n;
+  for (int i = threadIdx.x; i < n * n; i += blockDim.x) L[i] = mine[i];
+  __syncthreads();
+  for (int k = 0; k < n; k++) {
+    if (threadIdx.x == 0) L[k * n + k] = sqrtf(L[k * n + k]);
+    __syncthreads();
+    for (int i = k + 1 + threadIdx.x; i < n; i += blockDim.x) L[i * n + k] /= L[k * n + k];
+    __syncthreads();
+    for (int j = k + 1; j < n; j++) {
+      for (int i = j + threadIdx.x; i < n; i += blockDim.x) L[i * n + j] -= L[i * n + k] * L[j * n + k];
+    }
+    __syncthreads();
+  }
+  for (int i = threadIdx.x; i < n * n; i += blockDim.x) mine[i] = i % n <= i / n ? L[i] : 0.0f;
+}
+
+// Blocks that take work from a queue until there is none.
+extern "C" __global__ void work_queue(unsigned* head, const int* lengths, int tasks, int* out) {
+  __shared__ unsigned task;
+  __shared__ int total;
+  while (true) {
+    if (threadIdx.x == 0) {
+      task = atomicAdd(head, 1u);
+      total = 0;
+    }
+    __syncthreads();
+    const unsigned mine = task;
+    if (mine >= tasks) return;
+    int part = 0;
+    for (int i = threadIdx.x; i < lengths[mine]; i += blockDim.x) part += i;
+    atomicAdd(&total, part);
+    __syncthreads();
+    if (threadIdx.x == 0) out[mine] = total;
+    __syncthreads();
+  }
+}
+
+// Shortest paths until nothing changes any more.
+extern "C" __global__ void relax(const int* from, const int* to, const int* weight, int edges, int* distance, int nodes) {
+  __shared__ int turns;
+  if (threadIdx.x == 0) turns = 0;
+  int changed;
+  do {
+    changed = 0;
+    __syncthreads();
+    for (int e = threadIdx.x; e < edges; e += blockDim.x) {
+      const int reached = distance[from[e]];
+      if (reached == 0x7fffffff) continue;
+      if (atomicMin(&distance[to[e]], reached + weight[e]) > reached + weight[e]) changed = 1;
+    }
+    if (threadIdx.x == 0) ++turns;
+  } while (__syncthreads_or(changed));
+  if (threadIdx.x == 0) distance[nodes] = turns > 0;
+}
+
+// A scan without bank conflicts, two elements a thread.
+#define LOG_NUM_BANKS 5
+#define CONFLICT_FREE_OFFSET(n) ((n) >> LOG_NUM_BANKS)
+extern "C" __global__ void prescan(float* g_odata, const float* g_idata, int n) {
+  extern __shared__ float temp[];
+  const int thid = threadIdx.x;
+  int offset = 1;
+  const int ai = thid, bi = thid + (n / 2);
+  const int bankOffsetA = CONFLICT_FREE_OFFSET(ai), bankOffsetB = CONFLICT_FREE_OFFSET(bi);
+  temp[ai + bankOffsetA] = g_idata[ai];
+  temp[bi + bankOffsetB] = g_idata[bi];
+  for (int d = n >> 1; d > 0; d >>= 1) {
+    __syncthreads();
+    if (thid < d) {
+      int ai = offset * (2 * thid + 1) - 1;
+      int bi = offset * (2 * thid + 2) - 1;
+      ai += CONFLICT_FREE_OFFSET(ai);
+      bi += CONFLICT_FREE_OFFSET(bi);
+      temp[bi] += temp[ai];
+    }
+    offset *= 2;
+  }
+  if (thid == 0) { temp[n - 1 + CONFLICT_FREE_OFFSET(n - 1)] = 0; }
+  for (int d = 1; d < n; d *= 2) {
+    offset >>= 1;
+    __syncthreads();
+    if (thid < d) {
+      int ai = offset * (2 * thid + 1) - 1;
+      int bi = offset * (2 * thid + 2) - 1;
+      ai += CONFLICT_FREE_OFFSET(ai);
+      bi += CONFLICT_FREE_OFFSET(bi);
+      float t = temp[ai];
+      temp[ai] = temp[bi];
+      temp[bi] += t;
+    }
+  }
+  __syncthreads();
+  g_odata[ai] = temp[ai + bankOffsetA];
+  g_odata[bi] = temp[bi + bankOffsetB];
+}
+
+// All shortest paths, a block of rows after the other.
+#define FW 8
+__device__ void fw_tile(int (*c)[FW], int (*a)[FW], int (*b)[FW]) {
+  const int i = threadIdx.y, j = threadIdx.x;
+  for (int k = 0; k < FW; ++k) {
+    const int through = a[i][k] + b[k][j];
+    if (c[i][j] > through) c[i][j] = through;
+    __syncthreads();
+  }
+}
+extern "C" __global__ void floyd_warshall(int* w, int n) {
+  __shared__ int a[FW][FW], b[FW][FW], c[FW][FW];
+  const int i = threadIdx.y, j = threadIdx.x, tiles = n / FW;
+  for (int p = 0; p < tiles; ++p) {
+    for (int phase = 1; phase <= 3; ++phase) {
+      for (int y = 0; y < tiles; ++y) {
+        for (int x = 0; x < tiles; ++x) {
+          const int in_cross = (y == p) + (x == p);
+          if (in_cross != 3 - phase) continue;
+          a[i][j] = w[(y * FW + i) * n + p * FW + j];
+          b[i][j] = w[(p * FW + i) * n + x * FW + j];
+          c[i][j] = w[(y * FW + i) * n + x * FW + j];
+          __syncthreads();
+          fw_tile(c, y == p && x == p ? c : x == p ? c : a, y == p ? c : b);
+          w[(y * FW + i) * n + x * FW + j] = c[i][j];
+          __syncthreads();
+        }
+      }
+    }
+  }
+}
+
+// The smallest of each thread's list, kept sorted in registers, then merged by a tournament.
+template <int K> __global__ void smallest_k(const int* in, int n, int* out) {
+  __shared__ int heads[128], owners[128];
+  int best[K];
+#pragma unroll
+  for (int i = 0; i < K; ++i) best[i] = 0x7fffffff;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    int v = in[i];
+    if (v >= best[K - 1]) continue;
+#pragma unroll
+    for (int j = 0; j < K; ++j) {
+      if (v < best[j]) { const int t = best[j]; best[j] = v; v = t; }
+    }
+  }
+  int taken = 0;
+  for (int round = 0; round < K; ++round) {
+    heads[threadIdx.x] = taken < K ? best[taken] : 0x7fffffff;
+    owners[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s >>= 1) {
+      if (threadIdx.x < s) {
+        const int o = threadIdx.x + s;
+        if (heads[o] < heads[threadIdx.x] || (heads[o] == heads[threadIdx.x] && owners[o] < owners[threadIdx.x])) {
+          heads[threadIdx.x] = heads[o];
+          owners[threadIdx.x] = owners[o];
+        }
+      }
+      __syncthreads();
+    }
+    if (owners[0] == threadIdx.x) ++taken;
+    if (threadIdx.x == 0) out[round] = heads[0];
+    __syncthreads();
+  }
+}
+template __global__ void smallest_k<4>(const int*, int, int*);
+
+// Gradients of a layer norm's weights: columns of many rows, in two dimensions of threads.
+extern "C" __global__ void gamma_beta_backward(const float* dy, const float* x, const float* mean, const float* rstd, int rows, int cols, float* dgamma, float* dbeta) {
+  extern __shared__ float buffers[];
+  float* const s_dg = buffers;
+  float* const s_db = buffers + blockDim.x * blockDim.y;
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+  float dg = 0, db = 0;
+  if (c < cols) {
+    for (int r = threadIdx.y; r < rows; r += blockDim.y) {
+      const float g = dy[r * cols + c];
+      dg += g * (x[r * cols + c] - mean[r]) * rstd[r];
+      db += g;
+    }
+  }
+  const int at = threadIdx.y * blockDim.x + threadIdx.x;
+  s_dg[at] = dg;
+  s_db[at] = db;
+  for (int half = blockDim.y >> 1; half > 0; half >>= 1) {
+    __syncthreads();
+    if (threadIdx.y < half) {
+      s_dg[at] += s_dg[at + half * blockDim.x];
+      s_db[at] += s_db[at + half * blockDim.x];
+    }
+  }
+  if (threadIdx.y == 0 && c < cols) {
+    dgamma[c] = s_dg[at];
+    dbeta[c] = s_db[at];
+  }
+}
+
+// Half precision by pairs, with a tail.
+__device__ __forceinline__ float silu(float x) { return x / (1.0f + __expf(-x)); }
+extern "C" __global__ void swiglu_half(const __half* gate, const __half* up, __half* out, int n) {
+  const int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (i + 1 < n) {
+    const float2 g = __half22float2(*reinterpret_cast<const __half2*>(gate + i));
+    const __half2 s = __floats2half2_rn(silu(g.x), silu(g.y));
+    *reinterpret_cast<__half2*>(out + i) = __hmul2(s, *reinterpret_cast<const __half2*>(up + i));
+  } else if (i < n) {
+    out[i] = __hmul(__float2half(silu(__half2float(gate[i]))), up[i]);
+  }
+}
+
+// A sum by groups: a block's tiles, and one atomic for each of them.
+extern "C" __global__ void sum_by_tiles(const int* in, int n, int* total) {
+  cg::thread_block block = cg::this_thread_block();
+  cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
+  __shared__ int parts[64];
+  int v = 0;
+  for (unsigned i = blockIdx.x * block.size() + block.thread_rank(); i < n; i += gridDim.x * block.size()) v += in[i];
+  v = cg::reduce(tile, v, cg::plus<int>());
+  if (tile.thread_rank() == 0) parts[tile.meta_group_rank()] = v;
+  block.sync();
+  if (tile.meta_group_rank() == 0) {
+    int all = 0;
+    for (unsigned i = tile.thread_rank(); i < tile.meta_group_size(); i += tile.size()) all += parts[i];
+    all = cg::reduce(tile, all, cg::plus<int>());
+    if (tile.thread_rank() == 0) atomicAdd(total, all);
+  }
+}
+
+// Labels of a picture's parts: the least of the neighbours', by atomics, until a launch changes nothing.
+__device__ int root(const int* labels, int at) {
+  int next = labels[at];
+  while (next != at) {
+    at = next;
+    next = labels[at];
+  }
+  return at;
+}
+__device__ void unite(int* labels, int a, int b) {
+  bool done;
+  do {
+    a = root(labels, a);
+    b = root(labels, b);
+    if (a < b) {
+      const int old = atomicMin(&labels[b], a);
+      done = (old == b);
+      b = old;
+    } else if (b < a) {
+      const int old = atomicMin(&labels[a], b);
+      done = (old == a);
+      a = old;
+    } else {
+      done = true;
+    }
+  } while (!done);
+}
+extern "C" __global__ void label_init(int* labels, int n) { KERNEL_LOOP(i, n) labels[i] = i; }
+extern "C" __global__ void label_unite(const unsigned char* image, int* labels, int width, int height) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= width || y >= height) return;
+  const int at = y * width + x;
+  if (x > 0 && image[at] == image[at - 1]) unite(labels, at, at - 1);
+  if (y > 0 && image[at] == image[at - width]) unite(labels, at, at - width);
+}
+extern "C" __global__ void label_flatten(int* labels, int n) { KERNEL_LOOP(i, n) labels[i] = root(labels, i); }
+
+// A pass of bitonic sort over pairs, a launch for each, and keys with values.
+template <bool ASCENDING> __global__ void bitonic_pass(unsigned* keys, unsigned* values, unsigned j, unsigned k) {
+  const unsigned i = threadIdx.x + blockDim.x * blockIdx.x, partner = i ^ j;
+  if (partner <= i) return;
+  const bool up = ((i & k) == 0) == ASCENDING;
+  if ((keys[i] > keys[partner]) == up) {
+    unsigned t = keys[i]; keys[i] = keys[partner]; keys[partner] = t;
+    t = values[i]; values[i] = values[partner]; values[partner] = t;
+  }
+}
+template __global__ void bitonic_pass<true>(unsigned*, unsigned*, unsigned, unsigned);
+template __global__ void bitonic_pass<false>(unsigned*, unsigned*, unsigned, unsigned);
+
+// Sums over segments that are found by a search for each block.
+__device__ int upper_bound(const int* ends, int n, int x) {
+  int low = 0, high = n;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (ends[middle] <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+extern "C" __global__ void segment_sums(const float* values, const int* ends, int segments, int n, float* sums) {
+  __shared__ float parts[256];
+  __shared__ int first_segment;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x == 0) first_segment = upper_bound(ends, segments, blockIdx.x * blockDim.x);
+  parts[threadIdx.x] = i < n ? values[i] : 0.0f;
+  __syncthreads();
+  const int last = min((int)(blockIdx.x + 1) * (int)blockDim.x, n);
+  for (int s = first_segment + threadIdx.x; s < segments; s += blockDim.x) {
+    const int begin = max(s == 0 ? 0 : ends[s - 1], (int)(blockIdx.x * blockDim.x)), end = min(ends[s], last);
+    if (begin >= last) break;
+    float sum = 0.0f;
+    for (int k = begin; k < end; ++k) sum += parts[k - blockIdx.x * blockDim.x];
+    atomicAdd(&sums[s], sum);
+  }
+}
