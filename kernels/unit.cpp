@@ -107,7 +107,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       const bool attribute = is(i - 1, "__launch_bounds__") || is(i - 1, "__attribute__") || is(i - 1, "decltype") ||
                              is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "noexcept") ||
                              is(i - 1, "static_assert");
-      const std::size_t end = is_identifier(i - 1) && !attribute ? function_at(declaration, i) : 0;
+      const bool named = is_identifier(i - 1) || specialized_name(declaration, i) != 0;
+      const std::size_t end = named && !attribute ? function_at(declaration, i) : 0;
       if (end != 0) {
         declaration = i = end;
       } else {
@@ -117,6 +118,17 @@ void Unit::scan(std::size_t first, std::size_t last) {
       i = is(i, "[") ? after(i) : i + 1;
     }
   }
+}
+
+// The name in `template <> … name<…>(`, if that is what stands before the parenthesis; else 0.
+std::size_t Unit::specialized_name(std::size_t declaration, std::size_t open) const {
+  if (!is(open - 1, ">") || !is(declaration, "template") || after_template(declaration) != declaration + 3) return 0;
+  int depth = 0;
+  for (std::size_t i = open - 1; i > declaration + 3; --i) {
+    if (is(i, ">")) ++depth;
+    if (is(i, "<") && --depth == 0) return is_identifier(i - 1) ? i - 1 : 0;
+  }
+  return 0;
 }
 
 // Reads where the function stands whose parameters begin at `open`. False if it is none.
@@ -129,9 +141,11 @@ bool Unit::read_place(std::size_t declaration, std::size_t open, FunctionPlace& 
     i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
   }
   if (!is(i, "{") && !is(i, ";")) return false;
-  f.name = word(open - 1);
+  const std::size_t specialized = specialized_name(declaration, open);
+  const std::size_t name = specialized != 0 ? specialized : open - 1;
+  f.name = word(name);
   f.first = static_cast<std::uint32_t>(declaration);
-  f.name_token = static_cast<std::uint32_t>(open - 1);
+  f.name_token = static_cast<std::uint32_t>(name);
   f.open = static_cast<std::uint32_t>(open);
   f.close = static_cast<std::uint32_t>(close);
   f.body = static_cast<std::uint32_t>(i);
@@ -343,13 +357,14 @@ void Unit::find_cooperation() {
     }
     return 0;
   };
+  std::set<std::string, std::less<>> kernels;  // of which one cooperates: a template and its specializations
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionPlace& f : functions_) {
-      const bool is_overload = !f.is_kernel && cooperating_.count(f.name) != 0;
+      const bool is_overload = (f.is_kernel ? kernels : cooperating_).count(f.name) != 0;
       if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, &f) == 0)) continue;
       f.cooperates = changed = true;
-      if (!f.is_kernel) cooperating_.insert(f.name);
+      (f.is_kernel ? kernels : cooperating_).insert(f.name);
     }
     for (FunctionPlace& f : member_functions_) {
       if (f.cooperates || (cooperating_members_.count(f.name) == 0 && meets(f.body, f.end, &f) == 0) || !is_for_device(f))
@@ -421,7 +436,8 @@ void Unit::number_overloads() {
                   });
         continue;
       }
-      if (&other != &f && (f.is_kernel || other.is_kernel || (is(f.first, "template") && f.head == f.first + 3))) {
+      if (&other != &f &&
+          (f.is_kernel != other.is_kernel || (!f.is_kernel && is(f.first, "template") && f.head == f.first + 3))) {
         throw Refused(
             f.name_token,
             fmt::format(
