@@ -61,7 +61,7 @@ ranks() {
   local n=$1 file pids=() status=0
   shift
   if [ "$WEIR_BACKEND" = host ]; then
-    by_mpi "$n" "${@//from=file=@FILE@/from=mpi}"
+    WEIR_HOST_THREADS=1 by_mpi "$n" "${@//from=file=@FILE@/from=mpi}"
     return
   fi
   file=$(mktemp -u "$scratch/meet.XXXXXX")
@@ -81,9 +81,9 @@ dying() {
   noticed=$(grep -c '^rank [0-9]* noticed' "$scratch/dying.txt")
   [ "$noticed" = $((n - 1)) ]
 }
-# visible N COMMAND…: the command with the first N GPUs alone.
+# visible N COMMAND…: the command with the first N GPUs alone, or with N devices of one thread each.
 visible() {
-  export WEIR_HOST_DEVICES=$1
+  export WEIR_HOST_DEVICES=$1 WEIR_HOST_THREADS=$1
   CUDA_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) HIP_VISIBLE_DEVICES=$(seq -s, 0 $(($1 - 1))) "${@:2}"
 }
 export -f by_mpi ranks dying visible

@@ -359,7 +359,7 @@ class Api : public Symbols {
 
  private:
   Api() = default;
-  int attribute(CUdevice_attribute attribute, CUdevice device) const noexcept;
+  int attribute(CUdevice_attribute attribute, CUdevice device) const;
   /// The run-time compiler and its version, or why it is missing.
   std::string describe_compiler() const;
   void describe_runtime_compilation(const DeviceProperties& properties, FeatureTable& features) const;

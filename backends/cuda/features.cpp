@@ -11,9 +11,13 @@
 /// The properties and features of a device.
 namespace weir::cuda {
 
-int Api::attribute(CUdevice_attribute attribute, CUdevice device) const noexcept {
+int Api::attribute(CUdevice_attribute attribute, CUdevice device) const {
   int value = 0;
-  return DeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+  const CUresult result = DeviceGetAttribute(&value, attribute, device);
+  if (result == CUDA_SUCCESS) return value;
+  // One that the driver does not know is 0.
+  if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED) return 0;
+  gpu::fail(*this, result, "cuDeviceGetAttribute", "cuda:" + std::to_string(device));
 }
 
 namespace {
@@ -81,7 +85,11 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto get_unsigned = [&](CUdevice_attribute a) { return static_cast<std::uint32_t>(get(a)); };
 
   char text[256] = "";
-  if (DeviceGetName(text, sizeof(text), device) == CUDA_SUCCESS) properties.name = text;
+  const auto must = [&](CUresult result, const char* function) {
+    if (result != CUDA_SUCCESS) gpu::fail(*this, result, function, "cuda:" + std::to_string(ordinal));
+  };
+  must(DeviceGetName(text, sizeof(text), device), "cuDeviceGetName");
+  properties.name = text;
   properties.compute_capability_major = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   properties.compute_capability_minor = get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   properties.architecture =
@@ -94,7 +102,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
     properties.uuid = uuid_text(uuid, is_instance ? "MIG-" : "GPU-");
   }
   if (DeviceGetPCIBusId(text, sizeof(text), device) == CUDA_SUCCESS) properties.pci_bus_id = text;
-  DeviceTotalMem(&properties.total_memory, device);
+  must(DeviceTotalMem(&properties.total_memory, device), "cuDeviceTotalMem");
   properties.multiprocessor_count = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   properties.warp_size = get(CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   properties.max_threads_per_block = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);

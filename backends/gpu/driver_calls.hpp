@@ -24,7 +24,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
     if (function == nullptr) return nullptr;
     driver_ = function;
     call_ = {backend, name};
-    is_made_ = std::string_view(name).ends_with("Synchronize") || std::string_view(name).ends_with("EndCapture");
+    const auto is = [name = std::string_view(name)](const char* end) { return name.ends_with(end); };
+    is_made_ = is("Synchronize") || is("EndCapture") || is("HostUnregister");
     return &shown;
   }
 
@@ -40,8 +41,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
-  // What waits, or ends a capture, is made even if a tool has it fail. When a driver's own fails the work is over, so that its
-  // memory may be freed, and the capture has ended.
+  // What waits, or ends a capture or a registration, is made even if a tool has it fail. When a driver's own fails the work is
+  // over, so that its memory may be freed, and the capture has ended.
   static inline bool is_made_ = false;
 };
 

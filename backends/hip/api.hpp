@@ -391,7 +391,7 @@ class Api : public Symbols {
   Api() = default;
   class NullStreams;
 
-  std::optional<int> attribute(int number, int ordinal) const noexcept;
+  std::optional<int> attribute(int number, int ordinal) const;
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal) const;

@@ -61,7 +61,8 @@ void Api::end_invalidated_capture(StreamHandle stream) const {
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
   // The stream still depends on nodes of the lost capture.
   (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, set_dependencies);
-  if (Symbols::StreamEndCapture(stream, &graph) == success && graph != nullptr) GraphDestroy(graph);
+  (void)Symbols::StreamEndCapture(stream, &graph);
+  if (graph != nullptr) GraphDestroy(graph);
 }
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {

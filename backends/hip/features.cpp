@@ -16,10 +16,13 @@ std::string release_text(int release) { return std::to_string(release / 100) + "
 }  // namespace
 
 // The runtime collects all properties anew on each call, so each attribute is asked once per device.
-std::optional<int> Api::attribute(int number, int ordinal) const noexcept {
+std::optional<int> Api::attribute(int number, int ordinal) const {
   int value = 0;
-  if (DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal) != hipSuccess) return std::nullopt;
-  return value;
+  const hipError_t result = DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(number), ordinal);
+  if (result == hipSuccess) return value;
+  // One that the runtime does not know.
+  if (result == hipErrorInvalidValue || result == hipErrorNotSupported) return std::nullopt;
+  gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
 // The architecture's name is the only property without an attribute. The properties have two layouts; the function without a
@@ -30,7 +33,9 @@ std::string Api::architecture(int ordinal) const {
                     : GetDevicePropertiesR0000 ? GetDevicePropertiesR0000
                                                : GetDeviceProperties;
   if (mutated(Mutation::old_layout_of_properties)) return std::string(properties + architecture_in_r0000);
-  if (!get || get(properties, ordinal) != hipSuccess) return {};
+  const hipError_t result = get ? get(properties, ordinal) : hipErrorNotSupported;
+  if (result == hipErrorNotSupported) return {};
+  if (result != hipSuccess) gpu::fail(*this, result, get.name, "hip:" + std::to_string(ordinal));
   const char* const name = properties + (GetDevicePropertiesR0600 ? architecture_in_r0600 : architecture_in_r0000);
   return std::string(name, ::strnlen(name, longest_architecture));
 }
@@ -52,11 +57,15 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   const auto get_unsigned = [&](int number) { return static_cast<std::uint32_t>(get(number)); };
 
   char text[256] = "";
-  if (DeviceGetName(text, sizeof(text), ordinal) == hipSuccess) properties.name = text;
+  const auto must = [&](hipError_t result, const char* function) {
+    if (result != hipSuccess) gpu::fail(*this, result, function, "hip:" + std::to_string(ordinal));
+  };
+  must(DeviceGetName(text, sizeof(text), ordinal), "hipDeviceGetName");
+  properties.name = text;
   properties.architecture = architecture(ordinal);
   properties.uuid = uuid(ordinal);
   if (DeviceGetPCIBusId(text, sizeof(text), ordinal) == hipSuccess) properties.pci_bus_id = text;
-  (void)DeviceTotalMem(&properties.total_memory, ordinal);
+  must(DeviceTotalMem(&properties.total_memory, ordinal), "hipDeviceTotalMem");
   properties.compute_capability_major = get(attribute_capability_major);
   properties.compute_capability_minor = get(attribute_capability_minor);
   properties.multiprocessor_count = get(attribute_multiprocessor_count);

@@ -6,11 +6,10 @@
     collectives.py --check             fails if it is not what would be written
     collectives.py --add RESULTS NAME  keeps RESULTS, which bench/collectives.sh wrote, as docs/collectives/NAME.json, and writes
 """
-import json
 import re
 import sys
 
-from pages import root
+from pages import pages_of_results, root
 from performance import COLOURS, Picture, curves, number, size, table
 
 folder = root / "docs/collectives"
@@ -119,27 +118,5 @@ def made(files):
     return pages
 
 
-def main(arguments):
-    if arguments[:1] == ["--add"] and len(arguments) == 3:
-        folder.mkdir(exist_ok=True)
-        results = json.loads(open(arguments[1], encoding="utf-8").read())
-        (folder / f"{arguments[2]}.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    elif arguments not in ([], ["--check"]):
-        sys.exit(__doc__)
-    files = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))}
-    pages = made(files)
-    stale = {f"docs/collectives/{file.name}" for file in folder.glob("*.svg")} - set(pages)
-    if arguments != ["--check"]:
-        for path, text in pages.items():
-            (root / path).write_text(text, encoding="utf-8")
-        for path in stale:
-            (root / path).unlink()
-        return
-    wrong = [path for path, text in pages.items()
-             if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != text]
-    if wrong or stale:
-        sys.exit(f"not what the results say: {', '.join([*wrong, *sorted(stale)])}; run docs/tools/collectives.py")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    pages_of_results(sys.argv[1:], __doc__, folder, made, "docs/tools/collectives.py")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks of the pages share: the pages, their headings as GitHub anchors them, and their links."""
+"""What the checks of the pages share: the pages, their headings as GitHub anchors them, their links, and
+pages that are made of results."""
+import json
 import re
+import sys
 from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent.parent
@@ -55,3 +58,26 @@ def links(text):
     for number, line in prose(text):
         for match in LINK.finditer(re.sub(r"`[^`]*`", lambda code: "`" + "x" * (len(code[0]) - 2) + "`", line)):
             yield number, match[2] or match[3] or match[4]
+
+
+def pages_of_results(arguments, usage, folder, made, script):
+    """What a script does that makes pages of the results in `folder`/*.json: `made({name: results})` gives {path: text}."""
+    if arguments[:1] == ["--add"] and len(arguments) == 3:
+        folder.mkdir(exist_ok=True)
+        results = json.loads(Path(arguments[1]).read_text(encoding="utf-8"))
+        text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{arguments[2]}.json").write_text(text, encoding="utf-8")
+    elif arguments not in ([], ["--check"]):
+        sys.exit(usage)
+    texts = made({file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))})
+    stale = {file.relative_to(root).as_posix() for file in folder.glob("*.svg")} - set(texts)
+    if arguments != ["--check"]:
+        for path, text in texts.items():
+            (root / path).write_text(text, encoding="utf-8")
+        for path in stale:
+            (root / path).unlink()
+        return
+    wrong = [path for path, text in texts.items()
+             if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != text]
+    if wrong or stale:
+        sys.exit(f"not what the results say: {', '.join([*wrong, *sorted(stale)])}; run {script}")

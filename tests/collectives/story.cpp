@@ -66,6 +66,20 @@ int main(int argc, char** argv) {
          });
          for (const StreamPtr& s : streams) s->synchronize();
        }},
+      {"fill_without_order",
+       [&] {
+         static StreamPtr other;
+         streams[0]->synchronize();
+         other = comms[0]->device().create_stream();
+         other->fill(data[0], 2.0F);
+       }},
+      {"fill_in_order",
+       [&] {
+         const StreamPtr other = comms[0]->device().create_stream();
+         other->wait(*streams[0]);
+         other->fill(data[0], 2.0F);
+         streams[0]->wait(*other);
+       }},
       {"barrier", [&] { each([](Communicator& c, Stream& s, const Buffer<float>&) { c.barrier(s); }); }},
       {"launch",
        [&] {

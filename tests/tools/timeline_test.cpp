@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -191,6 +192,26 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   const auto& [track, values] = *trace.counters.begin();
   CHECK(trace.tracks.at(track).find("memory in use") != std::string::npos);
   CHECK(values == std::vector<std::uint64_t>{16384, 32768, 49152, 32768, 16384, 0});
+}
+
+// For traces of other programs: WEIR_TEST_TRACE=weir.pftrace weir_tool_tests -tc="timeline: a trace that is named*"
+TEST_CASE("timeline: a trace that is named" * doctest::skip(std::getenv("WEIR_TEST_TRACE") == nullptr)) {
+  std::ifstream in(std::getenv("WEIR_TEST_TRACE"), std::ios::binary);
+  REQUIRE(in);
+  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+  std::size_t slices = 0, arrows = 0, streams = 0;
+  for (const auto& [track, of_track] : trace.slices) {
+    streams += trace.tracks.at(track).find("stream") != std::string::npos ? 1 : 0;
+    slices += of_track.size();
+    for (const Slice& slice : of_track) {
+      CHECK(slice.end >= slice.begin);
+      arrows += slice.flow_ends.size();
+    }
+  }
+  std::printf("tracks %zu, streams %zu, slices %zu, arrows %zu, counters %zu\n", trace.tracks.size(), streams, slices, arrows,
+              trace.counters.size());
+  CHECK(streams >= 1);
+  CHECK(slices >= 1);
 }
 
 TEST_CASE("timeline: a file that cannot be written is told, and the program ends as it would") {

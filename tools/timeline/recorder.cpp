@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "tools/timeline/trace.hpp"
+#include "tools/work.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
@@ -27,20 +28,6 @@ constexpr std::uint64_t process_track = 1;
 constexpr std::size_t most_pending = 4096;
 
 std::uint64_t system_thread() noexcept { return static_cast<std::uint64_t>(::syscall(SYS_gettid)); }
-
-bool is_work(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::kernel:
-    case OperationKind::copy:
-    case OperationKind::fill:
-    case OperationKind::host_function:
-    case OperationKind::callback:
-    case OperationKind::memory_operations:
-    case OperationKind::prefetch:
-    case OperationKind::launch_graph: return true;
-    default: return false;
-  }
-}
 
 std::uint64_t bytes_of(const Operation& operation) noexcept {
   if (operation.accesses.empty()) return 0;

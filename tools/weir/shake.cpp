@@ -17,7 +17,13 @@ int shake_program(const ShakeOptions& options) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  ::setenv("WEIR_BACKEND", "host", 1);
+  // The host backend has schedules of its own; elsewhere a tool holds streams back.
+  std::string setting = "WEIR_BACKEND=" + options.backend;
+  ::setenv("WEIR_BACKEND", options.backend.c_str(), 1);
+  if (options.backend != "host") {
+    ::setenv("WEIR_TOOLS", "shake", 1);
+    setting += " WEIR_TOOLS=shake";
+  }
   std::string failed, first_failed;
   unsigned failures = 0;
   for (unsigned i = 0; i < options.seeds; ++i) {
@@ -41,7 +47,7 @@ int shake_program(const ShakeOptions& options) {
   if (failures == 0) return 0;
   std::string command;
   for (const std::string& word : options.command) command += " " + word;
-  std::fprintf(stderr, "weir shake: WEIR_BACKEND=host WEIR_SCHEDULE=%s%s fails again\n", first_failed.c_str(),
+  std::fprintf(stderr, "weir shake: %s WEIR_SCHEDULE=%s%s fails again\n", setting.c_str(), first_failed.c_str(),
                command.c_str());
   return 1;
 }

@@ -10,10 +10,11 @@ namespace weir::tool {
 struct ShakeOptions {
   unsigned seeds = 20;               ///< how many
   unsigned first = 1;                ///< the first of them
+  std::string backend = "host";      ///< what the program runs on
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 
-/// Runs the program on the host backend with one value of WEIR_SCHEDULE after another, and tells with which it fails.
+/// Runs the program with one value of WEIR_SCHEDULE after another, and tells with which it fails.
 /// Returns 0 if there is none, 1 if there are some, and 127 or 126 if the program cannot be run.
 int shake_program(const ShakeOptions& options);
 

@@ -26,7 +26,7 @@ _weir() {
   case $previous in
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
-    --tools) words='race timeline validate' ;;
+    --tools) words='race timeline ranges faults shake validate' ;;
     --device | --disable-features | --timeout | --seeds | --first) words='' ;;
     --known-failures | --junit | --json)
       if [ "$command" = conformance ]; then
@@ -47,7 +47,7 @@ _weir() {
           words='--help inspect'
           ;;
         run) words='--help --backend --device --disable-features --log --tools --' ;;
-        shake) words='--help --seeds --first --' ;;
+        shake) words='--help --seeds --first --backend --' ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'

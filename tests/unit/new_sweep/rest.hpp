@@ -20,10 +20,13 @@ class Log {
   Log() : file_(::memfd_create("log", 0)) { ::dup2(file_, STDERR_FILENO); }
 
   /// Whether a line with that word was logged since the last call of `clear`.
-  bool says(const char* word) const {
+  bool says(const char* word) const { return text().find(word) != std::string::npos; }
+  /// All that was logged since then.
+  std::string text() const {
     std::string text(static_cast<std::size_t>(::lseek(file_, 0, SEEK_END)), '\0');
     const ssize_t size = ::pread(file_, text.data(), text.size(), 0);
-    return size > 0 && text.find(word) != std::string::npos;
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
   }
   void clear() {
     if (::ftruncate(file_, 0) == 0) ::lseek(file_, 0, SEEK_SET);

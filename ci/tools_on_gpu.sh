@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What the tools find on a GPU: tools_on_gpu.sh [BUILD-TREE [BACKEND [SEEDS]]]
+#
+# The race detector's corpus, a lost wait under `shake`, the timeline of the entropy example, and the sweep that fails each of the
+# driver's calls once. Needs weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir and the tools, built. Prints a line for
+# each; the exit status is 0 if all is as it should be.
+set -uo pipefail
+tree=$(realpath "${1:-build}") backend=${2:-cuda} seeds=${3:-50}
+export WEIR_BACKEND=$backend
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+say() { printf '%-34s %s\n' "$1" "$2"; }
+
+# Race: as many reports as the corpus says.
+all=0 wrong=0 missed=""
+while read -r program reports; do
+  all=$((all + 1))
+  status=0
+  WEIR_TOOLS=race WEIR_RACE=json=$folder/race.json timeout 120 "$tree/bin/weir_tool_programs" "$program" > "$folder/log" 2>&1 || status=$?
+  found=$(grep -o '"fault"' "$folder/race.json" 2> "$folder/none" | wc -l)
+  if [ "$found" != "$reports" ]; then missed+=" $program($found/$reports,$status)"; fi
+  if [ "$reports" != 0 ]; then wrong=$((wrong + 1)); fi
+  rm -f "$folder/race.json"
+done < <("$tree/bin/weir_tool_programs" --list)
+say "race: programs, wrong ones" "$all, $wrong; not as they should be:${missed:- none}"
+if [ -n "$missed" ]; then failed=1; fi
+
+# Shake: how often a lost wait shows, with the tool and without.
+shake() {
+  timeout 600 "$tree/bin/weir" shake "--backend=$backend" "--seeds=$seeds" -- "$tree/bin/weir_tool_programs" "$1" 2>&1 |
+    sed -n 's/^weir shake: \([0-9]* of [0-9]*\) schedules.*/\1/p'
+}
+bare=0
+for _ in $(seq "$seeds"); do "$tree/bin/weir_tool_programs" wrong_shows_a_lost_wait > "$folder/log" 2>&1 || bare=$((bare + 1)); done
+lost=$(shake wrong_shows_a_lost_wait) right=$(shake right_shows_a_lost_wait)
+say "shake: a lost wait shows" "$lost seeds; without the tool $bare of $seeds; where nothing is lost $right"
+if [ "${lost%% *}" = 0 ] || [ "${right%% *}" != 0 ]; then failed=1; fi
+
+# Timeline: the trace of entropy, read by the tests' decoder.
+head -c 64M /dev/urandom > "$folder/input"
+WEIR_TOOLS=timeline WEIR_TIMELINE=$folder/trace timeout 300 "$tree/bin/entropy" "$folder/input" --no-png --verify > "$folder/log" 2>&1 ||
+  { failed=1; tail -n 3 "$folder/log"; }
+WEIR_TEST_TRACE=$folder/trace "$tree/bin/weir_tool_tests" '-tc=timeline: a trace that is named' > "$folder/decoded" 2>&1 || failed=1
+say "timeline: entropy" "$(grep -E '^tracks|ERROR' "$folder/decoded" | head -n 1)"
+grep -E 'busy' "$folder/log"
+
+# The sweep: several processes, each with its share of the calls.
+processes=$(($(nproc) < 8 ? $(nproc) : 8))
+for code in 999 2; do
+  for i in $(seq "$processes"); do
+    timeout 500 "$tree/bin/weir_driver_sweep" "$backend" "--code=$code" "--first=$i" "--stride=$processes" > "$folder/sweep.$i" 2>&1 &
+  done
+  wait
+  cat "$folder"/sweep.* | awk -v code="$code" -v processes="$processes" '
+    /^driver calls failed/ { gsub(",", ""); calls += $4; absorbed += $6; left += $11; leaks += $13; crashes += $15; wrong += $17; ends++ }
+    /^error: / { errors[$0] = 1 }
+    END { for (e in errors) n++
+          printf "%-34s %d calls failed, %d absorbed, %d distinct errors, %d left behind and logged, %d leaks, %d crashes, %d wrong (%d processes)\n",
+                 "sweep: code " code, calls, absorbed, n, left, leaks, crashes, wrong, ends
+          exit ends != processes || leaks + crashes + wrong > 0 }' || failed=1
+  grep -h '^call' "$folder"/sweep.* | head -n 20
+done
+timeout 500 "$tree/bin/weir_driver_sweep" "$backend" --cold > "$folder/cold" 2>&1 || failed=1
+say "sweep: opening the device" "$(tail -n 1 "$folder/cold")"
+exit $failed

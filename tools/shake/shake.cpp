@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tools/work.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/device.hpp"
+#include "weir/stream.hpp"
+#include "weir/tool.hpp"
+#include "weir/version.hpp"
+
+/// Holds streams of GPUs back by lot, so that a wait that is missing shows. The host backend has schedules of its own.
+namespace weir::shake {
+namespace {
+
+// splitmix64: a step of a generator whose states need not be far apart.
+std::uint64_t scrambled(std::uint64_t x) noexcept {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27U) * 0x94d049bb133111eb;
+  return x ^ x >> 31U;
+}
+
+class Shake final : public Tool {
+ public:
+  explicit Shake(std::uint64_t seed) : seed_(seed) {}
+
+  void before(const Operation& operation) override {
+    // The legacy default stream holds all others up anyway. In a host function Weir must not be called.
+    const bool is_held = is_work(operation.kind) || operation.kind == OperationKind::external;
+    if (!is_held || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
+        operation.stream->kind() == StreamKind::legacy_default || operation.device->backend().name() == "host" ||
+        !operation.device->supports(Feature::host_functions)) {
+      return;
+    }
+    const std::chrono::microseconds pause = draw(operation.stream_key);
+    if (pause.count() == 0) return;
+    try {
+      const_cast<Stream*>(operation.stream)->launch_host_function([pause] { std::this_thread::sleep_for(pause); });
+    } catch (const Error&) {
+      // The operation itself will tell what is wrong with the stream.
+    }
+  }
+
+ private:
+  struct Drawn {
+    std::uint64_t stream;      // its number, in the order of their first work
+    std::uint64_t operations;  // how many there were
+  };
+
+  // How long the stream's next operation waits. By the seed, the stream's number and the operation's alone: threads do not matter,
+  // but for the order in which streams are used first.
+  std::chrono::microseconds draw(const StreamKey& key) {
+    const std::lock_guard lock(mutex_);
+    Drawn& drawn = streams_.try_emplace(key, Drawn{streams_.size(), 0}).first->second;
+    const std::uint64_t of_stream = scrambled(scrambled(seed_) + drawn.stream);
+    const std::uint64_t lot = scrambled(of_stream + ++drawn.operations);
+    // A third of the streams is never held back, a third at each second operation, a third seldom.
+    const std::uint64_t one_in = of_stream % 3 == 0 ? 0 : of_stream % 3 == 1 ? 2 : 8;
+    if (one_in == 0 || lot % one_in != 0) return std::chrono::microseconds(0);
+    return std::chrono::microseconds(100 + (lot >> 8U) % 1900);
+  }
+
+  const std::uint64_t seed_;
+  std::mutex mutex_;
+  std::map<StreamKey, Drawn> streams_;
+};
+
+Tool* create() {
+  return new Shake(static_cast<std::uint64_t>(
+      support::environment_number("WEIR_SCHEDULE", 1, 1, std::numeric_limits<long>::max())));
+}
+
+}  // namespace
+}  // namespace weir::shake
+
+WEIR_TOOL("shake", WEIR_VERSION_STRING, weir::shake::create)
