@@ -91,6 +91,10 @@ PendingWork Journal::work_of(const Operation& operation) {
 
 void Journal::after(const Operation& operation) noexcept try {
   if (operation.has_failed || operation.stream == nullptr || operation.capture != 0) return;
+  // A wait may have drawn the stream into a capture; it is no member of it before the call is over. Captures of other code
+  // are asked for.
+  const bool waits = operation.kind == OperationKind::wait_stream || operation.kind == OperationKind::wait_event;
+  if (waits && (open_captures.load(std::memory_order_acquire) != 0 || operation.stream->is_capturing())) return;
   if (operation.kind == OperationKind::record) return note_record(operation);
   if (is_work(operation.kind)) {
     PendingWork work = work_of(operation);

@@ -496,9 +496,13 @@ std::optional<std::vector<std::size_t>> Api::parameter_sizes(FunctionHandle func
   if (FuncGetParamInfo == nullptr) return std::nullopt;
   std::vector<std::size_t> sizes;
   std::size_t offset = 0, size = 0;
-  // The end of the list is reported as an error.
-  while (FuncGetParamInfo(function, sizes.size(), &offset, &size) == CUDA_SUCCESS) sizes.push_back(size);
-  return sizes;
+  // The end of the list is reported as an invalid argument.
+  for (;;) {
+    const CUresult result = FuncGetParamInfo(function, sizes.size(), &offset, &size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return sizes;
+    if (result != CUDA_SUCCESS) return std::nullopt;
+    sizes.push_back(size);
+  }
 }
 
 std::vector<std::string> Api::kernel_names(ModuleHandle module) const {
