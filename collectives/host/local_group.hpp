@@ -83,7 +83,7 @@ class LocalGroup final : public RefCounted {
   std::condition_variable wake_;
   std::string cause_;
   std::vector<std::deque<Waiting>> collectives_;  // of each rank
-  std::map<std::pair<int, int>, Pair> pairs_;  // from → to
+  std::map<std::pair<int, int>, Pair> pairs_;     // from → to
   std::deque<JobPtr> jobs_;
   std::vector<StepEnd> ends_;  // of steps that end with no more work
   bool stopping_ = false;
