@@ -148,10 +148,10 @@ bool Stream::synchronize_for(std::chrono::nanoseconds timeout) {
   call.check_host_wait();
   const Time deadline = deadline_of(timeout);
   // For tools a wait that may be in vain is a query.
-  const bool is_done = is_watched() ? Watched(*this, OperationKind::query, call.operation()).run([&] {
-    return do_synchronize_until(deadline);
-  })
-                                    : do_synchronize_until(deadline);
+  const bool is_done =
+      is_watched()
+          ? Watched(*this, OperationKind::query, call.operation()).run([&] { return do_synchronize_until(deadline); })
+          : do_synchronize_until(deadline);
   if (!is_done) return false;
   if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
   return true;

@@ -26,7 +26,8 @@ inline bool is_refused(const Device& device) noexcept {
 }
 /// Throws the error that `is_refused` stands for. `object`: what the call is made on.
 template <class Object>
-[[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object, const char* operation) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object,
+                                                          const char* operation) {
   check_barred(operation);
   HealthCore::refuse(device, operation, object.describe());
 }

@@ -386,7 +386,10 @@ class Extractor {
 
   // A variable with the value of an argument, declared in `out`. A variable's own name stays what it is.
   Words operand(const Words& value, Statements& out, bool own, const Words& type = {}) {
-    if (!own && value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text)) return value;
+    const bool is_name = value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text);
+    const bool of_object =
+        is_name && function_.place->has_object() && unit_.has_member(function_.place->of_class, value[0].text);
+    if (!own && is_name && !of_object) return value;
     Statement s;
     s.kind = Kind::declaration;
     s.token = value[0].token;

@@ -49,9 +49,12 @@ void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
 }
 
-// A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it.
+// A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
+// name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
   if (!place.has_body || !place.is_kernel) return;
+  const auto same_name = [&](const FunctionPlace& f) { return f.is_kernel && f.has_body && f.name == place.name; };
+  if (std::count_if(unit.functions().begin(), unit.functions().end(), same_name) > 1) return;
   try {
     Function f = read_function(unit, place);
     if (!put_strides_in_step(f, unit) || !keeps_plain_values(f)) return;

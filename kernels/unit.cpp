@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "kernels/syntax.hpp"
 #include "kernels/vocabulary.hpp"
 #include "kernels/words.hpp"
 
@@ -42,23 +41,6 @@ Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, s
       return Callee::member;
   }
   return function && !of_object ? Callee::function : Callee::none;
-}
-
-bool Unit::has_member(int of_class, std::string_view name) const {
-  const ClassPlace& c = class_places_[static_cast<std::size_t>(of_class)];
-  if (c.members.count(name) != 0) return true;
-  for (int base = 0; base < of_class; ++base) {  // a base stands before what is made from it
-    const std::string& base_name = class_places_[static_cast<std::size_t>(base)].name;
-    if (std::find(c.bases.begin(), c.bases.end(), base_name) != c.bases.end() && has_member(base, name)) return true;
-  }
-  return false;
-}
-
-bool Unit::defines_member_function(int of_class, std::string_view name) const {
-  if (of_class < 0) return false;
-  const auto has = [&](const FunctionPlace& f) { return f.of_class == of_class && f.name == name; };
-  return has_member(of_class, name) || std::any_of(functions_.begin(), functions_.end(), has) ||
-         std::any_of(member_functions_.begin(), member_functions_.end(), has);
 }
 
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
@@ -107,7 +89,8 @@ void Unit::scan(std::size_t first, std::size_t last) {
       const bool attribute = is(i - 1, "__launch_bounds__") || is(i - 1, "__attribute__") || is(i - 1, "decltype") ||
                              is(i - 1, "alignas") || is(i - 1, "__align__") || is(i - 1, "noexcept") ||
                              is(i - 1, "static_assert");
-      const std::size_t end = is_identifier(i - 1) && !attribute ? function_at(declaration, i) : 0;
+      const bool named = is_identifier(i - 1) || specialized_name(declaration, i) != 0;
+      const std::size_t end = named && !attribute ? function_at(declaration, i) : 0;
       if (end != 0) {
         declaration = i = end;
       } else {
@@ -117,6 +100,17 @@ void Unit::scan(std::size_t first, std::size_t last) {
       i = is(i, "[") ? after(i) : i + 1;
     }
   }
+}
+
+// The name in `template <> … name<…>(`, if that is what stands before the parenthesis; else 0.
+std::size_t Unit::specialized_name(std::size_t declaration, std::size_t open) const {
+  if (!is(open - 1, ">") || !is(declaration, "template") || after_template(declaration) != declaration + 3) return 0;
+  int depth = 0;
+  for (std::size_t i = open - 1; i > declaration + 3; --i) {
+    if (is(i, ">")) ++depth;
+    if (is(i, "<") && --depth == 0) return is_identifier(i - 1) ? i - 1 : 0;
+  }
+  return 0;
 }
 
 // Reads where the function stands whose parameters begin at `open`. False if it is none.
@@ -129,9 +123,11 @@ bool Unit::read_place(std::size_t declaration, std::size_t open, FunctionPlace& 
     i = is(i, "(") || is(i, "[") ? after(i) : i + 1;
   }
   if (!is(i, "{") && !is(i, ";")) return false;
-  f.name = word(open - 1);
+  const std::size_t specialized = specialized_name(declaration, open);
+  const std::size_t name = specialized != 0 ? specialized : open - 1;
+  f.name = word(name);
   f.first = static_cast<std::uint32_t>(declaration);
-  f.name_token = static_cast<std::uint32_t>(open - 1);
+  f.name_token = static_cast<std::uint32_t>(name);
   f.open = static_cast<std::uint32_t>(open);
   f.close = static_cast<std::uint32_t>(close);
   f.body = static_cast<std::uint32_t>(i);
@@ -161,103 +157,6 @@ std::size_t Unit::function_at(std::size_t declaration, std::size_t open) {
   }
   functions_.push_back(std::move(f));
   return functions_.back().end;
-}
-
-// Notes the class whose brace that is, and those in it; nothing if it is no class.
-void Unit::read_class(std::size_t first, std::size_t brace) {
-  ClassPlace c{};
-  std::size_t key = first;
-  for (; is(key, "template"); key = after_template(key)) {
-    for (std::size_t k = key; k < after_template(key); ++k) {
-      if (is_identifier(k) && (is(k + 1, ",") || is(k + 1, ">") || is(k + 1, "="))) c.constants.emplace(word(k));
-    }
-  }
-  while (key < brace && !is(key, "struct") && !is(key, "class") && !is(key, "enum") && !is(key, "=")) ++key;
-  if (!is(key, "struct") && !is(key, "class")) return;
-  for (++key; is(key + 1, "(") || is(key, "[");) key = is(key, "[") ? after(key) : after(key + 1);  // alignas(16)
-  if (!is_identifier(key)) return;
-  c.name = word(key);
-  c.first = static_cast<std::uint32_t>(first);
-  c.open = static_cast<std::uint32_t>(brace);
-  while (key < brace && !is(key, ":")) ++key;
-  for (; key < brace; ++key) {
-    if (is_identifier(key) && (is(key + 1, "{") || is(key + 1, ",") || is(key + 1, "<"))) c.bases.emplace_back(word(key));
-  }
-  const int index = static_cast<int>(class_places_.size());
-  class_places_.push_back(c);
-  const std::size_t last = source_.tokens[brace].match;
-  std::size_t declaration = brace + 1;
-  for (std::size_t i = declaration; i < last;) {
-    const bool behind_parameters = i > 0 && (is(i - 1, ")") || is(i - 1, "const") || is(i - 1, "noexcept"));
-    if (is(i, ";")) {
-      note_member(declaration, i, c);
-      declaration = ++i;
-    } else if (is(i, ":") && (is(i - 1, "public") || is(i - 1, "private") || is(i - 1, "protected"))) {
-      declaration = ++i;
-    } else if (is(i, ":") && behind_parameters) {  // what a constructor gives its members
-      for (++i; i < last && !is(i, "{");) {
-        while (i < last && !is(i, "(") && !is(i, "{")) ++i;
-        i = after(i);
-        i = is(i, ",") ? i + 1 : i;
-      }
-    } else if (is(i, "template")) {
-      i = after_template(i);
-    } else if (is(i, "{")) {
-      if (!behind_parameters && !is(i - 1, "}")) read_class(declaration, i);
-      const bool ends = behind_parameters || is(i - 1, "}");
-      i = after(i);
-      if (ends) declaration = i;
-    } else if (is(i, "(") && i > declaration) {
-      FunctionPlace f{};
-      bool plain = is_identifier(i - 1) && !is(i - 1, c.name) && !is(i - 1, "alignas") && !is(i - 1, "__align__");
-      for (std::size_t k = declaration; plain && k < i; ++k)
-        plain = !is(k, "operator") && !is(k, "virtual") && !is(k, "friend") && !is(k, "~") && !is(k, "__attribute__");
-      if (!plain || !read_place(declaration, i, f)) {
-        i = after(i);
-        continue;
-      }
-      f.of_class = index;
-      for (std::size_t k = f.head; k < i; ++k) f.is_static = f.is_static || is(k, "static");
-      if (!f.is_static) c.members.insert(f.name);
-      declaration = i = f.end;
-      if (f.has_body) member_functions_.push_back(std::move(f));
-    } else {
-      i = is(i, "[") ? after(i) : i + 1;
-    }
-  }
-  class_places_[static_cast<std::size_t>(index)] = std::move(c);
-}
-
-// What a declaration in a class declares that is no function.
-void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) const {
-  const bool names_type = is(first, "typedef") || is(first, "using") || is(first, "struct") || is(first, "class");
-  if (names_type) {
-    const std::size_t name = is(first, "typedef") ? last - 1 : first + 1;
-    if (is_identifier(name)) c.constants.emplace(word(name));
-    for (std::size_t k = last; k > first && !is(k, "}") && !is(first, "using") && !is(first, "typedef"); --k) {
-      if (is_identifier(k) && k > name) c.members.emplace(word(k));  // struct {…} member;
-    }
-    return;
-  }
-  if (is(first, "enum")) {
-    for (std::size_t k = first; k < last; ++k) {
-      if (is_identifier(k) && (is(k - 1, "{") || is(k - 1, ","))) c.constants.emplace(word(k));
-    }
-    return;
-  }
-  Statement s;
-  try {
-    if (!parse_declaration(words_of(source_, first, last), s)) return;
-  } catch (const Refused&) {
-    return;
-  }
-  for (const Declarator& d : s.declarators) {
-    const bool constant = contains(s.specifiers, "constexpr") || contains(s.specifiers, "const");
-    if (!contains(s.specifiers, "static"))
-      c.members.insert(d.name.text);
-    else if (constant)
-      c.constants.insert(d.name.text);
-  }
 }
 
 // Constants and names of types.
@@ -343,13 +242,14 @@ void Unit::find_cooperation() {
     }
     return 0;
   };
+  std::set<std::string, std::less<>> kernels;  // of which one cooperates: a template and its specializations
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionPlace& f : functions_) {
-      const bool is_overload = !f.is_kernel && cooperating_.count(f.name) != 0;
+      const bool is_overload = (f.is_kernel ? kernels : cooperating_).count(f.name) != 0;
       if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, &f) == 0)) continue;
       f.cooperates = changed = true;
-      if (!f.is_kernel) cooperating_.insert(f.name);
+      (f.is_kernel ? kernels : cooperating_).insert(f.name);
     }
     for (FunctionPlace& f : member_functions_) {
       if (f.cooperates || (cooperating_members_.count(f.name) == 0 && meets(f.body, f.end, &f) == 0) || !is_for_device(f))
@@ -421,7 +321,8 @@ void Unit::number_overloads() {
                   });
         continue;
       }
-      if (&other != &f && (f.is_kernel || other.is_kernel || (is(f.first, "template") && f.head == f.first + 3))) {
+      if (&other != &f &&
+          (f.is_kernel != other.is_kernel || (!f.is_kernel && is(f.first, "template") && f.head == f.first + 3))) {
         throw Refused(
             f.name_token,
             fmt::format(

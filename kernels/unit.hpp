@@ -94,6 +94,7 @@ class Unit {
   std::size_t after_template(std::size_t i) const;
   bool names(std::size_t i) const;
   void scan(std::size_t first, std::size_t last);
+  std::size_t specialized_name(std::size_t declaration, std::size_t open) const;
   bool read_place(std::size_t declaration, std::size_t open, FunctionPlace& f) const;
   std::size_t function_at(std::size_t declaration, std::size_t open);
   void read_class(std::size_t first, std::size_t brace);

@@ -447,7 +447,12 @@ Api::Result Api::graph_edges(GraphHandle graph, NodeHandle* from, NodeHandle* to
 Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::string& difference) const {
   CUgraphExecUpdateResultInfo info{};
   const CUresult result = GraphExecUpdate(exec, graph, &info);
-  if (result == CUDA_SUCCESS || info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
+  if (result == CUDA_SUCCESS) return result;
+  if (info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    // What the driver refuses before it compares.
+    if (result == CUDA_ERROR_NOT_SUPPORTED) difference = "the driver updates no such graph, as one that allocates memory";
+    return result;
+  }
   switch (info.result) {
     case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: difference = "the graphs differ in their nodes or edges"; break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: difference = "a node is of another kind"; break;

@@ -6,8 +6,8 @@
 #include "weir/backend_support.hpp"
 #include "weir/tool.hpp"
 
-/// A driver's functions in the sight of tools: where a tool watches the driver, each entry of the table leads to a function of
-/// this file, and that to the driver. Where none does, the table is as it was filled, and a call costs what it costs.
+/// A driver's functions in the sight of tools: where a tool watches the driver, each entry of the table leads to a function
+/// of this file, and that to the driver. Where none does, the table is as it was filled, and a call costs what it costs.
 namespace weir::gpu {
 
 /// One function. `Field`: the table's member, which tells the functions apart.
@@ -19,7 +19,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
  public:
   using Pointer = Result (*)(Arguments...);
 
-  /// What stands in the table in place of `function`. `backend`, `name`: literals. Null stays null: the driver does not have it.
+  /// What stands in the table in place of `function`. `backend`, `name`: literals. Null stays null: the driver does not have
+  /// it.
   static Pointer show(const char* backend, const char* name, Pointer function) noexcept {
     if (function == nullptr) return nullptr;
     driver_ = function;
@@ -41,8 +42,8 @@ class ShownFunction<Field, Result (*)(Arguments...)> {
 
   static inline Pointer driver_ = nullptr;
   static inline DriverCall call_;
-  // What waits, or ends a capture or a registration, is made even if a tool has it fail. When a driver's own fails the work is
-  // over, so that its memory may be freed, and the capture has ended.
+  // What waits, or ends a capture or a registration, is made even if a tool has it fail. When a driver's own fails the work
+  // is over, so that its memory may be freed, and the capture has ended.
   static inline bool is_made_ = false;
 };
 

@@ -31,8 +31,8 @@ using kernels::file_name;
 using kernels::prelude_file_name;
 using kernels::SplitSource;
 using kernels::Token;
-using kernels::TokenizedSource;
 using kernels::tokenize;
+using kernels::TokenizedSource;
 
 // What promises that it is not fused with a neighbour.
 constexpr std::string_view rounded_alone[] = {"__fadd_rn", "__fsub_rn", "__fmul_rn", "__dadd_rn", "__dsub_rn", "__dmul_rn"};
@@ -286,7 +286,7 @@ class Rewriter {
   struct Head {
     enum class Kind : std::uint8_t { function, primary_template, specialization, instantiation } kind = Kind::function;
     std::size_t name = 0;
-    std::size_t open = 0;  // the parenthesis of the parameters
+    std::size_t open = 0;                                 // the parenthesis of the parameters
     std::size_t first_parameter = 0, last_parameter = 0;  // of a template, its brackets included
     std::string bounds = "0";
     bool c_linkage = false;
@@ -348,6 +348,13 @@ class Rewriter {
     while (body < count() && !is(body, "{") && !is(body, ";")) ++body;
     const bool definition = is(body, "{") && token(body).match > body;
     const bool in_blocks = is_split(name);
+    const auto is_body = [&](const kernels::Replacement& r) { return r.first == body; };
+    if (in_blocks && definition && std::none_of(split_.replacements.begin(), split_.replacements.end(), is_body)) {
+      refuse(name,
+             fmt::format("threads work together in a kernel '{}', and this is another one of that name; rename one of them",
+                         word(name)),
+             RefusedSource::Reason::not_understood);
+    }
     const bool shadow = !in_blocks && (!definition || !hides_parameters(body));
     const bool empty = close == open + 1 || (close == open + 2 && is(open + 1, "void"));
     if (empty && close == open + 2) blank(open + 1);

@@ -143,19 +143,15 @@ bool Queue::take_more() noexcept {
 }
 
 void Queue::finish_first() noexcept {
-  Backlog::Operation* done = nullptr;
-  {
-    const std::lock_guard lock(first_lock_);
-    done = &backlog_.take_first();
-  }
-  Backlog::destroy(*done);  // under no lock: this may run code of the program's
+  departure_.enter();
+  Backlog::Operation& done = backlog_.take_first();
+  departure_.leave();
+  Backlog::destroy(done);  // outside: this may run code of the program's
   // Enqueuing threads may still add to the last block that was seen.
   if (backlog_.is_block_spent()) [[unlikely]] {
-    Backlog::Block* left = nullptr;
-    {
-      const std::lock_guard lock(first_lock_);
-      left = backlog_.leave_block();
-    }
+    departure_.enter();
+    Backlog::Block* const left = backlog_.leave_block();
+    departure_.leave();
     Backlog::give_back(left);
   }
   advance();
@@ -261,12 +257,17 @@ PendingWork described(const Other&) {
 }  // namespace
 
 PendingWork Queue::pending() {
+  struct Open {
+    Passage& passage;
+    ~Open() { passage.open(); }
+  };
   (void)point();  // what the queue waits for by the rules of the default stream is an operation, too
   for (;; std::this_thread::yield()) {
     const std::lock_guard lock(lock_);
-    const std::lock_guard first_stays(first_lock_);
     const std::uint64_t left = submitted() - value();
     if (left == 0) return {};
+    if (!departure_.close()) return {.kind = Kind::unknown};
+    const Open at_the_end{departure_};
     const Backlog::Operation* const first = backlog_.peek();
     if (first == nullptr) continue;  // the last operation is done and about to be counted
     PendingWork work = first->is_function()

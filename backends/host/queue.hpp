@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/host/backlog.hpp"
+#include "backends/host/passage.hpp"
 #include "backends/host/scheduler.hpp"
 #include "backends/host/signal.hpp"
 #include "backends/host/work.hpp"
@@ -80,7 +81,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   std::uint64_t magic_ = magic;
 
   WorkRun work_run_;  // only for the thread that runs the queue
-  SpinLock first_lock_;  // held while the first operation leaves the backlog, and while `pending` looks at it
+  Passage departure_;   // in which the first operation leaves the backlog; closed while `pending` looks at it
   Backlog backlog_;   // separates the fields above from those below, which enqueuing threads use: see there
 
   // For enqueuing threads and the running thread.

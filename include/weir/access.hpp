@@ -68,7 +68,8 @@ template <class T>
 MemoryAccess access_of(const T& argument) noexcept {
   if constexpr (std::is_pointer_v<T>) {
     using E = std::remove_pointer_t<T>;
-    return {reinterpret_cast<const void*>(argument), element_bytes<E>, access_kind<E>};
+    // By a number, since the pointer may be to what is volatile, or to a function.
+    return {reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(argument)), element_bytes<E>, access_kind<E>};
   } else {
     return {};
   }

@@ -29,7 +29,7 @@ struct PendingWork {
     other,          ///< `subject`: what the program calls it (`external_work`)
   };
 
-  Kind kind = Kind::nothing;
+  Kind kind = Kind::nothing;  ///< what follows depends on it
   /// "scale", "cuda:0 stream 0x55…", "Stream::copy of 4096 bytes"; empty where there is nothing to say.
   std::string subject{};
   MemoryOperation wait{};  ///< for `Kind::value`
@@ -42,7 +42,7 @@ struct PendingWork {
 /// An operation that was not known to be done when its device failed.
 struct Suspect {
   std::string stream;  ///< "cuda:0 stream 0x55…"
-  PendingWork work;
+  PendingWork work;    ///< what it was
 };
 
 /// The state of a device. See `Device::health`.

@@ -79,7 +79,8 @@ TEST_CASE("S19 S28 synchronize: with a deadline it throws what a host function t
   CHECK(s->synchronize_for(patience));
 }
 
-TEST_CASE("S19 S31 synchronize: with a deadline it is refused in a capture, which goes on; so is the question what is pending") {
+TEST_CASE(
+    "S19 S31 synchronize: with a deadline it is refused in a capture, which goes on; so is the question what is pending") {
   const StreamPtr s = device().create_stream();
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   s->begin_capture();

@@ -61,10 +61,10 @@ std::string fail(const Vendor& vendor, const std::string& function, const std::s
 TEST_CASE("health: a fault that the driver goes on to report poisons the device, and every later call has the first error") {
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
-    const Outcome o = tell(vendor, "",
-                           {"stream", "event", "allocate", "module", "kernel", "pool", "health", "device-faults",
-                            "synchronize", "query", "record", "fill", "launch", "complete", "allocate", "pool-use", "health",
-                            "describe", "other-backend"});
+    const Outcome o =
+        tell(vendor, "",
+             {"stream", "event", "allocate", "module", "kernel", "pool", "health", "device-faults", "synchronize", "query",
+              "record", "fill", "launch", "complete", "allocate", "pool-use", "health", "describe", "other-backend"});
     CHECK_SAYS(o, "health: ok");
     // HIP's first call in it makes the device current.
     const std::string first = vendor.name == "cuda" ? "Stream::synchronize on cuda:0 stream" : "hipSetDevice on hip:0";
@@ -83,10 +83,10 @@ TEST_CASE("health: a fault that the driver goes on to report poisons the device,
 TEST_CASE("health: the driver is not called again for a poisoned device, not even by destructors, which are silent") {
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
-    const Outcome o = tell(vendor, "trace=1",
-                           {"stream", "event", "allocate", "keep-async", "module", "kernel", "device-faults", "synchronize", "mark",
-                            "query", "launch", "drop-kernel", "drop-event", "drop-memory", "drop-async", "drop-stream",
-                            "mark"});
+    const Outcome o =
+        tell(vendor, "trace=1",
+             {"stream", "event", "allocate", "keep-async", "module", "kernel", "device-faults", "synchronize", "mark",
+              "query", "launch", "drop-kernel", "drop-event", "drop-memory", "drop-async", "drop-stream", "mark"});
     CHECK_SAYS(o, "query: device_fault");
     INFO(o.output, o.errors);
     CHECK(weir::test::count("call ", weir::test::between_marks(o).errors) == 0);
@@ -124,10 +124,10 @@ TEST_CASE("health: only the device that the driver has lost is poisoned") {
 TEST_CASE("health: asked for, it finds a fault that no call has met, and the suspects are what the journal remembers") {
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
-    const Outcome o = tell(vendor, fail(vendor, "EventQuery", "0", 600) + fail(vendor, "StreamQuery", "0", 600),
-                           {"stream", "allocate", "module", "kernel", "launch", "fill", "pending", "device-faults", "health",
-                            "query"},
-                           {{"WEIR_JOURNAL", "8"}});
+    const Outcome o =
+        tell(vendor, fail(vendor, "EventQuery", "0", 600) + fail(vendor, "StreamQuery", "0", 600),
+             {"stream", "allocate", "module", "kernel", "launch", "fill", "pending", "device-faults", "health", "query"},
+             {{"WEIR_JOURNAL", "8"}});
     CHECK_SAYS(o, "pending: kernel 'a_kernel', and 1 operation behind it");
     CHECK_SAYS(o, "health: Device::health on " + vendor.name + ":0");
     CHECK_SAYS(o, "suspect: " + vendor.name + ":0 stream");
@@ -155,7 +155,8 @@ TEST_CASE("health: the journal tells waits for streams, events and values, and k
       return tell(vendor, busy, steps, {{"WEIR_JOURNAL", length}, {"WEIR_HIP_WAIT_VALUE", "1"}});
     };
     CHECK_SAYS(pending({"stream", "second", "waits-for-second"}), "pending: a wait for " + vendor.name + ":0 stream");
-    CHECK_SAYS(pending({"stream", "event", "record", "wait"}), "pending: a wait for an event of " + vendor.name + ":0 stream");
+    CHECK_SAYS(pending({"stream", "event", "record", "wait"}),
+               "pending: a wait for an event of " + vendor.name + ":0 stream");
     CHECK_SAYS(pending({"stream", "allocate", "wait-values"}), "pending: a wait for the value at 0x");
     CHECK_SAYS(pending({"stream", "host-function"}), "pending: a host function");
     CHECK_SAYS(pending({"stream", "allocate", "host-function", "fill"}, "1"), "pending: Stream::fill of 256 bytes\n");
@@ -171,7 +172,6 @@ TEST_CASE("health: a wait with a deadline asks again and again, and gives up") {
     const std::string soon = fail(vendor, "EventQuery", "1-9", 600) + fail(vendor, "StreamQuery", "1", 600);
     CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-briefly"}), "done: 1");
     const std::string faulty = fail(vendor, "EventQuery", "1", 700) + fail(vendor, "StreamQuery", "1", 600);
-    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-briefly"}),
-               "synchronize-briefly: device_fault");
+    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-briefly"}), "synchronize-briefly: device_fault");
   }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Lets each call of the driver fail, in its turn, while a program uses all of Weir: its first call, its second, its third, …
-// until it runs through without one failing. Whichever it is: the error comes out as weir::Error with the driver's code, or is
-// absorbed; the process lives on, all of it can be done again with right results, and nothing is leaked, save what a failing call
-// itself should have ended, with a line in the log.
+// until it runs through without one failing. Whichever it is: the error comes out as weir::Error with the driver's code, or
+// is absorbed; the process lives on, all of it can be done again with right results, and nothing is leaked, save what a
+// failing call itself should have ended, with a line in the log.
 //
 //   weir_driver_sweep BACKEND         with the backend's first device: a GPU, or a stand-in that its variables name
 //     --code=N                        what the calls return: 999, an unknown error, if not given
-//     --stand-in                      the driver runs no kernels and owns no functions: results and the host's memory are not
+//     --stand-in                      the driver runs no kernels and owns no functions: results and the host's memory are
+//     not
 //                                     looked at
 //     --cold                          the calls of a process that opens the device, one process for each
 //     --at=N                          the N-th call alone
 //     --first=N --stride=M            the N-th call and each M-th after it: for several processes at once
 //
-// Prints a line for each distinct error, "error: CODE | OPERATION", one for what went wrong, and a sum. 0 if nothing was wrong,
-// 77 if there is no device.
+// Prints a line for each distinct error, "error: CODE | OPERATION", one for what went wrong, and a sum. 0 if nothing was
+// wrong, 77 if there is no device.
 
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -71,20 +72,36 @@ bool is_one_of(std::string_view function, const std::string_view (&names)[N]) {
 
 /// Calls that make something which another call must end.
 bool makes(std::string_view function) {
-  constexpr std::string_view names[] = {
-      "StreamCreateWithPriority", "EventCreate",    "EventCreateWithFlags", "StreamBeginCapture",
-      "GraphCreate",              "GraphClone",     "GraphInstantiateWithFlags", "ModuleLoadDataEx",
-      "ModuleLoadData",           "MemPoolCreate",  "MemAlloc",             "MemHostAlloc",
-      "MemAllocManaged",          "Malloc",         "HostMalloc",           "MallocManaged",
-      "MemHostRegister",          "HostRegister",   "MemAllocAsync",        "MemAllocFromPoolAsync",
-      "MallocAsync",              "MallocFromPoolAsync"};
+  constexpr std::string_view names[] = {"StreamCreateWithPriority",
+                                        "EventCreate",
+                                        "EventCreateWithFlags",
+                                        "StreamBeginCapture",
+                                        "GraphCreate",
+                                        "GraphClone",
+                                        "GraphInstantiateWithFlags",
+                                        "ModuleLoadDataEx",
+                                        "ModuleLoadData",
+                                        "MemPoolCreate",
+                                        "MemAlloc",
+                                        "MemHostAlloc",
+                                        "MemAllocManaged",
+                                        "Malloc",
+                                        "HostMalloc",
+                                        "MallocManaged",
+                                        "MemHostRegister",
+                                        "HostRegister",
+                                        "MemAllocAsync",
+                                        "MemAllocFromPoolAsync",
+                                        "MallocAsync",
+                                        "MallocFromPoolAsync"};
   return is_one_of(function, names);
 }
 
 bool ends(std::string_view function) {
-  constexpr std::string_view names[] = {"StreamDestroy",  "EventDestroy", "GraphDestroy", "GraphExecDestroy", "ModuleUnload",
-                                        "MemPoolDestroy", "MemFree",      "MemFreeHost",  "Free",             "HostFree",
-                                        "HostUnregister", "MemHostUnregister", "MemFreeAsync", "FreeAsync"};
+  constexpr std::string_view names[] = {"StreamDestroy", "EventDestroy",   "GraphDestroy",   "GraphExecDestroy",
+                                        "ModuleUnload",  "MemPoolDestroy", "MemFree",        "MemFreeHost",
+                                        "Free",          "HostFree",       "HostUnregister", "MemHostUnregister",
+                                        "MemFreeAsync",  "FreeAsync"};
   return is_one_of(function, names);
 }
 
@@ -209,9 +226,9 @@ Left left_at_rest(weir::Device& device) {
   return {objects, blocks};
 }
 
-// Whether the call that fails leaves something each time, that other runs do not. What is kept for later use may become more, as
-// the wrappers of handles that are not used again.
-// With threads of the backend's own it may be another function each time: `at_end` is set if one of them ends something.
+// Whether the call that fails leaves something each time, that other runs do not. What is kept for later use may become
+// more, as the wrappers of handles that are not used again. With threads of the backend's own it may be another function
+// each time: `at_end` is set if one of them ends something.
 bool leaks_again(const sweep::Setting& setting, bool& at_end) {
   for (int round = 0; round < 4; ++round) {
     const Left before = left_at_rest(setting.device);
@@ -240,8 +257,9 @@ weir::Device& open_device() {
   return weir::device(options.backend + ":0");
 }
 
-// Some calls of a process that has opened the device, and has all that is kept for later use. True behind the last one. Some, since
-// a call that fails may leave the process in another state, as with a context that stays current, and so with other calls.
+// Some calls of a process that has opened the device, and has all that is kept for later use. True behind the last one.
+// Some, since a call that fails may leave the process in another state, as with a context that stays current, and so with
+// other calls.
 bool sweep_warm() {
   weir::Device& device = open_device();
   const sweep::Setting setting = make_setting(device);
@@ -389,7 +407,7 @@ int main(int argc, char** argv) {
   if (state->no_device) return 77;
   const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf("driver calls failed %llu, absorbed %llu, left behind and logged %llu, leaks %llu, crashes %llu, wrong %llu\n",
-              number(state->failed), number(state->absorbed), number(state->left_behind), number(state->leaks), number(crashes),
-              number(state->wrongs));
+              number(state->failed), number(state->absorbed), number(state->left_behind), number(state->leaks),
+              number(crashes), number(state->wrongs));
   return crashes == 0 && state->wrongs == 0 && state->leaks == 0 ? 0 : 1;
 }

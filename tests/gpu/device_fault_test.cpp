@@ -29,7 +29,7 @@ using weir::PendingWork;
 
 constexpr int skipped = 77;
 constexpr const char* source = R"(
-extern "C" __global__ void write(unsigned* address) { *address = 1; }
+extern "C" __global__ void store_one(unsigned* address) { *address = 1; }
 extern "C" __global__ void never_ends(volatile unsigned* word) { while (*word == 0) {} }
 )";
 
@@ -54,6 +54,12 @@ bool faults(const char* what, std::int64_t& first, F&& call) {
   return false;
 }
 
+/// Ends the process without the destructors, which would wait for a device that hangs.
+[[noreturn]] void end() {
+  std::fflush(stdout);
+  std::_Exit(failures == 0 ? 0 : 1);
+}
+
 // --- The parts --------------------------------------------------------------------------------------------------------
 
 void fault(weir::Device& device) {
@@ -64,7 +70,7 @@ void fault(weir::Device& device) {
   const auto memory = device.allocate<unsigned>(64);
   pinned.host()[0] = 7;
   check(device.health().is_ok(), "the device is healthy before");
-  const auto kernel = device.compile(source)->kernel("write");
+  const auto kernel = device.compile(source)->kernel("store_one");
   stream->launch(kernel, weir::LaunchConfig{}, static_cast<unsigned*>(nullptr));
   // The fault is found without a call that waits for the work.
   for (int i = 0; i < 1000 && device.health().is_ok(); ++i) std::this_thread::sleep_for(10ms);
@@ -72,10 +78,10 @@ void fault(weir::Device& device) {
   std::printf("%s\n", health.describe().c_str());
   check(!health.is_ok(), "health() finds the fault by itself");
   check(device.is_poisoned(), "the device is poisoned");
-  const auto is_write = [](const weir::Suspect& suspect) {
-    return suspect.work.kind == PendingWork::Kind::kernel && suspect.work.subject == "write";
+  const auto is_store = [](const weir::Suspect& suspect) {
+    return suspect.work.kind == PendingWork::Kind::kernel && suspect.work.subject == "store_one";
   };
-  check(std::any_of(health.suspects.begin(), health.suspects.end(), is_write), "the kernel is among the suspects");
+  check(std::any_of(health.suspects.begin(), health.suspects.end(), is_store), "the kernel is among the suspects");
 
   std::int64_t first = health.error ? health.error->native().code : 0;
   check(first != 0, "the first error has the driver's code");
@@ -139,14 +145,15 @@ void hang(weir::Device& device) {
   check(at.behind == 1, "with one operation behind it");
   check(next.kind == PendingWork::Kind::stream, "the other stream is at its wait for the first");
   if (device.supports(weir::Feature::wait_value_32)) {
-    valued->wait_value(word.data() + 10, 3U);
+    valued->wait_value(word.data() + 10, 3U, weir::WaitCondition::eq);
     const PendingWork value = valued->pending();
     std::printf("%s\n", value.describe().c_str());
     check(value.kind == PendingWork::Kind::value && value.wait.address == word.data() + 10 && value.wait.value == 3,
           "a third one is at its wait for a value");
   }
   check(device.health().is_ok(), "a device that is busy is healthy");
-  // Pinned memory could not be freed while the kernel runs.
+  // Pinned memory could not be freed while the kernel runs: where a check fails, nothing is freed.
+  if (failures != 0) end();
   std::atomic_ref<unsigned>(word.host()[0]).store(1);
   std::atomic_ref<unsigned>(word.host()[10]).store(3);
   check(behind->synchronize_for(10s) && valued->synchronize_for(10s), "all goes on when the kernel ends");
@@ -159,16 +166,17 @@ void works(weir::Device& device) {
   check(stream->read(words)[15] == 5, "the device works for a new process");
 }
 
-int run_part(const std::string& backend, const std::string& part) {
+[[noreturn]] void run_part(const std::string& backend, const std::string& part) {
   ::alarm(60);  // where a wait has no end
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  weir::Device& device = weir::device(backend + ":0");
-  if (part == "fault") fault(device);
-  if (part == "hang") hang(device);
-  if (part == "works") works(device);
-  std::fflush(stdout);
-  // What a device that hangs would be waited for, or one that is lost be asked for.
-  std::_Exit(failures == 0 ? 0 : 1);
+  try {
+    weir::Device& device = weir::device(backend + ":0");
+    if (part == "fault") fault(device);
+    if (part == "hang") hang(device);
+    if (part == "works") works(device);
+  } catch (const std::exception& error) {
+    check(false, error.what());
+  }
+  end();
 }
 
 /// The exit status of this program with that part, or 1.
@@ -188,8 +196,9 @@ int run_child(const std::string& backend, std::string part) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // for what is ended from outside
   const std::string backend = argc > 1 ? argv[1] : "cuda";
-  if (argc > 2) return run_part(backend, argv[2]);
+  if (argc > 2) run_part(backend, argv[2]);
   const weir::BackendInfo& info = weir::Registry::instance().probe(backend);
   if (info.state != weir::BackendState::usable) {
     std::fprintf(stderr, "skipped: %s\n", info.reason.c_str());

@@ -55,7 +55,7 @@ TEST_CASE("blocks: functions without an object, and members of a base") {
   const auto out = upload(std::vector<int>(block));
   launch(module()->kernel("k_block_votes"), {1, block}, upload(in), out);
   const auto count = static_cast<int>(std::count_if(in.begin(), in.end(), [](float v) { return v > 0.25F; }));
-  for (int t = 0; t < static_cast<int>(block); ++t) CHECK(out.data()[t] == 1000 * count + t / 32 * 32 + 31);
+  for (int t = 0; t < static_cast<int>(block); ++t) CHECK(out.data()[t] == 264000000 + 1000 * count + t / 32 * 32 + 31);
 }
 
 TEST_SUITE_END();

@@ -49,6 +49,18 @@ ModulePtr load_bundle(std::string_view text, const CompileOptions& options) {
   return target().load(KernelBundle(bytes));
 }
 
+/// "fold_blocks<256>" for each `template __global__ void fold_blocks<256>(…);`. An image may not tell the names of its instances:
+/// what the bridge compiles for HIP is a CUDA image, which the plugin for HIP cannot read.
+std::vector<std::string> instances_of(std::string_view text) {
+  constexpr std::string_view begin = "\ntemplate __global__ void ";
+  std::vector<std::string> names;
+  for (std::size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at + 1)) {
+    const std::string_view rest = text.substr(at + begin.size());
+    names.emplace_back(rest.substr(0, rest.find('(')));
+  }
+  return names;
+}
+
 }  // namespace
 
 Device& target() { return device(target_name()); }
@@ -61,6 +73,7 @@ const ModulePtr& corpus(std::string_view name) {
     if (file.name != name) continue;
     CompileOptions options;
     options.name = std::string(name) + ".cu";
+    if (by_bundle) options.kernels = instances_of(file.text);
     return module = by_bundle ? load_bundle(file.text, options) : target().compile(file.text, options);
   }
   throw std::logic_error("no such file in the corpus: " + std::string(name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for the vendors' profilers, which writes the ranges that it is told on standard error: an injection for NVTX 3, or
-// roctx's library, by how it is loaded.
+// A stand-in for the vendors' profilers, which writes the ranges that it is told on standard error: an injection for NVTX 3,
+// or roctx's library, by how it is loaded.
 #include <cstdio>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -29,8 +29,10 @@ EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   const auto set = [&](NvtxCallbackIdCore id, auto* function) {
     *functions[id] = reinterpret_cast<NvtxFunctionPointer>(function);
   };
-  set(NVTX_CBID_CORE_RangePushA, +[](const char* name) { return say("nvtx", "push ", name); });
-  set(NVTX_CBID_CORE_RangePop, +[] { return say("nvtx", "pop"); });
+  set(
+      NVTX_CBID_CORE_RangePushA, +[](const char* name) { return say("nvtx", "push ", name); });
+  set(
+      NVTX_CBID_CORE_RangePop, +[] { return say("nvtx", "pop"); });
   return 1;
 }
 #endif

@@ -102,15 +102,17 @@ TEST_CASE("faults: functions of CUDA's driver fail by their names, with the driv
   Outcome o = tell(cuda, "cuMemAlloc:2=2", {"allocate", "allocate", "allocate"});
   CHECK(o.count("allocate: ok") == 2);
   CHECK(o.says("allocate: out_of_memory"));
-  o = tell(cuda, "cuStreamSynchronize:2=CUDA_ERROR_ILLEGAL_ADDRESS", {"stream", "synchronize", "synchronize", "synchronize"});
+  o = tell(cuda, "cuStreamSynchronize:2=CUDA_ERROR_ILLEGAL_ADDRESS",
+           {"stream", "synchronize", "synchronize", "synchronize"});
   CHECK(o.count("synchronize: ok") == 2);
   CHECK(o.says("synchronize: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS"));
   o = tell(cuda, "cuInit=100", {"allocate"});
   CHECK(o.says("allocate: no_device"));
   o = tell(cuda, "cuLunchKernel:2=2", {"allocate"});
   CHECK(o.says("allocate: invalid_environment"));
-  CHECK(o.says("reading WEIR_FAULTS, 'cuLunchKernel:2=2': the backend cuda calls no function 'cuLunchKernel'; did you mean "
-               "'cuLaunchKernel'?"));
+  CHECK(
+      o.says("reading WEIR_FAULTS, 'cuLunchKernel:2=2': the backend cuda calls no function 'cuLunchKernel'; did you mean "
+             "'cuLaunchKernel'?"));
   o = tell(cuda, "cuLaunchKernel=CUDA_ERROR_ILLEGAL_ADRESS", {"allocate"});
   CHECK(o.says("did you mean 'CUDA_ERROR_ILLEGAL_ADDRESS'?"));
   o = tell(cuda, "count;hipMalloc=2", {"allocate"});

@@ -2,9 +2,11 @@
 #include "tests/tools/programs.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace weir::test {
@@ -227,7 +229,7 @@ void used_after_the_free(Device& device) {
   s.a->fill(scratch, 1.0F);
   const Span<float> kept(scratch.data(), n);
   if (!right) scratch.reset();
-  s.a->copy(s.y, kept);
+  s.a->fill(kept, 2.0F);  // not a copy, for which CUDA's driver takes freed memory for the host's
 }
 
 /// Memory that goes around in a pool of the program's own: the next user is on another stream.
@@ -381,6 +383,17 @@ void across_devices(Device& device) {
   stream->synchronize();
 }
 
+/// The work behind a host function is there before the function touches the memory.
+template <bool right>
+void before_later_work(Device& device) {
+  Scene s(device);
+  s.a->launch_host_function([&s] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    s.staging.host()[0] = 1.0F;
+  });
+  (right ? s.a : s.b)->fill(s.staging, 2.0F);
+}
+
 // --- For unusual schedules --------------------------------------------------------------------------------------------
 
 /// Fails if a lost wait shows: the end of the program is not 0 then.
@@ -414,6 +427,7 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(polling, 1),
     WEIR_TEST_PAIR(in_a_host_function, 1),
     WEIR_TEST_PAIR(told_by_a_host_function, 1),
+    WEIR_TEST_PAIR(before_later_work, 1),
     WEIR_TEST_PAIR(a_blocking_copy, 1),
     WEIR_TEST_PAIR(freed_while_another_reads, 1),
     WEIR_TEST_PAIR(used_before_it_is_allocated, 1),

@@ -31,7 +31,8 @@ std::string told(const Outcome& outcome, const std::string& profiler) {
   return all;
 }
 
-constexpr const char* story = "push solver step, push Stream::fill, pop, push Stream::fill, pop, pop, push Stream::synchronize, pop, ";
+constexpr const char* story =
+    "push solver step, push Stream::fill, pop, push Stream::fill, pop, pop, push Stream::synchronize, pop, ";
 
 }  // namespace
 

@@ -13,7 +13,8 @@ constexpr std::size_t n = 1024;
 
 /// The next device of the backend.
 Device& peer_of(Device& device) {
-  if (device.backend().device_count() < 2) throw Error(Errc::unsupported, "peer_of", device.describe(), "there is one device");
+  if (device.backend().device_count() < 2)
+    throw Error(Errc::unsupported, "peer_of", device.describe(), "there is one device");
   return device.backend().device(device.ordinal() + 1);
 }
 
@@ -232,8 +233,8 @@ void launches_a_body_on_dead_memory(Device& device) {
   auto x = device.allocate<unsigned>(n);
   auto condition = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
   condition.host()[0] = 1;
-  const GraphPtr graph = stream->capture(
-      [&](Stream& s) { s.capture_if(condition.data(), [&](Stream& body) { body.fill(x, 1U); }); });
+  const GraphPtr graph =
+      stream->capture([&](Stream& s) { s.capture_if(condition.data(), [&](Stream& body) { body.fill(x, 1U); }); });
   const GraphExecPtr exec = graph->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
@@ -262,7 +263,8 @@ constexpr const char* host_memory = "host memory that no device may address";
 constexpr const char* freed = "the memory was freed";
 constexpr const char* dead = "memory that the graph uses was freed since it was captured";
 
-#define WEIR_PAIR(name, says) {"right_" #name, nullptr, &name<true>}, {"wrong_" #name, says, &name<false>}
+#define WEIR_PAIR(name, says) \
+  {"right_" #name, nullptr, &name<true>}, { "wrong_" #name, says, &name<false> }
 
 constexpr ValidateProgram all[] = {
     WEIR_PAIR(fills_host_memory, host_memory),

@@ -41,7 +41,8 @@ struct Watch {
 class Faults final : public Tool {
  public:
   explicit Faults(Plan plan) : counts_(plan.counts) {
-    for (std::size_t i = 0; i < plan.rules.size(); ++i) watches_.emplace_back(std::move(plan.rules[i]), plan.seed + (i << 32U));
+    for (std::size_t i = 0; i < plan.rules.size(); ++i)
+      watches_.emplace_back(std::move(plan.rules[i]), plan.seed + (i << 32U));
   }
 
   void before(const Operation& operation) override {
@@ -111,7 +112,8 @@ class Faults final : public Tool {
   [[noreturn]] static void fail(const Operation& operation, const Watch& watch, std::string_view why) {
     const Device& device = *operation.device;
     if (operation.kind == OperationKind::synchronize) wait(operation);
-    throw Error(watch.rule.errc, operation.name, operation.stream != nullptr ? operation.stream->describe() : device.describe(),
+    throw Error(watch.rule.errc, operation.name,
+                operation.stream != nullptr ? operation.stream->describe() : device.describe(),
                 fmt::format("{} '{}'", why, watch.rule.text));
   }
 

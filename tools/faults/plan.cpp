@@ -83,10 +83,11 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
   } else {
     const auto found = std::find(operations().begin(), operations().end(), name == "alloc" ? "allocate" : name);
     if (found == operations().end()) {
-      refuse(part, fmt::format("'{}' is neither an operation of Weir's nor a driver's function (cu…, hip…); {}", name,
-                               did_you_mean(name, operations(),
-                                            fmt::format("operations are {}; 'any' is any of them, and 'driver' any call of a driver",
-                                                        fmt::join(operations(), ", ")))));
+      refuse(part, fmt::format(
+                       "'{}' is neither an operation of Weir's nor a driver's function (cu…, hip…); {}", name,
+                       did_you_mean(name, operations(),
+                                    fmt::format("operations are {}; 'any' is any of them, and 'driver' any call of a driver",
+                                                fmt::join(operations(), ", ")))));
     }
     rule.kind = static_cast<OperationKind>(found - operations().begin());
   }
@@ -205,17 +206,19 @@ Plan parse(std::string_view text) {
     }
   }
   if (plan.rules.empty() && !plan.counts) {
-    refuse(text, "it names nothing that shall fail; unset it, or write WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', or 'count'");
+    refuse(
+        text,
+        "it names nothing that shall fail; unset it, or write WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', or 'count'");
   }
   return plan;
 }
 
 int native_code(const Rule& rule, const Driver& driver) {
   const std::span<const char* const> functions = driver.functions;
-  if (rule.subject == Subject::function &&
-      std::find(functions.begin(), functions.end(), rule.function) == functions.end()) {
-    refuse(rule.text, fmt::format("the backend {} calls no function '{}'; {}", driver.backend, rule.function,
-                                  did_you_mean(rule.function, functions, "WEIR_FAULTS=count lists those that a program calls")));
+  if (rule.subject == Subject::function && std::find(functions.begin(), functions.end(), rule.function) == functions.end()) {
+    refuse(rule.text,
+           fmt::format("the backend {} calls no function '{}'; {}", driver.backend, rule.function,
+                       did_you_mean(rule.function, functions, "WEIR_FAULTS=count lists those that a program calls")));
   }
   if (rule.delay) return 0;
   if (const auto code = number<int>(rule.native); code && *code != 0) return *code;
@@ -234,12 +237,11 @@ bool is_function_of(std::string_view function, std::string_view backend) noexcep
 }
 
 bool outlives_the_device(std::string_view function) noexcept {
-  constexpr std::string_view parts[] = {"Init",      "GetError",   "GetVersion", "DeviceGet", "GetDevice",
-                                        "SetDevice", "DeviceTotalMem", "DeviceCanAccessPeer", "Current",
-                                        "ExchangeStreamCaptureMode"};
-  return std::any_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
-    return function.find(part) != std::string_view::npos;
-  });
+  constexpr std::string_view parts[] = {
+      "Init",      "GetError",       "GetVersion",          "DeviceGet", "GetDevice",
+      "SetDevice", "DeviceTotalMem", "DeviceCanAccessPeer", "Current",   "ExchangeStreamCaptureMode"};
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [&](std::string_view part) { return function.find(part) != std::string_view::npos; });
 }
 
 }  // namespace weir::faults

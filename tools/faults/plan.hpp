@@ -16,9 +16,9 @@ namespace weir::faults {
 
 /// What a rule is about.
 enum class Subject {
-  operation,        ///< operations of one kind
+  operation,  ///< operations of one kind
   any_operation,
-  function,         ///< one function of a driver
+  function,  ///< one function of a driver
   any_function,
 };
 
@@ -51,8 +51,8 @@ struct Plan {
 /// Reads a plan. Throws `invalid_environment`, which names the part that is wrong and what may have been meant.
 Plan parse(std::string_view text);
 
-/// The number of the failure that the rule wants, in this driver's numbers. Throws as `parse` if the driver does not have it,
-/// or if the function is one that the backend never calls.
+/// The number of the failure that the rule wants, in this driver's numbers. Throws as `parse` if the driver does not have
+/// it, or if the function is one that the backend never calls.
 int native_code(const Rule& rule, const Driver& driver);
 
 /// Whether the function belongs to the driver of that backend: cu… to "cuda", hip… to "hip".

@@ -52,8 +52,8 @@ class Shake final : public Tool {
     std::uint64_t operations;  // how many there were
   };
 
-  // How long the stream's next operation waits. By the seed, the stream's number and the operation's alone: threads do not matter,
-  // but for the order in which streams are used first.
+  // How long the stream's next operation waits. By the seed, the stream's number and the operation's alone: threads do not
+  // matter, but for the order in which streams are used first.
   std::chrono::microseconds draw(const StreamKey& key) {
     const std::lock_guard lock(mutex_);
     Drawn& drawn = streams_.try_emplace(key, Drawn{streams_.size(), 0}).first->second;
@@ -71,8 +71,8 @@ class Shake final : public Tool {
 };
 
 Tool* create() {
-  return new Shake(static_cast<std::uint64_t>(
-      support::environment_number("WEIR_SCHEDULE", 1, 1, std::numeric_limits<long>::max())));
+  return new Shake(
+      static_cast<std::uint64_t>(support::environment_number("WEIR_SCHEDULE", 1, 1, std::numeric_limits<long>::max())));
 }
 
 }  // namespace

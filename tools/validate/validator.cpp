@@ -89,8 +89,8 @@ void Validator::add(const Operation& operation, const MemoryAccess& memory, bool
   auto next = blocks_.lower_bound(begin);
   if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
   while (next != blocks_.end() && next->first < end) next = blocks_.erase(next);
-  blocks_[begin] = {++last_block_, begin,  end, operation.device, is_of_device, operation.capture != 0, site_of(operation),
-                    nullptr};
+  blocks_[begin] = {++last_block_,      begin,  end, operation.device, is_of_device, operation.capture != 0,
+                    site_of(operation), nullptr};
 }
 
 void Validator::remove(const Operation& operation, const MemoryAccess& memory) {
@@ -110,9 +110,8 @@ const Block* Validator::find(std::uintptr_t address) const {
 }
 
 const Block* Validator::find_freed(std::uintptr_t address) const {
-  const auto found = std::find_if(freed_.rbegin(), freed_.rend(), [&](const Block& block) {
-    return block.begin <= address && address < block.end;
-  });
+  const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
+                                  [&](const Block& block) { return block.begin <= address && address < block.end; });
   return found != freed_.rend() ? &*found : nullptr;
 }
 
@@ -227,8 +226,8 @@ void Validator::check(const Operation& operation, const MemoryAccess& access, bo
     report(operation, begin, bytes, *mistake, nullptr);
 }
 
-std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, std::uintptr_t begin,
-                                                        std::uintptr_t end, bool is_device_work) const {
+std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
+                                                        bool is_device_work) const {
   if (const Block* const block = find(begin)) return mistake_in(operation, *block, begin, end, is_device_work);
   // A copy may be of pageable memory, which the heap has made where Weir's memory was.
   const bool may_be_pageable = !is_device_work && is_readable(reinterpret_cast<const void*>(begin));
@@ -269,10 +268,10 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
   }
   if (peers_.contains({operation.device, block.device})) return {};
   const std::string own = operation.device->describe(), other = block.device->describe();
-  return Mistake{fmt::format("the memory is of {}, and {} may not address it", other, own),
-                 fmt::format("call enable_peer_access of {} with {} before, or copy the memory by Stream::copy_peer", own,
-                             other),
-                 &block};
+  return Mistake{
+      fmt::format("the memory is of {}, and {} may not address it", other, own),
+      fmt::format("call enable_peer_access of {} with {} before, or copy the memory by Stream::copy_peer", own, other),
+      &block};
 }
 
 void Validator::report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
@@ -287,8 +286,9 @@ void Validator::report(const Operation& operation, std::uintptr_t address, std::
                        text_of(*site);
     if (captured) text += fmt::format("  captured as: {}\n", captured->what) + text_of(*captured);
     if (const Block* const block = mistake.block) {
-      text += fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
-              text_of(*block->made);
+      text +=
+          fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
+          text_of(*block->made);
       if (block->freed) text += "  freed:\n" + text_of(*block->freed);
     }
     std::fputs(text.c_str(), stderr);

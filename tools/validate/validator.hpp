@@ -74,8 +74,8 @@ class Validator final : public Tool {
   void check(const Operation& operation, const MemoryAccess& access, bool is_device_work);
   std::optional<Mistake> mistake_in(const Operation& operation, std::uintptr_t begin, std::uintptr_t end,
                                     bool is_device_work) const;
-  std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
-                                    std::uintptr_t end, bool is_device_work) const;
+  std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin, std::uintptr_t end,
+                                    bool is_device_work) const;
   void check_launch(const Operation& operation);
   void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
               const SitePtr& captured);
@@ -93,7 +93,7 @@ class Validator final : public Tool {
   std::uint64_t last_block_ = 0;
   std::size_t count_ = 0;
   std::map<std::uintptr_t, Block> blocks_;
-  std::deque<Block> freed_;  // the newest last
+  std::deque<Block> freed_;                                  // the newest last
   std::set<std::pair<const Device*, const Device*>> peers_;  // who may address whose memory
   std::map<CaptureId, Uses> captures_;
   // Of the conditional nodes whose bodies a thread captures: the captures that the nodes are in.

@@ -19,6 +19,29 @@ __device__ int strided(int limit) {
 }
 extern "C" __global__ void k_bound_by_parameter(int* out) { out[threadIdx.x] = strided(threadIdx.x == 5 ? 0 : 1000); }
 
+// Kernels of one name of which one has a loop: specializations of a template, and in two namespaces. And one in which threads meet.
+template <class T> __global__ void numbered(int* out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = 1;
+}
+template <> __global__ void numbered<float>(int* out, int n) { out[threadIdx.x] = n + threadIdx.x; }
+template __global__ void numbered<int>(int*, int);
+template __global__ void numbered<float>(int*, int);
+namespace one { __global__ void same(int* out, int n) { out[threadIdx.x] = n - threadIdx.x; } }
+namespace two {
+__global__ void same(int* out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = 2;
+}
+}
+template <int N> __global__ void turned(int* out, int n) { out[threadIdx.x] = N; }
+template <> __global__ void turned<3>(int* out, int n) {
+  __shared__ int s[BLOCK];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = s[n - 1 - threadIdx.x];
+}
+template __global__ void turned<2>(int*, int);
+template __global__ void turned<3>(int*, int);
+
 // What the loop begins with changes while it runs: by a function, by a reference, by a method.
 struct Cursor {
   int at;
