@@ -140,3 +140,10 @@ TEST_CASE("rccl: check does not wait for another thread's call") {
   CHECK_SAYS(o, "the check was quick\n");
   CHECK_SAYS(o, "element: 2\n");
 }
+
+TEST_CASE("rccl: the timeline has collectives among the work of their streams") {
+  const Outcome o = story({"make", "all_reduce", "all_reduce", "synchronize"}, "",
+                          {{"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/null"}});
+  INFO(o.errors);
+  CHECK(weir::test::count(": 3 operations, busy", o.errors) == 2);  // a fill and two collectives on each device
+}
