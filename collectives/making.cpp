@@ -155,6 +155,10 @@ CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, con
   const char* const operation = "Communicator::from_file";
   detail::enter(operation);
   check_ranks(operation, 1, rank, ranks);
+  // Where there are no ids, each rank says so, and none waits for the file.
+  const std::string name = library_for(operation, device, options, "host");
+  CommunicatorLibrary& library = open_library(name, operation);
+  if (name == "host" || name == "mpi") library.create_id(device);
   if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.time_out), options);
   const CommunicatorId id = create_id(device, options);
   write_id(operation, path, id);

@@ -15,6 +15,7 @@ inline bool is_work(OperationKind kind) noexcept {
     case OperationKind::callback:
     case OperationKind::memory_operations:
     case OperationKind::prefetch:
+    case OperationKind::external:
     case OperationKind::launch_graph: return true;
     default: return false;
   }

@@ -24,7 +24,7 @@ class LocalCommunicator final : public Communicator {
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override {
-    for (std::vector<CollectiveCall>& step : by_stream(calls)) {
+    for (std::vector<CollectiveCall>& step : by_rank(calls)) {
       auto& communicator = static_cast<LocalCommunicator&>(*step[0].communicator);
       communicator.enqueue_step(std::move(step));
     }
@@ -41,12 +41,13 @@ class LocalCommunicator final : public Communicator {
 
  private:
   void enqueue_step(std::vector<CollectiveCall> calls) {
-    Stream& stream = *calls[0].stream;
     const CaptureState capture = calls[0].capture;
     check();
-    steps_.enqueue(stream, capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
+    StreamsOfStep streams(calls);
+    steps_.enqueue(streams.first(), capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
       group->arrive(rank, calls, end);
     });
+    streams.go_on();
   }
 
   const Ptr<LocalGroup> group_;

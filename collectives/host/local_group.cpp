@@ -27,6 +27,8 @@ std::string describe(const CollectiveCall& call) {
   return text;
 }
 
+bool is_paired(const CollectiveCall& call) { return call.kind == Kind::send || call.kind == Kind::receive; }
+
 bool is_same_operation(const CollectiveCall& a, const CollectiveCall& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == Kind::barrier) return true;
@@ -85,20 +87,27 @@ void LocalGroup::arrive(int rank, std::span<const CollectiveCall> calls, StepEnd
 }
 
 void LocalGroup::match(int rank, const ArrivalPtr& arrival) {
-  bool has_collectives = false;
+  const auto pair_of = [&](const CollectiveCall& call) -> Pair& {
+    return pairs_[call.kind == Kind::send ? std::pair(rank, call.peer) : std::pair(call.peer, rank)];
+  };
+  // All calls wait before any is matched: a group that fails then lets go of all of them.
   for (const CollectiveCall& call : arrival->calls) {
-    if (call.kind != Kind::send && call.kind != Kind::receive) {
+    if (!is_paired(call))
       collectives_[static_cast<std::size_t>(rank)].push_back({arrival, &call});
-      has_collectives = true;
-      continue;
-    }
-    const bool sends = call.kind == Kind::send;
-    auto& [sent, received] = pairs_[sends ? std::pair(rank, call.peer) : std::pair(call.peer, rank)];
-    (sends ? sent : received).push_back({arrival, &call});
-    if (sent.empty() || received.empty()) continue;
-    std::vector<Waiting> both = {std::move(sent.front()), std::move(received.front())};
-    sent.pop_front();
-    received.pop_front();
+    else
+      (call.kind == Kind::send ? pair_of(call).sent : pair_of(call).received).push_back({arrival, &call});
+  }
+  for (const CollectiveCall& call : arrival->calls) {
+    if (is_paired(call)) match_pair(pair_of(call));
+  }
+  match_collectives();
+}
+
+void LocalGroup::match_pair(Pair& pair) {
+  while (!pair.sent.empty() && !pair.received.empty()) {
+    std::vector<Waiting> both = {std::move(pair.sent.front()), std::move(pair.received.front())};
+    pair.sent.pop_front();
+    pair.received.pop_front();
     const CollectiveCall &from = *both[0].call, &to = *both[1].call;
     if (from.count != to.count || from.type != to.type) {
       const std::string cause =
@@ -109,7 +118,6 @@ void LocalGroup::match(int rank, const ArrivalPtr& arrival) {
     }
     add_job(std::move(both));
   }
-  if (has_collectives) match_collectives();
 }
 
 void LocalGroup::match_collectives() {
@@ -161,9 +169,9 @@ void LocalGroup::fail_locked(const std::string& cause) noexcept {
     queue.clear();
   };
   for (auto& queue : collectives_) take(queue);
-  for (auto& [pair, queues] : pairs_) {
-    take(queues.first);
-    take(queues.second);
+  for (auto& [ranks, pair] : pairs_) {
+    take(pair.sent);
+    take(pair.received);
   }
   let_go(std::move(waiting));
 }
@@ -186,14 +194,13 @@ void LocalGroup::check_time() {
       if (collectives_[rank].empty()) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
     }
     const CollectiveCall& call = *queue.front().call;
-    const bool paired = call.kind == Kind::send || call.kind == Kind::receive;
     fail_locked(fmt::format("{} of rank {} has waited for {} ms for rank {}", describe(call), queue.front().arrival->rank,
-                            time_out_.count(), paired ? std::to_string(call.peer) : absent));
+                            time_out_.count(), is_paired(call) ? std::to_string(call.peer) : absent));
   };
   for (const auto& queue : collectives_) look(queue);
-  for (const auto& [pair, queues] : pairs_) {
-    look(queues.first);
-    look(queues.second);
+  for (const auto& [ranks, pair] : pairs_) {
+    look(pair.sent);
+    look(pair.received);
   }
 }
 

@@ -49,6 +49,10 @@ class LocalGroup final : public RefCounted {
     ArrivalPtr arrival;
     const CollectiveCall* call = nullptr;
   };
+  /// Sends from one rank to another, and the other's receives from it.
+  struct Pair {
+    std::deque<Waiting> sent, received;
+  };
   /// One operation of which all ranks' calls are there, in the order of the ranks; a send and its receive.
   struct Job {
     std::vector<Waiting> calls;
@@ -61,6 +65,7 @@ class LocalGroup final : public RefCounted {
   using JobPtr = std::shared_ptr<Job>;
 
   void match(int rank, const ArrivalPtr& arrival);
+  void match_pair(Pair& pair);
   void match_collectives();
   void add_job(std::vector<Waiting> calls);
   void fail_locked(const std::string& cause) noexcept;
@@ -78,8 +83,7 @@ class LocalGroup final : public RefCounted {
   std::condition_variable wake_;
   std::string cause_;
   std::vector<std::deque<Waiting>> collectives_;  // of each rank
-  std::map<std::pair<int, int>, std::pair<std::deque<Waiting>, std::deque<Waiting>>>
-      pairs_;  // sends and receives, from → to
+  std::map<std::pair<int, int>, Pair> pairs_;     // from → to
   std::deque<JobPtr> jobs_;
   std::vector<StepEnd> ends_;  // of steps that end with no more work
   bool stopping_ = false;

@@ -143,11 +143,13 @@ void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
   last_stream_ = stream.id();
 }
 
-std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCall> calls) {
+// --- Groups -----------------------------------------------------------------------------------------------------------
+
+std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls) {
   std::vector<std::vector<CollectiveCall>> steps;
   for (const CollectiveCall& call : calls) {
     const auto fits = [&](const std::vector<CollectiveCall>& step) {
-      return step[0].communicator == call.communicator && step[0].stream == call.stream;
+      return step[0].communicator == call.communicator && step[0].capture.id == call.capture.id;
     };
     const auto found = std::find_if(steps.begin(), steps.end(), fits);
     if (found != steps.end())
@@ -156,6 +158,18 @@ std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCal
       steps.push_back({call});
   }
   return steps;
+}
+
+StreamsOfStep::StreamsOfStep(std::span<const CollectiveCall> calls) : first_(*calls[0].stream) {
+  for (const CollectiveCall& call : calls.subspan(1)) {
+    if (call.stream == &first_ || std::find(others_.begin(), others_.end(), call.stream) != others_.end()) continue;
+    others_.push_back(call.stream);
+    first_.wait(*call.stream);
+  }
+}
+
+void StreamsOfStep::go_on() {
+  for (Stream* const other : others_) other->wait(first_);
 }
 
 std::string capture_obstacle(const Device& device) {

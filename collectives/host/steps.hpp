@@ -93,9 +93,24 @@ class Steps {
   std::uint64_t last_stream_ = 0;
 };
 
-/// The calls of a group, those of one rank and stream together: they are one step, so that its sends and receives can wait
-/// for each other.
-std::vector<std::vector<CollectiveCall>> by_stream(std::span<const CollectiveCall> calls);
+/// The calls of a group, those of one rank together: they are one step, so that its sends and receives can wait for each
+/// other. Calls of two captures, or of one that is captured and one that is not, are two steps.
+std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls);
+
+/// The streams of a step's calls. Its work is enqueued on the first, which waits for the others' earlier work; the others'
+/// later work waits for the step. (NCCL orders the streams of a group alike.)
+class StreamsOfStep {
+ public:
+  /// The first stream waits for the others.
+  explicit StreamsOfStep(std::span<const CollectiveCall> calls);
+  Stream& first() const noexcept { return first_; }
+  /// The step has been enqueued: the others wait for the first.
+  void go_on();
+
+ private:
+  Stream& first_;
+  std::vector<Stream*> others_;
+};
 
 /// Why steps cannot be captured on a device; empty if they can.
 std::string capture_obstacle(const Device& device);

@@ -67,16 +67,17 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
                 fmt::format("MPI counts up to {} elements, and these are {}; split the operation", INT_MAX, call.count));
   }
-  for (std::vector<CollectiveCall>& step : collectives::by_stream(calls)) {
+  for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {
     auto& communicator = static_cast<Communicator&>(*step[0].communicator);
     communicator.enqueue_step(std::move(step));
   }
 }
 
 void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
-  Stream& stream = *calls[0].stream;
   const CaptureState capture = calls[0].capture;
   check();
+  collectives::StreamsOfStep streams(calls);
+  Stream& stream = streams.first();
   struct Back {
     void* to;
     const void* from;
@@ -106,6 +107,7 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
     stream.record(*staged.used);
     shared_->staged.push_back(std::move(staged));
   }
+  streams.go_on();
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ void reduce_16_bits(void* from, void* into, int* count, void*) {
   collectives::combine(type, reduction, into, from, static_cast<std::size_t>(*count));
 }
 
+Api at_exit;  // what ends MPI, if Weir began it
+
 }  // namespace
 
 Library::Library() {
@@ -132,16 +134,17 @@ void Library::initialize() {
   if (is_finalized != 0) refuse(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
-    // Who initializes MPI also ends it. A communicator that has failed would make MPI_Finalize wait for ever.
-    static Library* const self = this;
+    // Who initializes MPI also ends it, even if it is then of no use. A communicator that has failed would make MPI_Finalize
+    // wait for ever. The functions are copied: this object goes if its making fails.
+    at_exit = api_;
     ::atexit([] {
       int over = 0;
-      self->api_.Finalized(&over);
+      at_exit.Finalized(&over);
       if (over != 0 || !Progress::instance().stop()) return;
       for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-        self->api_.Type_free(&self->api_.types[static_cast<std::size_t>(type)]);
+        if (Handle& made = at_exit.types[static_cast<std::size_t>(type)]; made != 0) at_exit.Type_free(&made);
       }
-      self->api_.Finalize();
+      at_exit.Finalize();
     });
   } else {
     check(api_.Query_thread(&level), "MPI_Query_thread");
@@ -161,7 +164,7 @@ void Library::make_types() {
     Handle made = 0;
     check(api_.Type_contiguous(2, bytes, &made), "MPI_Type_contiguous");
     check(api_.Type_commit(&made), "MPI_Type_commit");
-    api_.types[static_cast<std::size_t>(type)] = made;
+    at_exit.types[static_cast<std::size_t>(type)] = api_.types[static_cast<std::size_t>(type)] = made;
   }
   using Function = void (*)(void*, void*, int*, void*);
   constexpr Function functions[2][4] = {

@@ -29,6 +29,7 @@ void Shared::fail(const std::string& why) noexcept {
   if (failed.load(std::memory_order_relaxed)) return;
   cause_ = why;
   failed.store(true, std::memory_order_release);
+  Progress::instance().note_failure();
 }
 
 std::string Shared::cause() const {
@@ -67,7 +68,7 @@ bool Progress::stop() {
     wake_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  return !had_failure_;
+  return !had_failure_.load(std::memory_order_acquire);
 }
 
 // --- A step -----------------------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ void Progress::run() {
       std::unique_lock lock(mutex_);
       if (open.empty()) wake_.wait(lock, [this] { return stopping_ || !arrived_.empty(); });
       if (stopping_) {
-        had_failure_ = had_failure_ || !open.empty() || !arrived_.empty();
+        if (!open.empty() || !arrived_.empty()) note_failure();
         return;
       }
       fresh.swap(arrived_);
@@ -177,7 +178,6 @@ void Progress::run() {
     bool moved = !fresh.empty();
     for (std::unique_ptr<Step>& step : open) {
       if (!is_over(*step)) continue;
-      if (step->shared->failed.load(std::memory_order_relaxed)) had_failure_ = true;
       step->end();
       if (!step->requests.empty()) lost.push_back(std::move(step));
       step.reset();

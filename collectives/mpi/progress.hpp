@@ -61,6 +61,8 @@ class Progress {
   void wake();
   /// Ends the thread. False if a communicator has failed or steps are open: MPI must not be finalized then.
   bool stop();
+  /// A communicator has failed. Any thread.
+  void note_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
 
  private:
   struct Result {
@@ -83,8 +85,8 @@ class Progress {
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Step>> arrived_;
   bool stopping_ = false;
-  bool had_failure_ = false;
   std::thread thread_;
+  std::atomic<bool> had_failure_{false};
 };
 
 }  // namespace weir::mpi

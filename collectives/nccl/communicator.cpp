@@ -169,19 +169,30 @@ int Communicator::settle_call() {
 void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   const auto of = [](const CollectiveCall& call) -> Communicator& { return static_cast<Communicator&>(*call.communicator); };
   const bool grouped = calls.size() > 1;
-  int result = grouped ? api_.GroupStart() : success;
+  int result = success;
   const CollectiveCall* refused = &calls.front();
-  for (const CollectiveCall& call : calls) {
-    if (!is_good(result)) break;
-    Communicator& comm = of(call);
-    const std::lock_guard lock(comm.calls_);
-    if (comm.comm_ == nullptr) continue;  // it has failed meanwhile; the next call says so
-    refused = &call;
-    result = comm.enqueue_one(call);
-  }
-  if (grouped) {
-    const int end = api_.GroupEnd();
-    if (is_good(result)) result = end;
+  {
+    // Until the group's end the library keeps the communicators, so none of them may be aborted.
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const auto before = calls.first(i);
+      const auto same = [&](const CollectiveCall& call) { return call.communicator == calls[i].communicator; };
+      if (of(calls[i]).time_out_.count() != 0 && std::none_of(before.begin(), before.end(), same)) {
+        locks.emplace_back(of(calls[i]).calls_);
+      }
+    }
+    if (grouped) result = api_.GroupStart();
+    for (const CollectiveCall& call : calls) {
+      if (!is_good(result)) break;
+      Communicator& comm = of(call);
+      if (comm.comm_ == nullptr) continue;  // it has failed meanwhile; the next call says so
+      refused = &call;
+      result = comm.enqueue_one(call);
+    }
+    if (grouped) {
+      const int end = api_.GroupEnd();
+      if (is_good(result)) result = end;
+    }
   }
   if (result == in_progress) {
     for (const CollectiveCall& call : calls) {
@@ -240,10 +251,9 @@ void Communicator::look() noexcept {
 }
 
 void Communicator::do_abort() noexcept {
-  std::unique_lock lock(calls_, std::defer_lock);
-  if (time_out_.count() != 0) lock.lock();
-  if (comm_ == nullptr) return;
-  const CommHandle comm = std::exchange(comm_, nullptr);
+  const std::lock_guard lock(calls_);
+  const CommHandle comm = comm_.exchange(nullptr);
+  if (comm == nullptr) return;
   if (const int result = api_.CommAbort(comm); !is_good(result)) {
     support::log(support::LogLevel::warn, "a communicator was not aborted cleanly: ", api_.GetErrorString(result));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <mutex>
@@ -50,10 +51,10 @@ class Communicator final : public weir::Communicator {
   const std::chrono::milliseconds time_out_;
   AllocationPtr scratch_;  // for barriers
 
-  // Held during calls of the library, so that an abort comes between them. Without a time-out an abort does not wait for it:
-  // a call may then wait for a peer, and only the abort ends that.
+  // With a time-out, held during calls of the library, until a group's end, so that an abort comes between them. Without one
+  // a call may wait for a peer, and only an abort ends that; the lock then keeps `check` and aborts from each other.
   std::mutex calls_;
-  CommHandle comm_;  // null once it was aborted
+  std::atomic<CommHandle> comm_;  // null once it was aborted
   std::mutex pending_mutex_;
   std::deque<Pending> pending_;  // with a time-out: what was enqueued and is not known to be done
 };

@@ -44,7 +44,8 @@ WEIR_API std::string_view to_string(ElementType) noexcept;
 WEIR_API std::size_t size_of(ElementType) noexcept;
 
 /// How elements of several ranks become one. `avg` is the sum divided by the number of ranks; of integers, it is rounded
-/// towards zero. Integer sums and products wrap around.
+/// towards zero. Integer sums and products wrap around. NCCL and RCCL divide floating-point numbers before they add them, so
+/// the last bits differ from those of the host.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 WEIR_API std::string_view to_string(Reduction) noexcept;
 
@@ -85,9 +86,9 @@ struct CommunicatorOptions {
   /// "nccl", "rccl", "host" or "mpi"; empty for the one that suits the device and the call: see each of them.
   std::string library = {};
   /// The longest time that an operation may take, and that the making of the communicator may take. Then the communicator
-  /// fails. 0: no limit. On NCCL and RCCL an operation's clock starts when it is enqueued and the one before it on this
-  /// communicator is done, so this includes other work of the stream; elsewhere it starts when the stream comes to it.
-  /// Feature `time_out`.
+  /// fails. 0: no limit. What MPI does while a communicator is made (`from_mpi`) has no limit. On NCCL and RCCL an
+  /// operation's clock starts when it is enqueued and the one before it on this communicator is done, so this includes other
+  /// work of the stream; elsewhere it starts when the stream comes to it. Feature `time_out`.
   std::chrono::milliseconds time_out{0};
 };
 
@@ -161,6 +162,10 @@ WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 /// are enqueued on a stream of the communicator's device and run in its order; nothing waits for them on the host, but the
 /// first operations of a communicator may set up connections. Operations of one communicator run one after the other in the
 /// order of the calls, on whichever streams. Within a capture they must be ordered by the graph: use one stream, or events.
+///
+/// Operations of two communicators that share a device must be in one order on all ranks: by one stream, or by events. Else
+/// each may wait for a peer that waits for the other, since one operation can take the room on the device that another
+/// needs.
 ///
 /// If one thread calls for several ranks, it must put one operation of all these ranks into a `group`: a rank alone may wait
 /// for the others.
@@ -324,7 +329,8 @@ class WEIR_API Communicator : public RefCounted {
 
   /// Enqueues the operations that `function` calls at once, when it returns: those of several ranks or several streams, or
   /// sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is enqueued.
-  /// Groups nest; the outermost one enqueues.
+  /// Groups nest; the outermost one enqueues. If a communicator's calls are on several streams, its work begins when all of
+  /// these streams have come to it, and they all wait for its end.
   template <class F>
   static void group(F&& function) {
     Group group;

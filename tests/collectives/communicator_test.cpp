@@ -48,6 +48,12 @@ bool says(const Error& error, std::string_view text) {
   return std::string_view(error.what()).find(text) != std::string_view::npos;
 }
 
+// False if the stream still waits after 5 s.
+bool comes_to_its_end(Stream& stream) {
+  for (int i = 0; i < 1000 && !stream.is_complete(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return stream.is_complete();
+}
+
 }  // namespace
 
 TEST_CASE("a communicator tells its rank, size, device, library and features") {
@@ -113,6 +119,13 @@ TEST_CASE("communicators are not made of no device, one device twice, or devices
   CHECK(error_of([&] { Communicator::create_id(device); }).errc() == Errc::unsupported);
   CHECK(says(error_of([&] { Communicator::from_id(device, 0, 2, {}); }), "use Communicator::from_mpi"));
   CHECK(says(error_of([&] { Communicator::from_id(device, 2, 2, {}); }), "do not fit into 2 ranks"));
+  // Rank 0 cannot make an id, so rank 1 does not wait for the file.
+  for (const int rank : {0, 1}) {
+    const auto meet = [&] {
+      Communicator::from_file(device, rank, 2, "/tmp/weir-no-such-file", {.time_out = std::chrono::milliseconds(100)});
+    };
+    CHECK(says(error_of(meet), "use Communicator::from_mpi"));
+  }
 }
 
 TEST_CASE("an operation waits for its stream's earlier work, and later work for it") {
@@ -273,6 +286,47 @@ TEST_CASE("a send and a receive of different lengths fail") {
   const Error error = error_of([&] { four.all[1]->synchronize(*four.streams[1]); });
   CHECK(says(error, "rank 0 sends 3 float32 to rank 1, which receives 4 float32"));
   four.streams[0]->synchronize();
+}
+
+TEST_CASE("a send that does not fit fails its whole group, and the streams go on") {
+  Four four;
+  const auto x = four.devices[0]->allocate<float>(8);
+  four.all[1]->receive_raw(x.data(), 4, ElementType::float32, 0, *four.streams[1]);
+  Communicator::group([&] {
+    four.all[0]->send_raw(x.data(), 3, ElementType::float32, 1, *four.streams[0]);
+    four.all[0]->send_raw(x.data(), 3, ElementType::float32, 2, *four.streams[0]);
+    four.all[0]->barrier(*four.streams[0]);
+  });
+  for (std::size_t i = 0; i < 2; ++i) {
+    REQUIRE(comes_to_its_end(*four.streams[i]));
+    CHECK(says(error_of([&] { four.all[i]->check(); }), "rank 0 sends 3 float32 to rank 1, which receives 4 float32"));
+  }
+}
+
+TEST_CASE("sends and receives of a group can wait for each other on several streams") {
+  Four four({.time_out = std::chrono::seconds(5)});
+  std::vector<StreamPtr> second;
+  std::vector<Buffer<int>> sent, received;
+  for (Device* const device : four.devices) {
+    second.push_back(device->create_stream());
+    sent.push_back(device->allocate<int>(1000));
+    received.push_back(device->allocate<int>(1000));
+  }
+  for (int round = 0; round < 20; ++round) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      four.streams[i]->fill(sent[i], 100 * round + static_cast<int>(i));
+      second[i]->fill(received[i], -1);
+    }
+    four.each([&](Communicator& c, Stream& s) {
+      const auto i = static_cast<std::size_t>(c.rank());
+      c.send(sent[i], (c.rank() + 1) % 4, s);
+      c.receive(received[i], (c.rank() + 3) % 4, *second[i]);
+    });
+    for (std::size_t i = 0; i < 4; ++i) {
+      REQUIRE(second[i]->read(received[i]).back() == 100 * round + static_cast<int>((i + 3) % 4));
+      four.all[i]->check();
+    }
+  }
 }
 
 TEST_CASE("a rank that does not come makes the others fail after the time-out") {

@@ -7,9 +7,12 @@
 // FAKE_NCCL, words separated by spaces:
 //   fail=FUNCTION:N:CODE  the N-th call of ncclFUNCTION returns CODE
 //   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError tells CODE
+//   slow=N:MS             the N-th call of ncclGroupEnd takes so long
 //   hang=N                from the N-th operation on, operations wait for a peer for ever, until they are aborted
 #include <dlfcn.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +23,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,6 +36,7 @@ struct Comm {
   std::shared_ptr<Group> group;
   int rank = 0;
   bool blocking = true;
+  std::atomic<bool> aborted{false};
 };
 }  // namespace weir::nccl
 
@@ -113,6 +118,18 @@ struct Script {
       return std::stoi(word.substr(colon + 1));
     }
     return 0;
+  }
+  // Waits as the script says, if this is the call.
+  void wait_if_slow(const std::string& function) {
+    std::istringstream words(text());
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("slow=")) continue;
+      {
+        const std::lock_guard lock(mutex);
+        if (std::stoi(word.substr(5)) != calls[function]) continue;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(word.substr(word.find(':') + 1))));
+    }
   }
   // The number behind `key` if that many operations were enqueued, else nothing.
   bool reached(const std::string& key, int* code) {
@@ -249,6 +266,10 @@ int flush() {
   int result = 0;
   while (!calls.empty()) {
     const auto where = calls.front().first;
+    if (where.first->aborted) {  // the library has freed it
+      std::fprintf(stderr, "a communicator was used after ncclCommAbort\n");
+      std::_Exit(70);
+    }
     auto* const batch = new Batch;
     batch->group = where.first->group;
     batch->rank = where.first->rank;
@@ -333,7 +354,7 @@ FAKE int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, C
   group->devices[rank] = device;
   group->ranks = ranks;
   group->collectives.resize(static_cast<std::size_t>(ranks));
-  *comm = new Comm{group, rank, config->blocking != 0};
+  *comm = new Comm{group, rank, config->blocking != 0, {}};
   return config->blocking != 0 ? 0 : weir::nccl::in_progress;
 }
 
@@ -351,6 +372,7 @@ FAKE int ncclCommDestroy(Comm*) { return script.result("CommDestroy"); }
 FAKE int ncclCommAbort(Comm* comm) {
   const std::lock_guard lock(comm->group->mutex);
   comm->group->aborted = true;
+  comm->aborted = true;
   for (Batch* const batch : comm->group->waiting) batch->finish();
   return script.result("CommAbort");
 }
@@ -361,6 +383,7 @@ FAKE int ncclGroupStart() {
 }
 FAKE int ncclGroupEnd() {
   const int scripted = script.result("GroupEnd");
+  script.wait_if_slow("GroupEnd");
   const int result = --open.depth == 0 ? flush() : 0;
   return scripted != 0 ? scripted : result;
 }

@@ -125,3 +125,25 @@ TEST_CASE("rccl: abort ends what waits") {
   CHECK_SAYS(o, "Communicator::abort was called");
   CHECK_SAYS(o, "element: 1\n");
 }
+
+TEST_CASE("rccl: a time-out in the middle of a group waits for the group's end") {
+  // The third group is the second all_reduce.
+  const Outcome o = story({"make_short", "all_reduce", "all_reduce", "synchronize", "value"}, "hang=1 slow=3:1000");
+  CHECK(o.count("all_reduce: ok") == 2);
+  CHECK_SAYS(o, "synchronize: communicator_failed |");
+  CHECK_SAYS(o, "element: 1\n");
+  CHECK(o.status == 0);
+}
+
+TEST_CASE("rccl: check does not wait for another thread's call") {
+  const Outcome o = story({"make", "check_beside", "value"}, "slow=2:1500");
+  CHECK_SAYS(o, "the check was quick\n");
+  CHECK_SAYS(o, "element: 2\n");
+}
+
+TEST_CASE("rccl: the timeline has collectives among the work of their streams") {
+  const Outcome o = story({"make", "all_reduce", "all_reduce", "synchronize"}, "",
+                          {{"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/null"}});
+  INFO(o.errors);
+  CHECK(weir::test::count(": 3 operations, busy", o.errors) == 2);  // a fill and two collectives on each device
+}

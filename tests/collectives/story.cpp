@@ -48,6 +48,8 @@ int main(int argc, char** argv) {
        [&] {
          Device& device = Registry::instance().open(name).device(0);
          comms = {Communicator::from_mpi(device)};
+         streams = {device.create_stream()};
+         data = {device.allocate<float>(1000)};
          std::printf("%s\n", comms[0]->describe().c_str());
        }},
       {"make_alone",
@@ -103,6 +105,17 @@ int main(int argc, char** argv) {
          }
        }},
       {"check", [&] { comms[0]->check(); }},
+      {"check_beside",  // another thread's all_reduce, which takes long
+       [&] {
+         std::thread other(
+             [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); }); });
+         std::this_thread::sleep_for(std::chrono::milliseconds(200));
+         const auto begin = std::chrono::steady_clock::now();
+         comms[0]->check();
+         const bool is_quick = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400);
+         other.join();
+         std::printf("the check was %s\n", is_quick ? "quick" : "slow");
+       }},
       {"check_last", [&] { comms.back()->check(); }},
       {"abort", [&] { comms[0]->abort(); }},
       {"value", [&] { std::printf("element: %g\n", static_cast<double>(streams[0]->read(data[0])[999])); }},

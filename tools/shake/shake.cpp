@@ -31,8 +31,7 @@ class Shake final : public Tool {
 
   void before(const Operation& operation) override {
     // The legacy default stream holds all others up anyway. In a host function Weir must not be called.
-    const bool is_held = is_work(operation.kind) || operation.kind == OperationKind::external;
-    if (!is_held || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
+    if (!is_work(operation.kind) || operation.stream == nullptr || operation.capture != 0 || operation.host_function != 0 ||
         operation.stream->kind() == StreamKind::legacy_default || operation.device->backend().name() == "host" ||
         !operation.device->supports(Feature::host_functions)) {
       return;

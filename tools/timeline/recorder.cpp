@@ -35,7 +35,9 @@ std::uint64_t bytes_of(const Operation& operation) noexcept {
 }
 
 std::string name_of(const Operation& operation) {
-  return operation.kernel != nullptr ? operation.kernel->name() : std::string(to_string(operation.kind));
+  if (operation.kernel != nullptr) return operation.kernel->name();
+  return std::string(operation.kind == OperationKind::external ? std::string_view(operation.name)
+                                                               : to_string(operation.kind));
 }
 
 }  // namespace
