@@ -170,8 +170,9 @@ TEST_CASE("health: a wait with a deadline asks again and again, and gives up") {
     CHECK_SAYS(tell(vendor, busy, {"stream", "synchronize-briefly"}), "done: 0");
     CHECK_SAYS(tell(vendor, busy, {"stream", "event", "record", "event-briefly"}), "done: 0");
     const std::string soon = fail(vendor, "EventQuery", "1-9", 600) + fail(vendor, "StreamQuery", "1", 600);
-    CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-briefly"}), "done: 1");
+    CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-within-a-minute"}), "done: 1");
     const std::string faulty = fail(vendor, "EventQuery", "1", 700) + fail(vendor, "StreamQuery", "1", 600);
-    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-briefly"}), "synchronize-briefly: device_fault");
+    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-within-a-minute"}),
+               "synchronize-within-a-minute: device_fault");
   }
 }
