@@ -402,7 +402,8 @@ void Detector::touch(Block& block, Access access, const Clock& clock, bool is_fr
 
 void Detector::judge(const Access& first, const Access& second, const Clock& clock, Block& block) {
   if (!first.conflicts_with(second)) return;
-  // A host function touches memory when it runs: work that comes behind it on its stream may have been submitted before that.
+  // A host function touches memory when it runs: work that comes behind it on its stream may have been submitted before
+  // that.
   if (first.point.lane == second.point.lane) return;
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
