@@ -323,8 +323,9 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
           fmt::format("{} is read by nobody{}", name, nearest.empty() ? "" : "; " + nearest + " was probably meant"));
     commands({nearest.empty() ? "unset " + name : fmt::format("export {}=\"${}\"; unset {}", nearest, name, name)});
   }
-  if (report["default"].contains("error") && wanted != nullptr && wanted->usable) {
+  if (report["default"].contains("error") && (wanted == nullptr || wanted->usable)) {
     field(0, "default", text_of(report["default"], "error"));
+    if (wanted == nullptr) commands({"unset WEIR_BACKEND   # or name one that is usable"});
   }
   for (const Diagnosis& d : all) {
     std::string state = d.state;
