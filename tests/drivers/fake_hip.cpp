@@ -73,9 +73,9 @@ struct Tally {
 } tally;
 
 /// From 6.2 on the runtime shuts down with its static objects.
+std::atomic<bool> is_shut_down{false};  // no member: nothing need be written to an object that ends
 struct ShutDown {
-  bool is_over = false;
-  ~ShutDown() { is_over = release() >= 602; }
+  ~ShutDown() { is_shut_down = release() >= 602; }
 } shut_down;
 
 template <class Handle>
@@ -779,7 +779,7 @@ class UserObjectSet {
 
 Word run(const char* name, const Call& call) {
   const UserObjectSet::Use use(user_objects, name);
-  if (shut_down.is_over) crash("it is called after its static objects were destroyed");
+  if (is_shut_down) crash("it is called after its static objects were destroyed");
   const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
                       Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;
