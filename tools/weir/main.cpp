@@ -174,7 +174,8 @@ int main(int argc, char** argv) {
       "shake",
       "Run a program again and again in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
   shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N");
-  shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")->type_name("NAME");
+  shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")
+      ->type_name("NAME");
   shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
