@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/gpu/capture_lock.hpp"
@@ -127,6 +128,7 @@ class Api : public Symbols {
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;
+  int release() const noexcept { return release_; }
   int device_count() const noexcept { return device_count_; }
   /// A hipDevice_t is the ordinal.
   std::int64_t device_number(int ordinal) const noexcept { return ordinal; }
@@ -398,8 +400,7 @@ class Api : public Symbols {
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal) const;
-  bool captures_host_functions(int ordinal) const;
-  void try_out(FeatureTable& features, int ordinal) const;
+  void try_out();
   bool is_asked_for(OptIn opt_in) const noexcept;
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
@@ -415,6 +416,7 @@ class Api : public Symbols {
   int device_count_ = 0;
   bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
   bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
+  std::vector<std::pair<Feature, std::string>> tried_;  // features that are not there when tried, with the reasons
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // those that the release needs

@@ -202,6 +202,7 @@ const Api& Api::load(PluginContext& context) {
   }
   api->device_count_ = count;
   api->helpers_ = new Helpers(count);
+  api->try_out();
   return *api;
 }
 

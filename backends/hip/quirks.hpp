@@ -25,7 +25,7 @@ enum class Effect : std::uint8_t {
   absent,    ///< the feature does not keep its promise
   emulated,  ///< it keeps it by other means than the driver's own
   opt_in,    ///< absent unless the user asks for it by a variable
-  probed,    ///< it depends on the patch level: tried once
+  probed,    ///< it depends on the patch level: the trial (trial.cpp) tells
 };
 
 /// What users may ask for.

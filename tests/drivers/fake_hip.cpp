@@ -18,7 +18,7 @@
 //   silent=1         the end of an invalidated capture gives a graph
 //   no_capture=N     1: captures are not supported; 2: streams do not capture; 3: nothing is captured
 //   never_ask=1      whether a stream captures
-//   trial=1          the calls by which a backend tries out a device when it opens it are not left out of what is counted,
+//   trial=1          the calls by which a backend tries out a device before it uses any are not left out of what is counted,
 //                    failed and traced
 //
 // What it exports is what the release that it stands for does: the linker's version script says so.
@@ -56,9 +56,9 @@ World& world() { return World::instance(); }
 int module_device = 0;
 std::atomic<int> capture_questions{0};
 
-/// Opening a device, Weir tries out what it can do: from an allocation, once for each device, until that is freed.
+/// Opening the runtime, Weir tries out what a device can do: from the first allocation until that is freed.
 struct Trial {
-  int left = -1;
+  bool was = false;
   Word memory = 0;
   bool is_on() const { return memory != 0 && Script::instance().number("trial", 0) == 0; }
 } trial;
@@ -73,9 +73,9 @@ struct Tally {
 } tally;
 
 /// From 6.2 on the runtime shuts down with its static objects.
+std::atomic<bool> is_shut_down{false};  // no member: nothing need be written to an object that ends
 struct ShutDown {
-  bool is_over = false;
-  ~ShutDown() { is_over = release() >= 602; }
+  ~ShutDown() { is_shut_down = release() >= 602; }
 } shut_down;
 
 template <class Handle>
@@ -374,8 +374,7 @@ constexpr Function functions[] = {
     {"hipMalloc",
      [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(c.b);
-       if (trial.left < 0) trial.left = Script::instance().number("devices", 1);
-       if (trial.left > 0 && trial.memory == 0) trial = {trial.left - 1, *out<Word>(c.a)};
+       if (!trial.was) trial = {true, *out<Word>(c.a)};
        return 0;
      }},
     {"hipFree",
@@ -779,9 +778,9 @@ class UserObjectSet {
 
 Word run(const char* name, const Call& call) {
   const UserObjectSet::Use use(user_objects, name);
-  if (shut_down.is_over) crash("it is called after its static objects were destroyed");
-  const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
-                      Script::instance().number("trial", 0) == 0;
+  if (is_shut_down) crash("it is called after its static objects were destroyed");
+  const bool begins =
+      !trial.was && std::strcmp(name, "hipMalloc") == 0 && Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;
   char trace[200] = "";
   if (counts && Script::instance().number("trace", 0) != 0) {

@@ -284,10 +284,28 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
 }
 
 TEST_CASE("hip features: a device that cannot be made current is not tried in another one's place") {
-  const Outcome o = tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"});
+  const Outcome o =
+      tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"}, {{"WEIR_DEVICE", "1"}});
   INFO(o.errors);
   CHECK(calls(o, "hipSetDevice") >= 1);
+  CHECK(calls(o, "hipMalloc") == 0);
+}
+
+TEST_CASE("hip features: one device is tried, the default one, so that another that hangs is no matter") {
+  const Outcome o = tell("6.2", "devices=3 trial=1 trace=1 fail=hipGraphClone:0:801", {"features", "first-device-features"},
+                         {{"WEIR_DEVICE", "2"}});
+  INFO(o.errors);
   CHECK(calls(o, "hipMalloc") == 1);
+  CHECK(in_order(o, {"hipSetDevice 2", "hipMalloc", "hipFree"}));
+  CHECK(calls(o, "hipSetDevice 1") == 0);
+  // What it tells of the runtime holds for the others.
+  CHECK(o.count("feature graph_clone: absent this runtime has no more of hipGraphClone") == 2);
+}
+
+TEST_CASE("hip features: a capture that fails when it is tried says nothing") {
+  CHECK_SAYS(tell("6.2", "trial=1 fail=hipStreamEndCapture:1:901", {"features"}), "feature graph_capture: native");
+  CHECK_SAYS(tell("6.2", "trial=1 fail=hipStreamEndCapture:1:801", {"features"}),
+             "feature graph_capture: absent this runtime has no more of hipStreamEndCapture than its name");
 }
 
 TEST_CASE("hip loading: a runtime without graphs, and all else that can be done without, works") {
