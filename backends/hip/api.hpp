@@ -209,10 +209,13 @@ class Api : public Symbols {
 
   // --- Events ---------------------------------------------------------------------------------------------------------
 
-  static unsigned event_flags(const EventOptions& options) noexcept {
-    return (options.timing ? 0U : unsigned{hipEventDisableTiming}) |
+  /// Events that are asked after by time take times, which costs nothing: the runtime notes the times of every record.
+  unsigned event_flags(const EventOptions& options) const noexcept {
+    const bool takes_times = options.timing || (has(Workaround::ask_events_by_time) && !options.interprocess);
+    return (takes_times ? 0U : unsigned{hipEventDisableTiming}) |
            (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
   }
+  Result query_event(EventHandle event) const;
   Result synchronize_event(EventHandle event, bool blocking_sync) const;
   Result record_external(EventHandle event, StreamHandle stream) const {
     return EventRecordWithFlags(event, stream, event_record_external);
@@ -389,7 +392,7 @@ class Api : public Symbols {
 
  private:
   Api() = default;
-  class NullStreams;
+  class Helpers;
 
   std::optional<int> attribute(int number, int ordinal) const;
   std::string architecture(int ordinal) const;
@@ -415,7 +418,7 @@ class Api : public Symbols {
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // those that the release needs
-  NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
+  Helpers* helpers_ = nullptr;                 // never destroyed, as nothing here is
 };
 
 /// Compiles ahead of time, with HIPRTC: the plugin's second function.

@@ -151,6 +151,15 @@ bool captures_and_breaks(Stream* stream) {
   return true;
 }
 
+/// What a question after an event, or a wait for it, is answered while its stream captures, whenever the event was recorded.
+/// Up to 6.1 the capture stays as it is; from 6.2 on it is broken. 2026 has this no more.
+int refusal_of_older(Event* event) {
+  if (release() >= 714 || event->stream == nullptr || event->stream->origin == nullptr) return hipSuccess;
+  if (release() < 602) return hipErrorStreamCaptureUnsupported;
+  captures_and_breaks(event->stream);
+  return hipErrorCapturedEvent;
+}
+
 int begin_capture(Stream* stream, Graph* graph, int mode) {
   if (no_capture(1)) return hipErrorNotSupported;
   if (no_capture(2)) return hipSuccess;
@@ -349,16 +358,14 @@ constexpr Function functions[] = {
      }},
     {"hipEventCreateWithFlags",
      [](const Call& c) -> Word {
-       give(c.a, new Event);
+       give(c.a, new Event{.takes_times = (c.b & hipEventDisableTiming) == 0});
        return 0;
      }},
     {"hipEventQuery",
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
-       // A question breaks a capture that the event's stream is in, whenever the event was recorded. 2026 has this no more.
-       const bool breaks = release() >= 602 && release() < 714 && event->stream != nullptr;
-       if (breaks && captures_and_breaks(event->stream)) return hipErrorCapturedEvent;
+       if (const int refusal = refusal_of_older(event); refusal != hipSuccess && release() >= 602) return refusal;
        const int result = busy();
        if (result == hipSuccess && event->stream != nullptr)
          event->stream->done = std::max(event->stream->done, event->number);
@@ -598,6 +605,7 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
+       if (const int refusal = refusal_of_older(event); refusal != hipSuccess) return refusal;
        if (event->stream != nullptr) event->stream->done = std::max(event->stream->done, event->number);
        return 0;
      }},
@@ -605,6 +613,9 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        check_living(event_of(c.b));
        check_living(event_of(c.c));
+       for (const Event* event : {event_of(c.b), event_of(c.c)}) {
+         if (!event->takes_times || event->stream == nullptr) return hipErrorInvalidHandle;
+       }
        *out<float>(c.a) = 1;
        if (c.b != c.c) return 0;
        Event* const event = event_of(c.b);

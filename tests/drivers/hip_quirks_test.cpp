@@ -114,6 +114,7 @@ constexpr ExpectedWorkaround workarounds[] = {
     {Workaround::end_invalidated_twice, 0, 714},
     {Workaround::check_capture_at_end, 0, 714},
     {Workaround::explain_refused_memory, 0, 0},
+    {Workaround::ask_events_by_time, 602, 0},
     {Workaround::poll_events, 0, 0},
     {Workaround::poll_streams, 702, 0},
     {Workaround::allocate_beside_null_stream, 0, 0},
