@@ -10,8 +10,8 @@
 #   lint      formats, shell scripts, workflows: as far as the tools are here
 #   release   the libraries as they are shipped, with the tests of all parts
 #   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
-#   asan      with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and oneTBB's among
-#             them: the core, the host backend and the suites
+#   asan      in Debug, with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and
+#             oneTBB's among them: the core, the host backend and the suites
 #   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
 #             the unit tests
 #   clang     that the other compiler takes libraries, tools and benchmarks without a warning
@@ -118,11 +118,11 @@ stage_long() {
 
 # What runs on this machine's CPU, and little optimization, for the sake of time. Tests whose work is a compiler's or a script's
 # see nothing of a sanitizer.
-sanitized=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
+sanitized=(-DCMAKE_BUILD_TYPE=Debug -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
   -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
 not_sanitized=(--label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|demo\.|ci\.)')
 stage_asan() {
-  build asan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DTBB_USE_DEBUG -D_GLIBCXX_ASSERTIONS" \
+  build asan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DTBB_USE_DEBUG -D_GLIBCXX_ASSERTIONS" \
     -DWEIR_SANITIZE=address,undefined || return 0
   heading "testing asan"
   run_ctest build/ci-asan "${not_sanitized[@]}"
@@ -131,7 +131,7 @@ stage_asan() {
 stage_tsan() {
   local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
     weir_late_load weir_collectives_story)
-  build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
+  build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer; the file leaves out what is its own.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
