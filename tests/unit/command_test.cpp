@@ -55,7 +55,8 @@ std::set<std::string> options_of(const std::string& command) {
       begin, std::min({help.find("Exit status"), help.find("Other options"), help.find("Options of doctest")}) - begin));
 }
 
-const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run", "shake", "bench", "conformance"};
+const std::vector<std::string> commands = {"",         "info",  "doctor", "kernels",    "run",
+                                           "timeline", "shake", "bench",  "conformance"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -170,7 +171,7 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"nosuch"}, "there is no command 'nosuch'\n");
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
-  says({}, "a command is missing; the commands are info, doctor, kernels, run, bench, conformance, shake");
+  says({}, "a command is missing; the commands are info, doctor, kernels, run, timeline, bench, conformance, shake");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
@@ -203,6 +204,14 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
   CHECK(weir_command({"run"}).complains("a program is missing; write: weir run [OPTION]… -- PROGRAM"));
   CHECK(weir_command({"run", "--backend", "host", "sh", "x"})
             .complains("'sh' stands before --; write: weir run [OPTION]… -- sh [ARGUMENT]…"));
+}
+
+TEST_CASE("command: timeline runs a program with the tool, and the trace goes where it is said") {
+  const Outcome set = weir_command({"timeline", "--backend=host", "-o", "/tmp/a.pftrace", "--", "/bin/sh", "-c",
+                                    "echo $WEIR_TOOLS $WEIR_BACKEND $WEIR_TIMELINE; exit 3"});
+  CHECK(set.status == 3);
+  CHECK(set.output == "timeline host /tmp/a.pftrace\n");
+  CHECK(weir_command({"timeline"}).complains("a program is missing; write: weir timeline [OPTION]… -- PROGRAM"));
 }
 
 TEST_CASE("command: shake runs a program with one schedule after another, and tells which fail") {
@@ -310,7 +319,7 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
                              WEIR_TEST_SOURCE "/tools/weir/weir.bash"})
         .output;
   };
-  CHECK(offers("''") == "--help --version info doctor kernels run shake bench conformance\n");
+  CHECK(offers("''") == "--help --version info doctor kernels run timeline shake bench conformance\n");
   CHECK(offers("bench --backend = c") == "cuda\n");
   CHECK(offers("conformance --require h") == "hip host\n");
   CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);

@@ -150,6 +150,20 @@ int main(int argc, char** argv) {
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
 
+  weir::tool::RunOptions timeline_options;
+  timeline_options.tools = "timeline";
+  CLI::App* const timeline_command = app.add_subcommand(
+      "timeline", "Run a program, and write when each stream did what: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  timeline_command->add_option("--backend", timeline_options.backend, "WEIR_BACKEND: what the program runs on")
+      ->type_name("NAMES");
+  timeline_command
+      ->add_option("-o,--output", timeline_options.timeline,
+                   "WEIR_TIMELINE: the trace for Perfetto: weir.pftrace if not given")
+      ->type_name("FILE");
+  timeline_command->footer(
+      "Prints how busy the streams were, how far they overlapped, and the longest waits, on standard error.\n\n"
+      "Exit status: as weir run\n");
+
   BenchOptions bench_options;
   CLI::App* const bench_command = app.add_subcommand(
       "bench",
@@ -189,14 +203,16 @@ int main(int argc, char** argv) {
 
   // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
   run_command->allow_extras();
+  timeline_command->allow_extras();
   shake_command->allow_extras();
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
+  timeline_options.command = run_options.command;
   shake_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
   try {
     app.parse(own, argv);
-    const bool takes_program = *run_command || *shake_command;
+    const bool takes_program = *run_command || *timeline_command || *shake_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
       const auto refuse = [&](const std::string& cause, const std::string& program) {
@@ -218,6 +234,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
+    if (*timeline_command) return weir::tool::run_program(timeline_options);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*bench_command) return bench(bench_options, bench_command->remaining());
     if (*conformance_command) {

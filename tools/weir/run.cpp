@@ -34,6 +34,7 @@ int run_program(const RunOptions& options) {
   set("WEIR_DISABLE_FEATURES", options.disable_features);
   set("WEIR_LOG", options.log);
   set("WEIR_TOOLS", options.tools);
+  set("WEIR_TIMELINE", options.timeline);
   return become(options.command);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// Other programs: `weir run`, and those that are installed beside the command.
+/// Other programs: `weir run`, `weir timeline`, and those that are installed beside the command.
 namespace weir::tool {
 
 struct RunOptions {
@@ -14,6 +14,7 @@ struct RunOptions {
   std::string disable_features;      ///< WEIR_DISABLE_FEATURES, or empty
   std::string log;                   ///< WEIR_LOG, or empty
   std::string tools;                 ///< WEIR_TOOLS, or empty
+  std::string timeline;              ///< WEIR_TIMELINE, or empty
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 

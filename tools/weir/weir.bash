@@ -19,7 +19,7 @@ _weir() {
         fi
         return
         ;;
-      info | doctor | kernels | run | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
+      info | doctor | kernels | run | timeline | shake | bench | conformance) command=${command:-${COMP_WORDS[i]}} ;;
     esac
   done
   local words
@@ -28,6 +28,10 @@ _weir() {
     --log) words='error warn info debug' ;;
     --tools) words='race timeline ranges faults shake validate' ;;
     --device | --disable-features | --timeout | --seeds | --first) words='' ;;
+    -o | --output)
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return
+      ;;
     --known-failures | --junit | --json)
       if [ "$command" = conformance ]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -47,12 +51,13 @@ _weir() {
           words='--help inspect'
           ;;
         run) words='--help --backend --device --disable-features --log --tools --' ;;
+        timeline) words='--help --backend --output --' ;;
         shake) words='--help --seeds --first --backend --' ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'
           ;;
-        *) words='--help --version info doctor kernels run shake bench conformance' ;;
+        *) words='--help --version info doctor kernels run timeline shake bench conformance' ;;
       esac
       ;;
   esac
