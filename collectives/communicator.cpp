@@ -134,10 +134,9 @@ const FeatureState& Communicator::feature(CommunicatorFeature feature) const noe
   static const FeatureState none{Support::absent, "there is no such feature; use the enumerators"};
   static const FeatureState one_sided{
       Support::absent,
-      "Weir does not offer it: NCCL has it since 2.29 and RCCL not at all, both NCCL and MPI want memory that all ranks "
-      "have "
-      "registered together as a window, and MPI carries it out only while the target calls MPI; call send on one rank and "
-      "receive on the other, in a group where both sides send"};
+      "Weir does not offer it: NCCL's (from 2.29 on) and MPI's want memory that all ranks have registered together as a "
+      "window, and the libraries of other devices have none; call send on one rank and receive on the other, in a group "
+      "where both sides send"};
   if (feature == CommunicatorFeature::one_sided) return one_sided;
   const auto i = static_cast<std::size_t>(feature);
   return i < features_.size() ? features_[i] : none;

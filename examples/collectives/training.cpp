@@ -69,6 +69,10 @@ int main(int argc, char** argv) try {
   }
   const std::size_t layers = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 8;
   const int parameters = argc > 2 ? std::atoi(argv[2]) : 100000, steps = argc > 3 ? std::atoi(argv[3]) : 20;
+  if (layers == 0 || parameters <= 0 || steps <= 0 || argc > 4) {
+    std::fprintf(stderr, "usage: training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], each at least 1\n");
+    return 2;
+  }
 
   std::vector<Rank> ranks;
   for (const CommunicatorPtr& comm : make_ranks()) {
