@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
 # model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend,
-# prototypes against the headers of several releases. Then benchmarks, whose times go to build/nightly-bench.json, for
-# ci/trend.sh. Its last line counts the parts.
+# the suite through the bridge as each release of HIP, prototypes against the headers of several releases. Then benchmarks, whose
+# times go to build/nightly-bench.json, for ci/trend.sh. Its last line counts the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-60}
@@ -22,6 +22,7 @@ for ((i = 0; i < 5; ++i)); do
   part "$bin/weir-conformance" --require=host --order-by=rand "--rand-seed=$((seed + i))"
 done
 if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutations.sh; fi
+if [ -d build/ci-release/lib/cpu_cuda ]; then part env -u WEIR_BACKEND ci/bridge_on_cpu.sh build/ci-release; fi
 part ci/prototypes.sh
 part "$bin/weir-bench-host" --benchmark_repetitions=5 --benchmark_out=build/nightly-bench.json --benchmark_out_format=json
 printf '%d passed, %d failed\n' "$passed" "$failed"

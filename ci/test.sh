@@ -15,6 +15,7 @@
 #   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
 #             the unit tests
 #   clang     that the other compiler takes libraries, tools and benchmarks without a warning
+#   mutations that the tests of the HIP backend miss each row of its table of quirks
 #   packages  Debian packages and the static library, each installed apart and used by a project
 #
 # CXX chooses the compiler, as CMake takes it. Tells for each stage how long it took, and how much of the processors' time.
@@ -23,7 +24,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-all_stages=(lint release long asan tsan clang packages)
+all_stages=(lint release long asan tsan clang mutations packages)
 stages=() required=()
 for argument in "$@"; do
   case $argument in
@@ -146,6 +147,8 @@ stage_clang() {
     passed=$((passed + 1))
   fi
 }
+
+stage_mutations() { count "mutations of the table of quirks" ci/mutations.sh --table; }
 
 stage_packages() {
   build release "${release_options[@]}" || return 0

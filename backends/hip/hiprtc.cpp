@@ -153,6 +153,10 @@ void Compiler::list_architectures(const gpu::Library& runtime, int release) {
 
 std::string Compiler::refusal(std::string_view architecture) const {
   if (!usable_) return description_;
+  if (architecture.find("-generic") != std::string_view::npos) {
+    return "'" + std::string(architecture) +
+           "' is a target of several architectures, for which Weir loads images and compiles none; name one architecture";
+  }
   if (!is_well_formed(architecture)) {
     return "'" + std::string(architecture) +
            "' is no architecture of AMD's, which are written gfx90a, or gfx90a:xnack- with features";

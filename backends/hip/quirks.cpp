@@ -24,9 +24,8 @@ constexpr FeatureQuirk features[] = {
     {Feature::stream_callbacks,
      {700, 0},
      Effect::absent,
-     "hipStreamAddCallback tells every callback that all went well, also where the stream has failed, which from HIP 7.0 on "
-     "does not "
-     "end the process; use launch_host_function, and ask the stream afterwards",
+     "hipStreamAddCallback tells every callback that all went well, also where the stream has failed, which from HIP 7.0 "
+     "on does not end the process; use launch_host_function, and ask the stream afterwards",
      "read: StreamAddCallback::callback in hip_event.hpp, 5.x to 2026; changelog 7.0"},
 
     {Feature::memory_operations_in_capture,
@@ -58,8 +57,7 @@ constexpr FeatureQuirk features[] = {
      {0, 0},
      Effect::emulated,
      "by instantiating the new graph: hipGraphExecUpdate changes the host functions of launches that are under way, and "
-     "does not "
-     "keep what the new graph owns",
+     "does not keep what the new graph owns",
      "read: hip_graph.cpp 5.7 to 2026; ROCm/rocm-systems#10713, #10021: false success"},
 
     {Feature::memory_pool_max_size,
@@ -84,8 +82,7 @@ constexpr FeatureQuirk features[] = {
      {0, 0},
      Effect::absent,
      "a question after an event that a graph records is followed to the stream of the graph's last launch, destroyed or "
-     "not, and "
-     "crashes; record an event behind the launch instead",
+     "not, and crashes; record an event behind the launch instead",
      "read: hip_event.cpp 6.2 to 2026; the calls exist from 6.4.2 on"},
 
     {Feature::cross_device_capture,
@@ -97,17 +94,15 @@ constexpr FeatureQuirk features[] = {
     {Feature::wait_value_32,
      {0, 0},
      Effect::opt_in,
-     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would "
-     "end "
-     "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that "
+     "would end it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
      "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249",
      OptIn::wait_value},
     {Feature::wait_value_64,
      {0, 0},
      Effect::opt_in,
-     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that would "
-     "end "
-     "it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
+     "a wait occupies a hardware queue, and streams share four of those, so that it can hold up the very stream that "
+     "would end it; set WEIR_HIP_WAIT_VALUE=1 if waits are ended by the host or by other devices alone",
      "read: rocvirtual.cpp; ROCm/clr#133, ROCm/rocm-systems#9249",
      OptIn::wait_value},
     {Feature::wait_value_nor,
@@ -131,8 +126,7 @@ constexpr FeatureQuirk features[] = {
      {0, 0},
      Effect::absent,
      "waiting for another process's event blocks the host thread, where the device cannot share signals, and HIP does not "
-     "tell "
-     "which it is; share memory and a value in it instead",
+     "tell which it is; share memory and a value in it instead",
      "read: hip_event_ipc.cpp up to 6.2 and in 2026"},
 
     {Feature::blocking_sync_events,
@@ -162,9 +156,8 @@ constexpr FunctionQuirk functions[] = {
     {"hipModuleUnload",
      {0, 0},
      Workaround::retire_executables,
-     "waits for nothing, and a graph's launch does not hold its kernels' code from 6.1 on; hipGraphExecDestroy frees what a "
-     "launch "
-     "that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
+     "waits for nothing, and a graph's launch does not hold its kernels' code from 6.1 on; hipGraphExecDestroy frees what "
+     "a launch that is under way still uses, at once or, in 6.2, when any event of the device is next waited for",
      "read: hip_module.cpp 5.7 to 2026; hip_graph.cpp deletes the object in 5.x, parks it in 6.2.0 to 6.2.2, and counts "
      "references from October 2024 on"},
     {"hipGraphLaunch",
@@ -180,23 +173,20 @@ constexpr FunctionQuirk functions[] = {
     {"hipUserObjectRelease",
      {0, 603},
      Workaround::lock_user_objects,
-     "looks for the object in a set of all without that set's lock, as hipGraphRetainUserObject does, while other threads' "
-     "calls make "
-     "and end user objects",
+     "looks for the object in a set of all without that set's lock, as hipGraphRetainUserObject does, while other "
+     "threads' calls make and end user objects",
      "read: UserObject::isUserObjvalid in hip_graph_internal.hpp at rocm-5.7.1 and rocm-6.2.2; 6.3 locks it"},
     {"hipStreamWaitEvent",
      {0, 0},
      Workaround::join_by_dependencies,
-     "links the two streams of a capture as parent and child, whichever of them came first, and hipStreamEndCapture follows "
-     "the "
-     "links without end where forks are nested",
+     "links the two streams of a capture as parent and child, whichever of them came first, and hipStreamEndCapture "
+     "follows the links without end where forks are nested",
      "read: hip_event.cpp and hip_graph.cpp 5.3 to 2026; ROCm/rocm-systems#11517, #11589"},
     {"hipEventRecord",
      {0, 604},
      Workaround::set_fork_dependencies,
      "leaves the nodes of an earlier capture in the event where the stream has captured none yet, and a stream that waits "
-     "for it "
-     "goes on behind those",
+     "for it goes on behind those",
      "read: hip_event.cpp up to October 2024"},
     {"hipMemPoolDestroy",
      {0, 0},
@@ -227,16 +217,16 @@ constexpr FunctionQuirk functions[] = {
     {"hipEventQuery",
      {602, 0},
      Workaround::ask_events_by_time,
-     "invalidates a capture that the event's stream is in, also where the event was recorded before it; the time between an "
-     "event and itself is told all the same",
+     "invalidates a capture that the event's stream is in, also where the event was recorded before it; the time between "
+     "an event and itself is told all the same",
      "read: hip_event.cpp at rocm-6.2.2 and in October 2024; in 2026 it spares older events, and which release began with "
      "that is not known. Up to 6.1 it does not look at captures. hipEventElapsedTime: 5.7.1 to 2026"},
     {"hipEventSynchronize",
      {0, 0},
      Workaround::poll_events,
-     "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's flags "
-     "say; is refused while the event's stream captures, also where the event is older, and from 6.2 on invalidates that "
-     "capture",
+     "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's "
+     "flags say; is refused while the event's stream captures, also where the event is older, and from 6.2 on invalidates "
+     "that capture",
      "read: hip_event.cpp at rocm-5.7.1, rocm-6.2.2 and in 2026"},
     {"hipStreamSynchronize",
      {702, 0},

@@ -167,6 +167,7 @@ TEST_CASE("hiprtc T12: an architecture that would end the process is refused bef
     error_of(architecture, trivial, {}, weir::Errc::invalid_argument);
   }
   CHECK_FALSE(compiler().refusal("gfx9999").empty());
+  CHECK(compiler().refusal("gfx11-generic").find("a target of several architectures") != std::string::npos);
   error_of("gfx9999", trivial, {}, weir::Errc::compiler_not_found);
   for (const char* const option : {"--gpu-architecture=sm_90", "--offload-arch=gfx9999", "-arch=sm_90", "-mcpu=gfx906"}) {
     CAPTURE(option);
