@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/tools/programs.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -95,4 +97,16 @@ TEST_CASE("race: suppressions, the exit status, and what is no option") {
   const Run refused = ::run("right_halves", ",colour=red");
   CHECK(refused.outcome.status == 1);
   CHECK(refused.outcome.complains("'colour=red' is none of json=FILE"));
+}
+
+TEST_CASE("race: the file's name can have the process's number") {
+  const TemporaryFolder folder;
+  const Outcome outcome = weir::test::run(
+      WEIR_TEST_PROGRAMS, {"right_halves"},
+      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_RACE", "json=" + folder.path() + "/%p.json"}});
+  CHECK(outcome.status == 0);
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) files.push_back(file.path().stem());
+  REQUIRE(files.size() == 1);
+  CHECK(files[0].find_first_not_of("0123456789") == std::string::npos);
 }

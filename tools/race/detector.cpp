@@ -298,7 +298,7 @@ std::string Detector::what_of(const Operation& operation) const {
 
 StepPtr Detector::step_of(const Operation& operation, std::string what) const {
   return std::make_shared<const Step>(Step{operation.id, std::move(what), place_of(operation), operation.device->describe(),
-                                           std::string(operation.tag), operation.thread, take_stack(), nullptr});
+                                           std::string(operation.tag), operation.thread, take_stack()});
 }
 
 /// Work, or an order, that is submitted to a stream and runs.
@@ -374,8 +374,7 @@ void Detector::withdraw(const Operation& operation) {
     Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(memory.address));
     if (block == nullptr) return;
     std::erase_if(block->accesses, [&](const Access& access) {
-      return access.step->operation == operation.id ||
-             (access.step->launch && access.step->launch->operation == operation.id);
+      return access.step->operation == operation.id || (access.launch && access.launch->operation == operation.id);
     });
   };
   for (const MemoryAccess& memory : operation.accesses) forget(memory);
@@ -521,7 +520,7 @@ std::string Detector::note_of(const Access& first, const Access& second) const {
     const auto waited = state.waited.find(first.point.lane);
     if (waited == state.waited.end() || waited->second >= first.point.number) continue;
     return fmt::format("{} has waited for {}, but for {}: the event was recorded, or the wait made, too early",
-                       second.step->where, first.step->where,
+                       second.where(), first.where(),
                        waited->second == 0 ? "a point before its first operation" : "a point before the first of the two");
   }
   return "";
@@ -726,17 +725,9 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
     for (const MemoryOperation& each : node.memory_operations) operate(each, state);
   }
   const StepPtr launch_step = step_of(operation, what_of(operation));
-  std::map<const Step*, StepPtr> steps;
   for (const Node& node : model.nodes) {
     for (Access access : node.accesses) {
-      StepPtr& step = steps[access.step.get()];
-      if (!step) {
-        Step copy = *access.step;
-        copy.where = launch_step->where;
-        copy.launch = launch_step;
-        step = std::make_shared<const Step>(std::move(copy));
-      }
-      access.step = step;
+      access.launch = launch_step;
       access.point = point;
       access.clock = state.clock.is_open() ? std::make_shared<const Clock>(state.clock) : nullptr;
       if (Block* const block = memory_.find(access.region.begin)) touch(*block, std::move(access), state.clock, false);

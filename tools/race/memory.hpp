@@ -24,7 +24,6 @@ struct Step {
   std::string tag;     ///< the `Range` that it is in
   std::uint64_t thread = 0;
   Stack stack;
-  std::shared_ptr<const Step> launch;  ///< of a node of a graph: the launch
 };
 using StepPtr = std::shared_ptr<const Step>;
 
@@ -46,8 +45,10 @@ struct Access {
   bool reads = false, writes = false;
   Point point;
   StepPtr step;
-  std::shared_ptr<const Clock> clock;  ///< null if no wait for a value was open
+  std::shared_ptr<const Clock> clock = {};  ///< null if no wait for a value was open
+  StepPtr launch = {};                      ///< of a node of a graph: the launch
 
+  const std::string& where() const noexcept { return launch ? launch->where : step->where; }
   bool conflicts_with(const Access& other) const noexcept {
     return (writes || other.writes) && !(point == other.point) && region.overlaps(other.region);
   }

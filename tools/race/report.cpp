@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "tools/file_name.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
@@ -54,12 +55,12 @@ std::string text_of(const std::vector<Frame>& frames) {
 std::string text_of(const char* which, const Access& access, const std::vector<Frame>& frames) {
   const Step& step = *access.step;
   std::string text = fmt::format("  {}: {} {} {} at {:#x}, on {}, from thread {}", which, step.what, kind_of(access),
-                                 bytes_of(access.region), access.region.begin, step.where, step.thread);
+                                 bytes_of(access.region), access.region.begin, access.where(), step.thread);
   if (!step.tag.empty()) text += fmt::format(", in \"{}\"", step.tag);
   text += '\n' + text_of(frames);
-  if (step.launch)
-    text += fmt::format("    in a graph that was launched on {}:\n", step.launch->where) +
-            text_of(frames_of(step.launch->stack));
+  if (access.launch)
+    text += fmt::format("    in a graph that was launched on {}:\n", access.launch->where) +
+            text_of(frames_of(access.launch->stack));
   return text;
 }
 
@@ -71,12 +72,12 @@ Json json_of(const std::vector<Frame>& frames) {
 
 Json json_of(const Access& access, const std::vector<Frame>& frames) {
   const Step& step = *access.step;
-  Json json = {{"operation", step.what},       {"on", step.where},
+  Json json = {{"operation", step.what},       {"on", access.where()},
                {"access", kind_of(access)},    {"address", access.region.begin},
                {"bytes", access.region.width}, {"rows", access.region.rows},
                {"thread", step.thread},        {"tag", step.tag},
                {"stack", json_of(frames)}};
-  if (step.launch) json["launch_stack"] = json_of(frames_of(step.launch->stack));
+  if (access.launch) json["launch_stack"] = json_of(frames_of(access.launch->stack));
   return json;
 }
 
@@ -87,16 +88,16 @@ std::string remedy_of(Fault fault, const Access& first, const Access& second) {
   if (second.point.lane == 0) {
     return fmt::format(
         "before the second, wait on the host for the first: synchronize() of {}, or of an event recorded behind it",
-        first.step->where);
+        first.where());
   }
   if (first.point.lane == 0) return "let the host be done with the memory before the work that uses it is enqueued";
-  if (first.step->where == second.step->where) {
+  if (first.where() == second.where()) {
     return "the two are in one graph: let the stream of the second wait for that of the first while they are captured";
   }
   return fmt::format(
       "between the two, let {} wait for {}: second.wait(first), or record an event behind the first operation and "
       "wait for it",
-      second.step->where, first.step->where);
+      second.where(), first.where());
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ Options read_options() {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string key = word.substr(0, equals), rest = equals < word.size() ? word.substr(equals + 1) : "";
     if (key == "json" && !rest.empty()) {
-      options.json = rest;
+      options.json = with_process(rest);
     } else if (key == "suppressions" && !rest.empty()) {
       options.suppressions = read_suppressions(*value, rest);
     } else if (key == "status" &&

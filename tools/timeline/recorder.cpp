@@ -12,6 +12,7 @@
 #include <exception>
 #include <fstream>
 
+#include "tools/file_name.hpp"
 #include "tools/timeline/trace.hpp"
 #include "tools/work.hpp"
 #include "weir/backend_support.hpp"
@@ -382,7 +383,8 @@ std::string Recorder::summary() const {
 namespace {
 
 weir::Tool* create() {
-  return new weir::timeline::Recorder(weir::support::environment("WEIR_TIMELINE").value_or("weir.pftrace"));
+  return new weir::timeline::Recorder(
+      weir::with_process(weir::support::environment("WEIR_TIMELINE").value_or("weir.pftrace")));
 }
 
 }  // namespace
