@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/capture.hpp"
@@ -26,6 +27,7 @@
 #include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
+#include "weir/operation.hpp"
 #include "weir/stream.hpp"
 #include "weir/stream_pool.hpp"
 #include "weir/stream_scope.hpp"
@@ -78,28 +80,29 @@ namespace weir::detail {
 #define WEIR_ABI_SANITIZER "none"
 #endif
 
+// clang-format off
 /// The types whose size both sides must agree on.
-#define WEIR_ABI_SIZES(X)                                                                                                \
-  X(void*)                                                                                                               \
-  X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>) X(std::exception_ptr) \
-      X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) X(BackendInfo)            \
-          X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState) X(Device) X(DeviceProperties) X(Stream)      \
-              X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources) X(MemoryOperation)   \
-                  X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope)                 \
-                      X(UniqueFunction<void()>) X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology)               \
-                          X(InstantiateOptions) X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>)   \
-                              X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) \
-                                  X(Communicator) X(CommunicatorOptions) X(CommunicatorRequest) X(CollectiveCall)        \
-                                      X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties) X(KernelBundle)         \
-                                          X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes) \
-                                              X(PendingWork) X(Suspect) X(DeviceHealth)
+#define WEIR_ABI_SIZES(X)                                                                                        \
+  X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)      \
+  X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) \
+  X(BackendInfo) X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState) X(Device) X(DeviceProperties) \
+  X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources)                \
+  X(MemoryOperation) X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope)      \
+  X(UniqueFunction<void()>) X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)     \
+  X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)      \
+  X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) X(Communicator) X(CommunicatorOptions)                 \
+  X(CommunicatorRequest) X(CollectiveCall) X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties)            \
+  X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes) X(PendingWork) X(Suspect)           \
+  X(DeviceHealth) X(MemoryAccess) X(StreamKey) X(Operation) X(Driver) X(DriverCall)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
-#define WEIR_ABI_OFFSETS(X)                                                                                          \
-  X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)               \
-  X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)                         \
-  X(CollectiveCall, count) X(CommunicatorRequest, time_out)                                                          \
-  X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) X(LaunchConfig, cooperative)  \
-  X(PendingWork, behind) X(DeviceHealth, suspects)
+#define WEIR_ABI_OFFSETS(X)                                                                                \
+  X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
+  X(FeatureState, reason)                                                                                  \
+  X(DeviceProperties, unified_addressing) X(StreamOptions, priority) X(CollectiveCall, count)              \
+  X(CommunicatorRequest, time_out) X(Topology, edges) X(KernelProperties, binary_version)                  \
+  X(CompileOptions, kernels) X(LaunchConfig, cooperative) X(PendingWork, behind) X(DeviceHealth, suspects) \
+  X(Operation, has_failed) X(DriverCall, result)
+// clang-format on
 
 /// Text that is built at compile time and ends with a 0.
 template <std::size_t Capacity>
@@ -143,6 +146,7 @@ consteval AbiText<4096> make_fingerprint() {
   all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
 #undef WEIR_ABI_NAME
   all.add("errors", static_cast<std::uint64_t>(Errc::communicator_failed));
+  all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));
 #define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
   WEIR_ABI_SIZES(WEIR_ABI_SIZE)
 #undef WEIR_ABI_SIZE

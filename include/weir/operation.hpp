@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weir/access.hpp"
+#include "weir/export.hpp"
+#include "weir/fwd.hpp"
+#include "weir/stream_memory.hpp"
+
+/// What tools are told: the operations of a program, and the calls of its drivers. See weir/tool.hpp.
+namespace weir {
+
+struct LaunchConfig;
+
+/// What an operation does.
+enum class OperationKind : std::uint8_t {
+  // Work of a stream.
+  kernel,
+  copy,
+  fill,
+  host_function,
+  callback,
+  memory_operations,
+  allocate,
+  free,
+  prefetch,
+  external,  ///< what the program notes with `external_work`, and collectives
+  // The order of streams.
+  record,
+  wait_event,
+  wait_stream,
+  // The host's part.
+  synchronize,
+  query,
+  host_access,
+  host_copy,
+  // Captures.
+  begin_capture,
+  end_capture,
+  child_graph,
+  conditional,
+  // Graphs.
+  clone_graph,
+  instantiate,
+  update_graph,
+  upload_graph,
+  launch_graph,
+  // Objects.
+  create_stream,
+  register_host,
+  unregister_host,
+  module_global,
+  // What a device may address besides its own memory.
+  enable_peer_access,
+  disable_peer_access,
+};
+/// "wait_event"
+WEIR_API std::string_view to_string(OperationKind) noexcept;
+
+/// Tells native streams apart: objects that wrap one native stream have the same key.
+struct StreamKey {
+  const Device* device = nullptr;
+  const void* handle = nullptr;
+  std::uint64_t thread = 0;  ///< the thread of a per-thread default stream, else 0
+  friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
+};
+
+/// One operation, as tools see it. Pointers are valid during the call only; what does not apply is null, empty or 0.
+struct Operation {
+  std::uint64_t id = 0;  ///< counts the operations of the process
+  OperationKind kind{};
+  const char* name = "";  ///< "Stream::copy"; for `external` what the program calls it
+  const Device* device = nullptr;
+  const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
+  StreamKey stream_key;
+  StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
+  const Event* event = nullptr;
+  /// `record_external`, `wait_external`: each launch of the graph records the event, or waits for it.
+  bool in_graph = false;
+  /// What it reads and writes. Kernels: what their arguments name, which is not more than what `touches` and `Accessed` say.
+  /// `allocate`, `free`, `module_global`: the memory.
+  std::span<const MemoryAccess> accesses;
+  std::span<const MemoryOperation> memory_operations;
+  const Kernel* kernel = nullptr;
+  const LaunchConfig* config = nullptr;
+  const Graph* graph = nullptr;      ///< `instantiate`, `update_graph`, `clone_graph`, `child_graph`: what it is made of
+  const GraphExec* exec = nullptr;   ///< the executable; of `instantiate` in `after` alone
+  const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, in `after` alone
+  const Allocation* allocation = nullptr;
+  /// The capture that the operation became a node of, or that it begins or ends: it does not run by itself then.
+  std::uint64_t capture = 0;
+  std::uint64_t thread = 0;         ///< counts threads
+  std::uint64_t host_function = 0;  ///< the operation whose host function makes this call, or 0
+  std::string_view tag;             ///< the innermost `Range` of the thread
+  bool is_complete = false;         ///< `query`: the answer, in `after`
+  bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
+};
+
+/// A vendor's driver, as a backend has opened it.
+struct Driver {
+  std::string_view backend;                ///< "cuda"
+  std::span<const char* const> functions;  ///< the names of all functions that the backend may call, as "cuLaunchKernel"
+  /// "CUDA_ERROR_INVALID_VALUE"; empty for what is no code of the driver's.
+  std::function<std::string(int code)> error_name;
+};
+
+/// One call of a function of a vendor's driver. The pointers are valid as long as the process lives.
+struct DriverCall {
+  const char* backend = "";   ///< "cuda"
+  const char* function = "";  ///< "cuLaunchKernel"
+  int result = 0;             ///< in `after_driver_call`: what it returned, 0 for success
+};
+
+}  // namespace weir
