@@ -190,6 +190,17 @@ void launches_a_graph_on_dead_memory(Device& device) {
   stream->synchronize();
 }
 
+/// What a vendor's library does in the capture uses the memory, too.
+template <bool right>
+void launches_external_work_on_dead_memory(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  auto x = device.allocate<unsigned>(n);
+  const GraphExecPtr exec = stream->capture([&](Stream& s) { external_work(s, "gemm", writes(x)); })->instantiate();
+  if (!right) x.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
 /// Pools give the next allocation of that size the same place.
 template <bool right>
 void launches_a_graph_on_other_memory(Device& device) {
@@ -282,6 +293,7 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(launches_with_freed_memory, freed),
     WEIR_PAIR(uses_memory_at_an_old_address, freed),
     WEIR_PAIR(launches_a_graph_on_dead_memory, dead),
+    WEIR_PAIR(launches_external_work_on_dead_memory, dead),
     WEIR_PAIR(launches_a_graph_on_other_memory, "and other memory lies there now"),
     WEIR_PAIR(launches_a_child_graph_on_dead_memory, dead),
     WEIR_PAIR(updates_a_graph_to_dead_memory, dead),

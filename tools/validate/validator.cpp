@@ -193,9 +193,10 @@ void Validator::after(const Operation& operation) noexcept try {
         captures_[capture_id(operation)] = *found->second;  // it continues that graph
       break;
     case OperationKind::clone_graph:
-      if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && operation.new_graph != nullptr) {
-        const UsesPtr uses = found->second;
-        graphs_[operation.new_graph] = uses;
+      if (operation.new_graph != nullptr) {
+        const auto found = graphs_.find(operation.graph);
+        const UsesPtr uses = found != graphs_.end() ? found->second : nullptr;
+        graphs_[operation.new_graph] = uses;  // where another graph may have been before
       }
       break;
     case OperationKind::instantiate:
@@ -324,6 +325,7 @@ void Validator::note_nodes(const Operation& operation) {
     case OperationKind::kernel:
     case OperationKind::fill:
     case OperationKind::copy:
+    case OperationKind::external:
     case OperationKind::conditional:
       for (const MemoryAccess& access : operation.accesses) add_one(access.address, extent_of(access));
       break;
