@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/emitter.hpp"
 #include "kernels/vocabulary.hpp"
@@ -62,12 +63,19 @@ std::string Emitter::kernel_body() {
   return out_.result();
 }
 
+static bool depends_on_template(const Function& f, const Parameter& p) {
+  return std::any_of(p.type.begin(), p.type.end(), [&](const Word& word) {
+    return word.is_identifier() && contains(f.template_parameters, word.text) && !is_type_word(word.text);
+  });
+}
+
+bool converts(const Function& f, const Parameter& p) {
+  return f.place->overload < 0 && f.place->of_class < 0 && !p.is_written && !p.is_array && !p.is_viewed &&
+         depends_on_template(f, p);
+}
+
 std::string Emitter::function() {
-  const auto depends = [&](const Parameter& p) {
-    return std::any_of(p.type.begin(), p.type.end(), [&](const Word& word) {
-      return word.is_identifier() && contains(f_.template_parameters, word.text) && !is_type_word(word.text);
-    });
-  };
+  const auto depends = [&](const Parameter& p) { return depends_on_template(f_, p); };
   out_.at(f_.place->name_token);
   if (f_.place->overload >= 0) {  // what tells which function a call means
     if (!f_.template_parameters.empty()) out_.text("template <").words(f_.template_parameters).text(">");
@@ -75,6 +83,21 @@ std::string Emitter::function() {
                           f_.place->overload, f_.place->name));
     const std::size_t first = f_.place->has_object() ? 1 : 0;
     for (std::size_t i = first; i < f_.parameters.size(); ++i) out_.text(i == first ? "" : ",").words(f_.parameters[i].type);
+    out_.text(");");
+  }
+  if (std::any_of(f_.parameters.begin(), f_.parameters.end(), [&](const Parameter& p) { return converts(f_, p); })) {
+    const auto list = [&] {  // as they were written: one that is handed over as a pointer was a reference
+      std::string separator;
+      for (const Parameter& p : f_.parameters) {
+        const bool reference = p.is_viewed && p.type.back().is("*");
+        out_.text(std::exchange(separator, ",")).words(slice(p.type, 0, p.type.size() - (reference ? 1 : 0)));
+        if (reference) out_.text("&");
+      }
+    };
+    out_.text("template <").words(f_.template_parameters).text("> ::weir_host::types<");
+    list();
+    out_.text(fmt::format("> {}_weir_types(", f_.place->name));
+    list();
     out_.text(");");
   }
   std::string own;

@@ -477,6 +477,37 @@ class Extractor {
     return operand(held, out, true);
   }
 
+  // An argument as a parameter of its type takes it: `const T*` a `float*`, and a `float` in `f<float>(0)` an `int`. A
+  // lambda may not stand where only types are asked for.
+  static Words converted(const Function& callee, std::size_t index, const Words& value, const Statement& call,
+                         const std::vector<Words>& arguments) {
+    const Parameter& parameter = callee.parameters[index];
+    const auto has_lambda = [](const Words& words) {
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        if (words[i].is("[") && (i == 0 || words[i - 1].is("(") || words[i - 1].is(",") || words[i - 1].is("=")))
+          return true;
+      }
+      return false;
+    };
+    if (!converts(callee, parameter) || (call.template_arguments.empty() && !contains(parameter.type, "*")) ||
+        std::any_of(arguments.begin(), arguments.end(), has_lambda))
+      return value;
+    Words words =
+        made_up(fmt::format("::weir_host::converted<{}, decltype({}_weir_types", index, call.function), call.token);
+    append(words, call.template_arguments);
+    append(words, made_up("(", call.token));
+    for (std::size_t i = 0; i < callee.parameters.size(); ++i) {
+      if (i > 0) append(words, made_up(",", call.token));
+      append(words, made_up(callee.parameters[i].is_array ? "&(" : "(", call.token));
+      append(words, i < arguments.size() ? arguments[i] : callee.parameters[i].default_value);
+      append(words, made_up(")", call.token));
+    }
+    append(words, made_up("))>(", call.token));
+    append(words, value);
+    append(words, made_up(")", call.token));
+    return words;
+  }
+
   bool call(Statement& s, const std::string& name, const std::vector<Words>& arguments, Statements& out,
             Statements& after_call, bool of_class, const Words& object) {
     const Function& callee = signature(name, s.token, arguments, of_class);
@@ -515,7 +546,7 @@ class Extractor {
         s.arguments.push_back(operand(address, out, true));
         continue;
       }
-      s.arguments.push_back(operand(value, out, true));
+      s.arguments.push_back(operand(converted(callee, i, value, s, arguments), out, true));
       if (!parameter.is_written) continue;
       // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
       if (value.size() != 1 || !value[0].is_identifier()) {

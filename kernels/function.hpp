@@ -82,6 +82,12 @@ struct Function {
 /// Reads a function's head and body. Throws Refused.
 Function read_function(const Unit& unit, const FunctionPlace& place);
 
+/// Whether a function, from its parameters on, computes elements of a volatile array from others of it, as was
+/// written for warps that run in step: `s[i] += s[i + 16];`.
+bool relies_on_steps(const Words& words);
+/// Lets the threads of a warp take such statements together.
+void put_volatile_in_step(Function& function, const Unit& unit);
+
 /// Lets threads take the turns of a loop over what each owns together. True if there is such a loop.
 bool put_strides_in_step(Function& function, const Unit& unit);
 /// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
@@ -96,6 +102,10 @@ void resolve_names(Function& function);
 
 /// In a member function: lets the names of the object's members that are no variable's find the object.
 void follow_members(Function& function, const Unit& unit);
+
+/// Whether a call must convert the argument of a template's parameter itself, as C++ does where its type is known: the array
+/// over the threads that is handed over is of the parameter's own type. Not so for overloads, which `_weir_choice` tells.
+bool converts(const Function& function, const Parameter& parameter);
 
 /// Decides where each variable's value lies.
 void place_variables(Function& function, const Unit& unit);

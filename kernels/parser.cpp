@@ -9,6 +9,27 @@ namespace {
 
 using Kind = Statement::Kind;
 
+bool is_class_key(const Word& word) { return word.is("struct") || word.is("class") || word.is("union") || word.is("enum"); }
+
+// Of `struct name : base { …`, which begins at `key`: where the name stands, or `key` if it has none, and where the brace.
+// Zeros if it is no definition of a class: `struct name variable = {…}`.
+struct ClassHead {
+  std::size_t name, open;
+};
+ClassHead class_head(const Words& words, std::size_t key) {
+  if (key >= words.size() || !is_class_key(words[key])) return {0, 0};
+  std::size_t i = key + 1, name = key;
+  while (is_at(words, i, "class") || is_at(words, i, "struct")) ++i;  // enum class
+  while (is_at(words, i, "alignas") || is_at(words, i, "__align__") || is_at(words, i, "__attribute__"))
+    i = closing(words, i + 1) + 1;
+  if (i < words.size() && words[i].is_identifier()) name = i++;
+  if (is_at(words, i, "final")) ++i;
+  if (is_at(words, i, ":")) {
+    while (i < words.size() && !words[i].is("{")) ++i;
+  }
+  return is_at(words, i, "{") ? ClassHead{name, i} : ClassHead{0, 0};
+}
+
 class Parser {
  public:
   explicit Parser(const Words& words) : words_(words) {}
@@ -169,17 +190,16 @@ class Parser {
       refuse("a label in a function in which threads of a block work together");
     }
     Statement s = begin(Kind::expression);
-    const bool a_class = is("struct") || is("class") || is("union") || is("enum");
     const bool a_type = is("typedef") || is("using") || is("static_assert");
     std::size_t end = at_;
     while (end < words_.size() && !words_[end].is(";")) end = after(words_, end);
     Words words = slice(words_, at_, end);
     at_ = end + 1;
-    if (a_type || (a_class && contains(words, "{"))) {
+    if (!a_type) take_class_apart(words, out);
+    if (a_type || class_head(words, 0).open != 0) {
       s.kind = Kind::type;
       s.words = std::move(words);
       s.words.push_back({Token::Kind::punctuation, ";", s.token, no_variable});
-      check_class(s);
     } else if (words[0].is("return")) {
       s.kind = Kind::leave;
       s.words = slice(words, 1, words.size());
@@ -194,13 +214,33 @@ class Parser {
     out.push_back(std::move(s));
   }
 
-  // A class may not declare a variable at the same time: that variable would be overlooked.
-  static void check_class(const Statement& s) {
-    if (s.words[0].is("typedef") || s.words[0].is("using") || s.words[0].is("static_assert")) return;
-    const auto brace = std::find_if(s.words.begin(), s.words.end(), [](const Word& w) { return w.is("{"); });
-    const std::size_t close = closing(s.words, static_cast<std::size_t>(brace - s.words.begin()));
-    if (close + 2 < s.words.size())
-      throw Refused(s.token, "a class and a variable of it in one declaration; write them apart");
+  // `__shared__ union { … } s` becomes a class, which is added to `out`, and the declaration of a variable, which `words`
+  // are then: a variable that a class declares would be overlooked.
+  static void take_class_apart(Words& words, std::vector<Statement>& out) {
+    std::size_t key = 0;
+    while (key < words.size() && !is_class_key(words[key]) &&
+           (is_type_word(words[key].text) || words[key].is("alignas") || words[key].is("__align__")))
+      key = is_at(words, key + 1, "(") ? closing(words, key + 1) + 1 : key + 1;
+    const auto [name_at, open] = class_head(words, key);
+    if (open == 0) return;
+    const std::size_t close = closing(words, open);
+    if (close + 1 >= words.size()) return;
+    Words type = slice(words, key, close + 1);
+    Word name = words[name_at];
+    if (name_at == key) {
+      name = {Token::Kind::identifier, "weir_class_" + std::to_string(words[key].token), words[key].token, no_variable};
+      type.insert(type.begin() + static_cast<std::ptrdiff_t>(open - key), name);
+    }
+    Statement s;
+    s.kind = Kind::type;
+    s.token = words[key].token;
+    s.words = std::move(type);
+    s.words.push_back({Token::Kind::punctuation, ";", s.token, no_variable});
+    out.push_back(std::move(s));
+    Words rest = slice(words, 0, key);
+    rest.push_back(name);
+    for (std::size_t i = close + 1; i < words.size(); ++i) rest.push_back(words[i]);
+    words = std::move(rest);
   }
 
   const Words& words_;
@@ -214,7 +254,7 @@ bool is_pointer_word(const Word& word) {
 
 bool names_a_type_alone(const Word& word) {
   return is_type_word(word.text) && !word.is("const") && !word.is("constexpr") && !word.is("volatile") &&
-         !word.is("static") && !word.is("extern") && !word.is("register") && !word.is("struct") && !word.is("typename") &&
+         !word.is("static") && !word.is("extern") && !word.is("register") && !is_class_key(word) && !word.is("typename") &&
          !word.is("inline") && !word.is("__shared__") && !word.is("__device__") && !word.is("__constant__") &&
          !word.is("__restrict__") && !word.is("__restrict");
 }

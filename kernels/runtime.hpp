@@ -172,6 +172,20 @@ struct value<lanes<T, large>> : value<T> {};
 template <class T>
 using value_of = typename value<T>::type;
 
+// What a function's parameters are, and an argument as one of them takes it.
+template <class... T>
+struct types {};
+template <int i, class L>
+struct nth;
+template <int i, class T, class... R>
+struct nth<i, types<T, R...>> : nth<i - 1, types<R...>> {};
+template <class T, class... R>
+struct nth<0, types<T, R...>> : value<T> {};
+template <int i, class L, class V>
+WEIR_ALWAYS_INLINE typename nth<i, L>::type converted(V&& v) {
+  return static_cast<V&&>(v);
+}
+
 // An object whose member function is called: where it lies, or itself if it is a temporary one. The class of a lanes<C*>.
 template <class T>
 struct held {

@@ -27,6 +27,7 @@ bool may_split(const TokenizedSource& source) {
 Function understood(const Unit& unit, const FunctionPlace& place) {
   Function f = read_function(unit, place);
   if (!place.has_body) return f;
+  put_volatile_in_step(f, unit);
   put_strides_in_step(f, unit);
   extract_meetings(f, unit);
   resolve_names(f);

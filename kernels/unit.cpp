@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "kernels/function.hpp"
 #include "kernels/vocabulary.hpp"
 #include "kernels/words.hpp"
 
@@ -242,17 +243,24 @@ void Unit::find_cooperation() {
     }
     return 0;
   };
+  const auto in_step = [&](const FunctionPlace& f) {
+    for (std::size_t i = f.open; i < f.end; ++i) {
+      if (is(i, "volatile")) return relies_on_steps(words_of(source_, f.open, f.end));
+    }
+    return false;
+  };
   std::set<std::string, std::less<>> kernels;  // of which one cooperates: a template and its specializations
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionPlace& f : functions_) {
       const bool is_overload = (f.is_kernel ? kernels : cooperating_).count(f.name) != 0;
-      if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, &f) == 0)) continue;
+      if (!f.has_body || f.cooperates || (!is_overload && meets(f.body, f.end, &f) == 0 && !in_step(f))) continue;
       f.cooperates = changed = true;
       (f.is_kernel ? kernels : cooperating_).insert(f.name);
     }
     for (FunctionPlace& f : member_functions_) {
-      if (f.cooperates || (cooperating_members_.count(f.name) == 0 && meets(f.body, f.end, &f) == 0) || !is_for_device(f))
+      if (f.cooperates || (cooperating_members_.count(f.name) == 0 && meets(f.body, f.end, &f) == 0 && !in_step(f)) ||
+          !is_for_device(f))
         continue;
       f.cooperates = changed = true;
       cooperating_members_.insert(f.name);

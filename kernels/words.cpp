@@ -148,8 +148,9 @@ bool is_keyword(std::string_view text) {
 bool is_type_word(std::string_view text) {
   constexpr std::string_view words[] = {
       "int", "float", "double", "char", "bool", "void", "auto", "unsigned", "signed", "long", "short", "const",
-      "constexpr", "volatile", "static", "extern", "register", "struct", "typename", "inline", "wchar_t", "char16_t",
-      "char32_t", "__shared__", "__restrict__", "__restrict", "__device__", "__constant__", "__int128"};
+      "constexpr", "volatile", "static", "extern", "register", "struct", "class", "union", "enum",
+      "typename", "inline", "wchar_t", "char16_t", "char32_t", "__shared__", "__restrict__", "__restrict",
+      "__device__", "__constant__", "__int128"};
   return one_of(text, words);
 }
 

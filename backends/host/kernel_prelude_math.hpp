@@ -34,6 +34,12 @@ WEIR_FUNCTION constexpr double min(float a, double b) { return min((double)a, b)
 WEIR_FUNCTION constexpr double min(double a, float b) { return min(a, (double)b); }
 WEIR_FUNCTION constexpr double max(float a, double b) { return max((double)a, b); }
 WEIR_FUNCTION constexpr double max(double a, float b) { return max(a, (double)b); }
+WEIR_FUNCTION constexpr unsigned int umin(unsigned int a, unsigned int b) { return min(a, b); }
+WEIR_FUNCTION constexpr unsigned int umax(unsigned int a, unsigned int b) { return max(a, b); }
+WEIR_FUNCTION constexpr long long llmin(long long a, long long b) { return min(a, b); }
+WEIR_FUNCTION constexpr long long llmax(long long a, long long b) { return max(a, b); }
+WEIR_FUNCTION constexpr unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+WEIR_FUNCTION constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 // --- Functions that the C library does not have
 WEIR_FUNCTION float rsqrtf(float x) { return 1.0f / sqrtf(x); }

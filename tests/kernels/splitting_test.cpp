@@ -207,5 +207,30 @@ TEST_CASE("lines and columns of the user's words are kept") {
   CHECK(place_of(source, result.replacements[0].last - 1) == "a.cu:10");
 }
 
+TEST_CASE("a class that is defined where a variable is declared") {
+  const auto parsed =
+      parse("__shared__ union { int a; float b; } s; struct P { int x; } p = {1}, q; struct P r = {2}; enum { A, B };");
+  REQUIRE(parsed.size() == 6);
+  CHECK(parsed[0].is(Kind::type));
+  CHECK(parsed[1].is(Kind::declaration));
+  CHECK(parsed[1].is_shared());
+  CHECK(parsed[2].is(Kind::type));
+  CHECK(parsed[3].declarators.size() == 2);
+  CHECK(parsed[4].is(Kind::declaration));
+  CHECK(parsed[5].is(Kind::type));
+  CHECK(place_of_variable("struct P p = {n}; p.v += threadIdx.x; __syncthreads(); x[0] = p.v;", "p") != Place::uniform);
+}
+
+TEST_CASE("statements that were written for warps in step read before they write") {
+  const auto split_sum = split(
+      "__device__ void last(volatile float* s, int t) { s[t] += s[t + 16]; s[t] = s[t] + 1; s[t] = 0; }\n"
+      "extern \"C\" __global__ void k(float* x) { __shared__ float s[64]; if (threadIdx.x < 32) last(s, threadIdx.x); }");
+  CHECK(has(split_sum, "weir_step_0"));
+  CHECK(has(split_sum, "weir_step_1"));
+  CHECK(!has(split_sum, "weir_step_2"));
+  CHECK(!has(split("__device__ void last(float* s, int t) { s[t] += s[t + 16]; }"), "weir_step"));
+  CHECK(!has(split("__device__ void last(volatile float* s, const float* y, int t) { s[t] += y[t]; }"), "weir_step"));
+}
+
 }  // namespace
 }  // namespace weir::kernels

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in the manner of the CUDA samples that are older than this library: shared memory by a class, several elements a thread in a vector,
+// templates over sizes and directions, functions over a vector with a stride.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+typedef unsigned int uint;
+
+// Utility class used to avoid linker errors with extern unsized shared memory arrays with templated type
+template <class T>
+struct SharedMemory {
+  __device__ inline operator T*() {
+    extern __shared__ int __smem[];
+    return (T*)__smem;
+  }
+  __device__ inline operator const T*() const {
+    extern __shared__ int __smem[];
+    return (T*)__smem;
+  }
+};
+// specialize for double to avoid unaligned memory access compile errors
+template <>
+struct SharedMemory<double> {
+  __device__ inline operator double*() {
+    extern __shared__ double __smem_d[];
+    return (double*)__smem_d;
+  }
+  __device__ inline operator const double*() const {
+    extern __shared__ double __smem_d[];
+    return (double*)__smem_d;
+  }
+};
+
+template <class T, unsigned int blockSize, bool nIsPow2>
+__global__ void reduce5(T* g_idata, T* g_odata, unsigned int n) {
+  // Handle to thread block group
+  cg::thread_block cta = cg::this_thread_block();
+  T* sdata = SharedMemory<T>();
+
+  unsigned int tid = threadIdx.x;
+  unsigned int i = blockIdx.x * (blockSize * 2) + threadIdx.x;
+  T mySum = (i < n) ? g_idata[i] : 0;
+  if (i + blockSize < n) mySum += g_idata[i + blockSize];
+  sdata[tid] = mySum;
+  cg::sync(cta);
+
+  // do reduction in shared mem
+  if ((blockSize >= 512) && (tid < 256)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 256];
+  }
+  cg::sync(cta);
+  if ((blockSize >= 256) && (tid < 128)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 128];
+  }
+  cg::sync(cta);
+  if ((blockSize >= 128) && (tid < 64)) {
+    sdata[tid] = mySum = mySum + sdata[tid + 64];
+  }
+  cg::sync(cta);
+
+  cg::thread_block_tile<32> tile32 = cg::tiled_partition<32>(cta);
+  if (cta.thread_rank() < 32) {
+    // Fetch final intermediate sum from 2nd warp
+    if (blockSize >= 64) mySum += sdata[tid + 32];
+    // Reduce final warp using shuffle
+    for (int offset = tile32.size() / 2; offset > 0; offset /= 2) {
+      mySum += tile32.shfl_down(mySum, offset);
+    }
+  }
+  // write result for this block to global mem
+  if (cta.thread_rank() == 0) g_odata[blockIdx.x] = mySum;
+}
+template __global__ void reduce5<double, 256, true>(double*, double*, unsigned int);
+template __global__ void reduce5<int, 128, false>(int*, int*, unsigned int);
+
+// ---------------------------------------------------------------- scan (uint4)
+#define THREADBLOCK_SIZE 256
+// Naive inclusive scan: O(N * log2(N)) operations. Allocate 2 * 'size' local memory, initialize the first half with zeros
+inline __device__ uint scan1Inclusive(uint idata, volatile uint* s_Data, uint size, cg::thread_block cta) {
+  uint pos = 2 * threadIdx.x - (threadIdx.x & (size - 1));
+  s_Data[pos] = 0;
+  pos += size;
+  s_Data[pos] = idata;
+
+  for (uint offset = 1; offset < size; offset <<= 1) {
+    cg::sync(cta);
+    uint t = s_Data[pos] + s_Data[pos - offset];
+    cg::sync(cta);
+    s_Data[pos] = t;
+  }
+  return s_Data[pos];
+}
+inline __device__ uint scan1Exclusive(uint idata, volatile uint* s_Data, uint size, cg::thread_block cta) {
+  return scan1Inclusive(idata, s_Data, size, cta) - idata;
+}
+inline __device__ uint4 scan4Inclusive(uint4 idata4, volatile uint* s_Data, uint size, cg::thread_block cta) {
+  // Level-0 inclusive scan
+  idata4.y += idata4.x;
+  idata4.z += idata4.y;
+  idata4.w += idata4.z;
+  // Level-1 exclusive scan
+  uint oval = scan1Exclusive(idata4.w, s_Data, size / 4, cta);
+  idata4.x += oval;
+  idata4.y += oval;
+  idata4.z += oval;
+  idata4.w += oval;
+  return idata4;
+}
+inline __device__ uint4 scan4Exclusive(uint4 idata4, volatile uint* s_Data, uint size, cg::thread_block cta) {
+  uint4 odata4 = scan4Inclusive(idata4, s_Data, size, cta);
+  odata4.x -= idata4.x;
+  odata4.y -= idata4.y;
+  odata4.z -= idata4.z;
+  odata4.w -= idata4.w;
+  return odata4;
+}
+extern "C" __global__ void scanExclusiveShared(uint4* d_Dst, uint4* d_Src, uint size) {
+  cg::thread_block cta = cg::this_thread_block();
+  __shared__ uint s_Data[2 * THREADBLOCK_SIZE];
+  uint pos = blockIdx.x * blockDim.x + threadIdx.x;
+  // Load data
+  uint4 idata4 = d_Src[pos];
+  // Calculate exclusive scan
+  uint4 odata4 = scan4Exclusive(idata4, s_Data, size, cta);
+  // Write back
+  d_Dst[pos] = odata4;
+}
+
+// ---------------------------------------------------------------- merge sort
+#define SHARED_SIZE_LIMIT 256U
+#define W_SAMPLE 32
+static inline __device__ uint iDivUp(uint a, uint b) { return ((a % b) == 0) ? (a / b) : (a / b + 1); }
+template <uint sortDir>
+static inline __device__ uint binarySearchInclusive(uint val, uint* data, uint L, uint stride) {
+  if (L == 0) {
+    return 0;
+  }
+  uint pos = 0;
+  for (; stride > 0; stride >>= 1) {
+    uint newPos = umin(pos + stride, L);
+    if ((sortDir && (data[newPos - 1] <= val)) || (!sortDir && (data[newPos - 1] >= val))) {
+      pos = newPos;
+    }
+  }
+  return pos;
+}
+template <uint sortDir>
+static inline __device__ uint binarySearchExclusive(uint val, uint* data, uint L, uint stride) {
+  if (L == 0) {
+    return 0;
+  }
+  uint pos = 0;
+  for (; stride > 0; stride >>= 1) {
+    uint newPos = umin(pos + stride, L);
+    if ((sortDir && (data[newPos - 1] < val)) || (!sortDir && (data[newPos - 1] > val))) {
+      pos = newPos;
+    }
+  }
+  return pos;
+}
+template <uint sortDir>
+__global__ void mergeSortSharedKernel(uint* d_DstKey, uint* d_DstVal, uint* d_SrcKey, uint* d_SrcVal, uint arrayLength) {
+  // Handle to thread block group
+  cg::thread_block cta = cg::this_thread_block();
+  __shared__ uint s_key[SHARED_SIZE_LIMIT];
+  __shared__ uint s_val[SHARED_SIZE_LIMIT];
+
+  d_SrcKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_SrcVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_DstKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_DstVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  s_key[threadIdx.x + 0] = d_SrcKey[0];
+  s_val[threadIdx.x + 0] = d_SrcVal[0];
+  s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcKey[(SHARED_SIZE_LIMIT / 2)];
+  s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcVal[(SHARED_SIZE_LIMIT / 2)];
+
+  for (uint stride = 1; stride < arrayLength; stride <<= 1) {
+    uint lPos = threadIdx.x & (stride - 1);
+    uint* baseKey = s_key + 2 * (threadIdx.x - lPos);
+    uint* baseVal = s_val + 2 * (threadIdx.x - lPos);
+
+    cg::sync(cta);
+    uint keyA = baseKey[lPos + 0];
+    uint valA = baseVal[lPos + 0];
+    uint keyB = baseKey[lPos + stride];
+    uint valB = baseVal[lPos + stride];
+    uint posA = binarySearchExclusive<sortDir>(keyA, baseKey + stride, stride, stride) + lPos;
+    uint posB = binarySearchInclusive<sortDir>(keyB, baseKey + 0, stride, stride) + lPos;
+
+    cg::sync(cta);
+    baseKey[posA] = keyA;
+    baseVal[posA] = valA;
+    baseKey[posB] = keyB;
+    baseVal[posB] = valB;
+  }
+
+  cg::sync(cta);
+  d_DstKey[0] = s_key[threadIdx.x + 0];
+  d_DstVal[0] = s_val[threadIdx.x + 0];
+  d_DstKey[(SHARED_SIZE_LIMIT / 2)] = s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
+  d_DstVal[(SHARED_SIZE_LIMIT / 2)] = s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
+}
+template __global__ void mergeSortSharedKernel<1U>(uint*, uint*, uint*, uint*, uint);
+template __global__ void mergeSortSharedKernel<0U>(uint*, uint*, uint*, uint*, uint);
+
+// ---------------------------------------------------------------- DCT 8x8
+#define BLOCK_SIZE 8
+#define KER2_BLOCK_WIDTH 32
+#define KER2_BLOCK_HEIGHT 16
+#define KER2_BW_LOG2 5
+#define KER2_SMEMBLOCK_STRIDE (KER2_BLOCK_WIDTH + 1)
+#define FMUL(x, y) ((x) * (y))
+#define FIMUL(x, y) ((x) * (y))
+#define IMAD(x, y, z) (__mul24((x), (y)) + (z))
+#define C_a 1.387039845322148f  // a = (2^0.5) * cos(    pi / 16)
+#define C_b 1.306562964876377f  // b = (2^0.5) * cos(    pi /  8)
+#define C_c 1.175875602419359f  // c = (2^0.5) * cos(3 * pi / 16)
+#define C_d 0.785694958387102f  // d = (2^0.5) * cos(5 * pi / 16)
+#define C_e 0.541196100146197f  // e = (2^0.5) * cos(3 * pi /  8)
+#define C_f 0.275899379282943f  // f = (2^0.5) * cos(7 * pi / 16)
+#define C_norm 0.3535533905932737f  // 1 / (8^0.5)
+
+__device__ void CUDAsubroutineInplaceDCTvector(float* Vect0, int Step) {
+  float* Vect1 = Vect0 + Step;
+  float* Vect2 = Vect1 + Step;
+  float* Vect3 = Vect2 + Step;
+  float* Vect4 = Vect3 + Step;
+  float* Vect5 = Vect4 + Step;
+  float* Vect6 = Vect5 + Step;
+  float* Vect7 = Vect6 + Step;
+
+  float X07P = (*Vect0) + (*Vect7);
+  float X16P = (*Vect1) + (*Vect6);
+  float X25P = (*Vect2) + (*Vect5);
+  float X34P = (*Vect3) + (*Vect4);
+  float X07M = (*Vect0) - (*Vect7);
+  float X61M = (*Vect6) - (*Vect1);
+  float X25M = (*Vect2) - (*Vect5);
+  float X43M = (*Vect4) - (*Vect3);
+  float X07P34PP = X07P + X34P;
+  float X07P34PM = X07P - X34P;
+  float X16P25PP = X16P + X25P;
+  float X16P25PM = X16P - X25P;
+
+  (*Vect0) = C_norm * (X07P34PP + X16P25PP);
+  (*Vect2) = C_norm * (C_b * X07P34PM + C_e * X16P25PM);
+  (*Vect4) = C_norm * (X07P34PP - X16P25PP);
+  (*Vect6) = C_norm * (C_e * X07P34PM - C_b * X16P25PM);
+  (*Vect1) = C_norm * (C_a * X07M - C_c * X61M + C_d * X25M - C_f * X43M);
+  (*Vect3) = C_norm * (C_c * X07M + C_f * X61M - C_a * X25M + C_d * X43M);
+  (*Vect5) = C_norm * (C_d * X07M + C_a * X61M + C_f * X25M - C_c * X43M);
+  (*Vect7) = C_norm * (C_f * X07M + C_d * X61M + C_c * X25M + C_a * X43M);
+}
+
+extern "C" __global__ void CUDAkernel2DCT(float* dst, float* src, int ImgStride) {
+  // Handle to thread block group
+  cg::thread_block cta = cg::this_thread_block();
+  __shared__ float block[KER2_BLOCK_HEIGHT * KER2_SMEMBLOCK_STRIDE];
+
+  int OffsThreadInRow = threadIdx.y * BLOCK_SIZE + threadIdx.x;
+  int OffsThreadInCol = threadIdx.z * BLOCK_SIZE;
+  src += FMUL(blockIdx.y * KER2_BLOCK_HEIGHT + OffsThreadInCol, ImgStride) + blockIdx.x * KER2_BLOCK_WIDTH + OffsThreadInRow;
+  dst += IMAD(IMAD(blockIdx.y, KER2_BLOCK_HEIGHT, OffsThreadInCol), ImgStride, IMAD(blockIdx.x, KER2_BLOCK_WIDTH, OffsThreadInRow));
+  float* bl_ptr = block + OffsThreadInCol * KER2_SMEMBLOCK_STRIDE + OffsThreadInRow;
+
+#pragma unroll
+  for (unsigned int i = 0; i < BLOCK_SIZE; i++)
+    bl_ptr[i * KER2_SMEMBLOCK_STRIDE] = src[i * ImgStride];
+
+  cg::sync(cta);
+  // process rows
+  CUDAsubroutineInplaceDCTvector(block + (OffsThreadInCol + threadIdx.x) * KER2_SMEMBLOCK_STRIDE + OffsThreadInRow - threadIdx.x, 1);
+  cg::sync(cta);
+  // process columns
+  CUDAsubroutineInplaceDCTvector(bl_ptr, KER2_SMEMBLOCK_STRIDE);
+  cg::sync(cta);
+
+  for (unsigned int i = 0; i < BLOCK_SIZE; i++)
+    dst[i * ImgStride] = bl_ptr[i * KER2_SMEMBLOCK_STRIDE];
+}
+
+// ---------------------------------------------------------------- Sobol
+#define n_directions 32
+#define k_2powneg32 2.3283064E-10F
+extern "C" __global__ void sobolGPU_kernel(unsigned n_vectors, unsigned n_dimensions, unsigned* d_directions, float* d_output) {
+  cg::thread_block cta = cg::this_thread_block();
+  __shared__ unsigned int v[n_directions];
+  d_directions = d_directions + n_directions * blockIdx.y;
+  d_output = d_output + n_vectors * blockIdx.y;
+
+  // Copy the direction numbers for this dimension into shared memory - there are only 32 direction numbers so only the first 32 threads need participate.
+  if (threadIdx.x < n_directions) {
+    v[threadIdx.x] = d_directions[threadIdx.x];
+  }
+  cg::sync(cta);
+
+  int i0 = threadIdx.x + blockIdx.x * blockDim.x;
+  int stride = gridDim.x * blockDim.x;
+  unsigned int g = i0 ^ (i0 >> 1);
+  unsigned int X = 0;
+  unsigned int mask;
+  for (unsigned int k = 0; k < __ffs(stride) - 1; k++) {
+    mask = -(g & 1);
+    X ^= mask & v[k];
+    g = g >> 1;
+  }
+  if (i0 < n_vectors) {
+    d_output[i0] = (float)X * k_2powneg32;
+  }
+  unsigned int v_log2stridem1 = v[__ffs(stride) - 2];
+  unsigned int v_stridemask = stride - 1;
+  for (unsigned int i = i0 + stride; i < n_vectors; i += stride) {
+    X ^= v_log2stridem1 ^ v[__ffs(~((i - stride) | v_stridemask)) - 1];
+    d_output[i] = (float)X * k_2powneg32;
+  }
+}
+
+// ---------------------------------------------------------------- histogram256
+#define LOG2_WARP_SIZE 5U
+#define HISTOGRAM256_BIN_COUNT 256
+#define WARP_COUNT 6
+#define HISTOGRAM256_THREADBLOCK_SIZE (WARP_COUNT * 32)
+#define HISTOGRAM256_THREADBLOCK_MEMORY (WARP_COUNT * HISTOGRAM256_BIN_COUNT)
+#define UMUL(a, b) ((a) * (b))
+#define UMAD(a, b, c) (UMUL((a), (b)) + (c))
+inline __device__ void addByte(uint* s_WarpHist, uint data, uint threadTag) { atomicAdd(s_WarpHist + data, 1); }
+inline __device__ void addWord(uint* s_WarpHist, uint data, uint tag) {
+  addByte(s_WarpHist, (data >> 0) & 0xFFU, tag);
+  addByte(s_WarpHist, (data >> 8) & 0xFFU, tag);
+  addByte(s_WarpHist, (data >> 16) & 0xFFU, tag);
+  addByte(s_WarpHist, (data >> 24) & 0xFFU, tag);
+}
+extern "C" __global__ void histogram256Kernel(uint* d_PartialHistograms, uint* d_Data, uint dataCount) {
+  cg::thread_block cta = cg::this_thread_block();
+  // Per-warp subhistogram storage
+  __shared__ uint s_Hist[HISTOGRAM256_THREADBLOCK_MEMORY];
+  uint* s_WarpHist = s_Hist + (threadIdx.x >> LOG2_WARP_SIZE) * HISTOGRAM256_BIN_COUNT;
+// Clear shared memory storage for current threadblock before processing
+#pragma unroll
+  for (uint i = 0; i < (HISTOGRAM256_THREADBLOCK_MEMORY / HISTOGRAM256_THREADBLOCK_SIZE); i++) {
+    s_Hist[threadIdx.x + i * HISTOGRAM256_THREADBLOCK_SIZE] = 0;
+  }
+  // Cycle through the entire data set, update subhistograms for each warp
+  const uint tag = threadIdx.x << (32 - LOG2_WARP_SIZE);
+  cg::sync(cta);
+  for (uint pos = UMAD(blockIdx.x, blockDim.x, threadIdx.x); pos < dataCount; pos += UMUL(blockDim.x, gridDim.x)) {
+    uint data = d_Data[pos];
+    addWord(s_WarpHist, data, tag);
+  }
+  // Merge per-warp histograms into per-block and write to global memory
+  cg::sync(cta);
+  for (uint bin = threadIdx.x; bin < HISTOGRAM256_BIN_COUNT; bin += HISTOGRAM256_THREADBLOCK_SIZE) {
+    uint sum = 0;
+    for (uint i = 0; i < WARP_COUNT; i++) {
+      sum += s_Hist[bin + i * HISTOGRAM256_BIN_COUNT] & 0xFFFFFFFFU;
+    }
+    d_PartialHistograms[blockIdx.x * HISTOGRAM256_BIN_COUNT + bin] = sum;
+  }
+}
+
+// ---------------------------------------------------------------- convolutionColumns
+#define KERNEL_RADIUS 8
+#define KERNEL_LENGTH (2 * KERNEL_RADIUS + 1)
+__constant__ float c_Kernel[KERNEL_LENGTH];
+#define COLUMNS_BLOCKDIM_X 16
+#define COLUMNS_BLOCKDIM_Y 8
+#define COLUMNS_RESULT_STEPS 4
+#define COLUMNS_HALO_STEPS 1
+extern "C" __global__ void convolutionColumnsKernel(float* d_Dst, float* d_Src, int imageW, int imageH, int pitch) {
+  cg::thread_block cta = cg::this_thread_block();
+  __shared__ float s_Data[COLUMNS_BLOCKDIM_X][(COLUMNS_RESULT_STEPS + 2 * COLUMNS_HALO_STEPS) * COLUMNS_BLOCKDIM_Y + 1];
+  // Offset to the upper halo edge
+  const int baseX = blockIdx.x * COLUMNS_BLOCKDIM_X + threadIdx.x;
+  const int baseY = (blockIdx.y * COLUMNS_RESULT_STEPS - COLUMNS_HALO_STEPS) * COLUMNS_BLOCKDIM_Y + threadIdx.y;
+  d_Src += baseY * pitch + baseX;
+  d_Dst += baseY * pitch + baseX;
+// Main data
+#pragma unroll
+  for (int i = COLUMNS_HALO_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i++) {
+    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] = d_Src[i * COLUMNS_BLOCKDIM_Y * pitch];
+  }
+// Upper halo
+#pragma unroll
+  for (int i = 0; i < COLUMNS_HALO_STEPS; i++) {
+    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] =
+        (baseY >= -i * COLUMNS_BLOCKDIM_Y) ? d_Src[i * COLUMNS_BLOCKDIM_Y * pitch] : 0;
+  }
+// Lower halo
+#pragma unroll
+  for (int i = COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS + COLUMNS_HALO_STEPS; i++) {
+    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] =
+        (imageH - baseY > i * COLUMNS_BLOCKDIM_Y) ? d_Src[i * COLUMNS_BLOCKDIM_Y * pitch] : 0;
+  }
+  // Compute and store results
+  cg::sync(cta);
+#pragma unroll
+  for (int i = COLUMNS_HALO_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i++) {
+    float sum = 0;
+#pragma unroll
+    for (int j = -KERNEL_RADIUS; j <= KERNEL_RADIUS; j++) {
+      sum += c_Kernel[KERNEL_RADIUS - j] * s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y + j];
+    }
+    d_Dst[i * COLUMNS_BLOCKDIM_Y * pitch] = sum;
+  }
+}
+
+// ---------------------------------------------------------------- Haar wavelets: early return in the middle
+#define INV_SQRT_2 0.70710678118654752440f
+#define NUM_BANKS 16
+#define LOG_NUM_BANKS 4
+extern "C" __global__ void dwtHaar1D(float* id, float* od, float* approx_final, const unsigned int dlevels, const unsigned int slength_step_half, const int bdim) {
+  cg::thread_block cta = cg::this_thread_block();
+  extern __shared__ float shared[];
+  // thread runtime environment, 1D parametrization
+  const int gdim = gridDim.x;
+  const int bid = blockIdx.x;
+  const int tid = threadIdx.x;
+  // global thread id (w.r.t. to total data set)
+  const int tid_global = (bid * bdim) + tid;
+  unsigned int idata = (bid * (2 * bdim)) + tid;
+  // read data from global memory
+  shared[tid] = id[idata];
+  shared[tid + bdim] = id[idata + bdim];
+  cg::sync(cta);
+  // this operation has a two way bank conflicts for all threads, this are two additional cycles for each warp
+  float data0 = shared[2 * tid];
+  float data1 = shared[(2 * tid) + 1];
+  cg::sync(cta);
+  // detail coefficient, not further referenced so directly store in global memory
+  od[tid_global + slength_step_half] = (data0 - data1) * INV_SQRT_2;
+  // offset to avoid bank conflicts
+  unsigned int atid = tid + (tid >> LOG_NUM_BANKS);
+  // approximation coefficient
+  shared[atid] = (data0 + data1) * INV_SQRT_2;
+  // all threads have to write approximation coefficient to shared memory before next steps can take place
+  cg::sync(cta);
+  // early out if possible: the compiler removes this part from the source because dlevels is a constant shader input
+  if (dlevels > 1) {
+    // offset to second element in shared element which has to be used for the decomposition, effectively 2^(i - 1)
+    unsigned int offset_neighbor = 1;
+    // number of active threads per decomposition level: identiacal to the offset for the detail coefficients
+    unsigned int num_threads = bdim >> 1;
+    // index for the first element of the pair to process
+    unsigned int idata0 = tid * 2;
+    // offset levels to make the loop more efficient
+    for (unsigned int i = 1; i < dlevels; ++i) {
+      // Non-coalesced writes occur if the number of active threads becomes less than 16 for a block because the start address for the first block is not always aligned with 64 byte
+      if (tid < num_threads) {
+        // update stride, with each decomposition level the stride grows by a factor of 2
+        unsigned int idata1 = idata0 + offset_neighbor;
+        // position of write into global memory
+        unsigned int g_wpos = (num_threads * gdim) + (bid * num_threads) + tid;
+        // compute wavelet decomposition step: offset to avoid bank conflicts
+        unsigned int c_idata0 = idata0 + (idata0 >> LOG_NUM_BANKS);
+        unsigned int c_idata1 = idata1 + (idata1 >> LOG_NUM_BANKS);
+        // detail coefficient, not further modified so directly store in global memory
+        od[g_wpos] = (shared[c_idata0] - shared[c_idata1]) * INV_SQRT_2;
+        // approximation coefficient: note that the representation of shared memory is rather sparse
+        shared[c_idata0] = (shared[c_idata0] + shared[c_idata1]) * INV_SQRT_2;
+        // update storage offset for details
+        num_threads = num_threads >> 1;  // div 2
+        offset_neighbor <<= 1;           // mul 2
+        idata0 = idata0 << 1;            // mul 2
+      }
+      // sync after each decomposition step
+      cg::sync(cta);
+    }
+    // write the top most level element for the next decomposition steps which are performed after an interrupt of the kernel
+    if (0 == tid) {
+      approx_final[bid] = shared[0];
+    }
+  }  // end early out if possible
+}
+
+// ---------------------------------------------------------------- sorting networks with macros
+__device__ inline void Comparator(uint& keyA, uint& valA, uint& keyB, uint& valB, uint dir) {
+  uint t;
+  if ((keyA > keyB) == dir) {
+    t = keyA; keyA = keyB; keyB = t;
+    t = valA; valA = valB; valB = t;
+  }
+}
+extern "C" __global__ void bitonicSortShared1(uint* d_DstKey, uint* d_DstVal, uint* d_SrcKey, uint* d_SrcVal) {
+  cg::thread_block cta = cg::this_thread_block();
+  // Shared memory storage for current subarray
+  __shared__ uint s_key[SHARED_SIZE_LIMIT];
+  __shared__ uint s_val[SHARED_SIZE_LIMIT];
+  // Offset to the beginning of subarray and load data
+  d_SrcKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_SrcVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_DstKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  d_DstVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
+  s_key[threadIdx.x + 0] = d_SrcKey[0];
+  s_val[threadIdx.x + 0] = d_SrcVal[0];
+  s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcKey[(SHARED_SIZE_LIMIT / 2)];
+  s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcVal[(SHARED_SIZE_LIMIT / 2)];
+  for (uint size = 2; size < SHARED_SIZE_LIMIT; size <<= 1) {
+    // Bitonic merge
+    uint ddd = (threadIdx.x & (size / 2)) != 0;
+    for (uint stride = size / 2; stride > 0; stride >>= 1) {
+      cg::sync(cta);
+      uint pos = 2 * threadIdx.x - (threadIdx.x & (stride - 1));
+      Comparator(s_key[pos + 0], s_val[pos + 0], s_key[pos + stride], s_val[pos + stride], ddd);
+    }
+  }
+  // Odd / even arrays of SHARED_SIZE_LIMIT elements are sorted in opposite directions
+  uint ddd = blockIdx.x & 1;
+  {
+    for (uint stride = SHARED_SIZE_LIMIT / 2; stride > 0; stride >>= 1) {
+      cg::sync(cta);
+      uint pos = 2 * threadIdx.x - (threadIdx.x & (stride - 1));
+      Comparator(s_key[pos + 0], s_val[pos + 0], s_key[pos + stride], s_val[pos + stride], ddd);
+    }
+  }
+  cg::sync(cta);
+  d_DstKey[0] = s_key[threadIdx.x + 0];
+  d_DstVal[0] = s_val[threadIdx.x + 0];
+  d_DstKey[(SHARED_SIZE_LIMIT / 2)] = s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
+  d_DstVal[(SHARED_SIZE_LIMIT / 2)] = s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
+}
+
+// ---------------------------------------------------------------- the classic: several warps' reduction, the last one by hand
+template <class T, unsigned int blockSize>
+__device__ void warpReduce(volatile T* sdata, unsigned int tid) {
+  if (blockSize >= 64) sdata[tid] += sdata[tid + 32];
+  if (blockSize >= 32) sdata[tid] += sdata[tid + 16];
+  if (blockSize >= 16) sdata[tid] += sdata[tid + 8];
+  if (blockSize >= 8) sdata[tid] += sdata[tid + 4];
+  if (blockSize >= 4) sdata[tid] += sdata[tid + 2];
+  if (blockSize >= 2) sdata[tid] += sdata[tid + 1];
+}
+template <unsigned int blockSize>
+__global__ void reduce6_classic(int* g_idata, int* g_odata, unsigned int n) {
+  extern __shared__ int sdata[];
+  unsigned int tid = threadIdx.x;
+  unsigned int i = blockIdx.x * (blockSize * 2) + tid;
+  unsigned int gridSize = blockSize * 2 * gridDim.x;
+  sdata[tid] = 0;
+  while (i < n) {
+    sdata[tid] += g_idata[i] + (i + blockSize < n ? g_idata[i + blockSize] : 0);
+    i += gridSize;
+  }
+  __syncthreads();
+  if (blockSize >= 512) { if (tid < 256) { sdata[tid] += sdata[tid + 256]; } __syncthreads(); }
+  if (blockSize >= 256) { if (tid < 128) { sdata[tid] += sdata[tid + 128]; } __syncthreads(); }
+  if (blockSize >= 128) { if (tid < 64) { sdata[tid] += sdata[tid + 64]; } __syncthreads(); }
+  if (tid < 32) warpReduce<int, blockSize>(sdata, tid);
+  if (tid == 0) g_odata[blockIdx.x] = sdata[0];
+}
+template __global__ void reduce6_classic<256>(int*, int*, unsigned int);

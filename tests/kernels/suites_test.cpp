@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "tests/kernels/corpus.hpp"
+
+/// More kernels in the manner of Rodinia and SHOC, and what blocks do by hand.
+namespace weir::test {
+namespace {
+
+const ModulePtr& module() { return corpus("suites"); }
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("suites: a step of an LU decomposition: the perimeter and what lies inside") {
+  constexpr std::size_t n = 48, b = 16;
+  auto m = random_floats(n * n, 1);
+  for (std::size_t i = 0; i < n; ++i) m[i * n + i] += 20;
+  const auto device_m = upload(m);
+  std::vector<double> a(m.begin(), m.end());
+  for (std::size_t k = 0; k < b; ++k) {  // the block on the diagonal, as the first kernel would leave it
+    for (std::size_t i = k + 1; i < b; ++i) {
+      a[i * n + k] /= a[k * n + k];
+      for (std::size_t j = k + 1; j < b; ++j) a[i * n + j] -= a[i * n + k] * a[k * n + j];
+    }
+  }
+  for (std::size_t i = 0; i < b; ++i) {
+    for (std::size_t j = 0; j < b; ++j) device_m.data()[i * n + j] = static_cast<float>(a[i * n + j]);
+  }
+  launch(module()->kernel("lud_perimeter"), {.grid = {2}, .block = {32}}, device_m, static_cast<int>(n), 0);
+  launch(module()->kernel("lud_internal"), {.grid = {2, 2}, .block = {16, 16}}, device_m, static_cast<int>(n), 0);
+  for (std::size_t k = 0; k < b; ++k) {
+    for (std::size_t i = k + 1; i < n; ++i) {
+      if (i >= b) a[i * n + k] /= a[k * n + k];
+      for (std::size_t j = i < b ? b : k + 1; j < n; ++j) a[i * n + j] -= a[i * n + k] * a[k * n + j];
+    }
+  }
+  CHECK(difference(download(device_m), a) < 1e-5);
+}
+
+struct Node {
+  int location;
+  int indices[33];
+  int keys[33];
+  bool is_leaf;
+  int num_keys;
+};
+
+TEST_CASE("suites: keys found in a tree, level by level") {
+  // The root has 32 leaves of 32 keys each, 3 apart.
+  std::vector<Node> nodes(33);
+  std::vector<int> records;
+  for (int k = 0; k < 33; ++k) {
+    nodes[0].keys[k] = k == 32 ? 1 << 30 : k * 96;
+    nodes[0].indices[k] = k < 32 ? k + 1 : 1000;
+    for (std::size_t leaf = 1; leaf < 33; ++leaf) {
+      nodes[leaf].keys[k] = k == 32 ? 1 << 30 : static_cast<int>(leaf - 1) * 96 + 3 * k;
+      nodes[leaf].indices[k] = k == 32 ? 0 : static_cast<int>(leaf - 1) * 32 + k;
+    }
+  }
+  for (int i = 0; i < 1024; ++i) records.push_back(7 * i + 1);
+  const auto keys = random_ints(40, 2, 0, 32 * 96 - 1);
+  const std::vector<std::int64_t> zeros(40);
+  const auto answers = upload(std::vector<int>(40, -1));
+  launch(module()->kernel("findK"), {.grid = {40}, .block = {32}}, 1L, upload(nodes), 33L, upload(records), upload(zeros),
+         upload(zeros), upload(keys), answers);
+  for (std::size_t i = 0; i < 40; ++i)
+    CHECK(answers.data()[i] == (keys[i] % 3 == 0 ? records[static_cast<std::size_t>(keys[i] / 3)] : -1));
+}
+
+TEST_CASE("suites: what a new centre would cost") {
+  constexpr std::size_t n = 300, dimensions = 5, stride = 4;
+  const auto where = random_floats(n * dimensions, 3), weights = random_floats(n, 4, 0.5F, 2.0F),
+             costs = random_floats(n, 5, 0, 6);
+  const auto centres = random_ints(n, 6, 0, 2);
+  std::vector<float> points;
+  for (std::size_t i = 0; i < n; ++i)
+    points.insert(points.end(), {weights[i], costs[i], static_cast<float>(centres[i]), 0.0F});
+  const auto work = upload(std::vector<float>(n * stride));
+  const auto moves = upload(std::vector<char>(n));
+  launch(module()->kernel("kernel_compute_cost"), {.grid = {3, 1}, .block = {128}}, static_cast<int>(n),
+         static_cast<int>(dimensions), 17L, upload(points), 3, static_cast<int>(stride), upload(where), work,
+         upload(std::vector<int>{0, 1, 2}), moves);
+  std::vector<double> expected(n * stride);
+  for (std::size_t i = 0; i < n; ++i) {
+    double cost = 0;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const double difference = static_cast<double>(where[d * n + i]) - static_cast<double>(where[d * n + 17]);
+      cost += difference * difference;
+    }
+    cost = cost * static_cast<double>(weights[i]) - static_cast<double>(costs[i]);
+    expected[i * stride + (cost < 0 ? 3 : static_cast<std::size_t>(centres[i]))] += cost < 0 ? cost : -cost;
+    if (std::fabs(cost) > 1e-4) CHECK((moves.data()[i] != 0) == (cost < 0));
+  }
+  CHECK(difference(download(work), expected) < 1e-5);
+}
+
+TEST_CASE("suites: a particle filter's weights in one block") {
+  constexpr int n = 500;
+  const auto floats = random_floats(n, 7, 0.1F, 1.0F), likely = random_floats(n, 8);
+  const auto weights = upload(std::vector<double>(floats.begin(), floats.end())), sum = upload(std::vector<double>(1)),
+             likelihood = upload(std::vector<double>(likely.begin(), likely.end())), u = upload(std::vector<double>(n)),
+             cdf = upload(std::vector<double>(n));
+  const auto seed = upload(std::vector<int>(n, 12345));
+  launch(module()->kernel("likelihood_sum"), {.grid = {1}, .block = {512}}, likelihood, weights, sum, n);
+  double total = 0;
+  for (std::size_t i = 0; i < n; ++i) total += static_cast<double>(floats[i]) * std::exp(static_cast<double>(likely[i]));
+  CHECK(std::fabs(sum.data()[0] - total) < 1e-10 * total);
+  launch(module()->kernel("normalize_weights_kernel"), {.grid = {1}, .block = {512}}, weights, n, sum, cdf, u, seed);
+  const int next = static_cast<int>(1103515245U * 12345U + 12345U) % 2147483647;
+  const double u1 = std::fabs(next / 2147483647.0) / n;
+  std::vector<double> expected_cdf(n), expected_u(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    expected_cdf[i] = static_cast<double>(floats[i]) / total + (i > 0 ? expected_cdf[i - 1] : 0);
+    expected_u[i] = u1 + static_cast<double>(i) / n;
+  }
+  CHECK(difference(download(cdf), expected_cdf) < 1e-12);
+  CHECK(difference(download(u), expected_u) < 1e-12);
+}
+
+TEST_CASE("suites: a relaxation until the block agrees that it has converged") {
+  constexpr int m = 21, n = 23;
+  const auto start = random_floats(m * n, 9, 0, 1), image = random_floats(m * n, 10, 0, 1);
+  const auto matrix = upload(start);
+  const auto done = upload(std::vector<int>(1));
+  launch(module()->kernel("IMGVF_like"), {.grid = {1}, .block = {64}}, matrix, upload(image), m, n, 0.5F, 100, 1e-3F, done);
+  // Each part of 64 elements is written before the part behind the next is computed.
+  std::vector<double> v(start.begin(), start.end());
+  int iterations = 0;
+  for (bool converged = false; !converged && iterations < 100; ++iterations) {
+    double change = 0;
+    std::vector<double> last;
+    std::size_t last_at = 0;
+    const auto put = [&] {
+      for (std::size_t k = 0; k < last.size(); ++k) v[last_at + k] = last[k];
+    };
+    for (std::size_t part = 0; part < m * n; part += 64) {
+      std::vector<double> now;
+      for (std::size_t k = part; k < std::min<std::size_t>(part + 64, m * n); ++k) {
+        const std::size_t i = k / n, j = k % n;
+        const auto of = [&](std::size_t y, std::size_t x) { return v[y * n + x]; };
+        const double old = v[k], around = of(i == 0 ? 0 : i - 1, j) + of(std::min<std::size_t>(i + 1, m - 1), j) +
+                                          of(i, j == 0 ? 0 : j - 1) + of(i, std::min<std::size_t>(j + 1, n - 1)) - 4 * old;
+        const double value = old + 0.125 * around, picture = static_cast<double>(image[k]);
+        now.push_back(value - picture * (value - picture) / 16);
+        change += std::fabs(now.back() - old);
+      }
+      put();
+      last = now;
+      last_at = part;
+    }
+    put();
+    converged = change / (m * n) < 1e-3;
+  }
+  CHECK(done.data()[0] == iterations);
+  CHECK(iterations > 5);
+  CHECK(difference(download(matrix), v) < 1e-4);
+}
+
+TEST_CASE("suites: pairs in vectors of four, sorted by some bits of the key in each block") {
+  constexpr std::size_t n = 1024;
+  const auto ints = random_ints(n, 11, 0, 1 << 30);
+  std::vector<std::uint32_t> keys(ints.begin(), ints.end()), values(n);
+  for (std::uint32_t i = 0; i < n; ++i) values[i] = i;
+  const auto key = upload(std::vector<std::uint32_t>(n)), value = upload(std::vector<std::uint32_t>(n));
+  launch(module()->kernel("radixSortBlocks"), {.grid = {2}, .block = {128}}, 4U, 8U, key, value, upload(keys),
+         upload(values));
+  for (std::size_t b = 0; b < 2; ++b) {
+    const auto first = static_cast<std::ptrdiff_t>(b * 512);
+    std::vector<std::uint32_t> order(values.begin() + first, values.begin() + first + 512);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t x, std::uint32_t y) { return (keys[x] >> 8U & 15U) < (keys[y] >> 8U & 15U); });
+    CHECK(std::equal(order.begin(), order.end(), value.data() + first));
+    for (std::size_t i = 0; i < 512; ++i) CHECK(key.data()[b * 512 + i] == keys[order[i]]);
+  }
+}
+
+TEST_CASE("suites: a sum whose last warp runs in step, for float and double") {
+  const auto in = random_floats(4096, 12);
+  std::vector<double> expected(4);
+  for (std::size_t i = 0; i < 4096; ++i) expected[i / 512 % 4] += static_cast<double>(in[i]);
+  const auto sums = upload(std::vector<float>(4));
+  launch(module()->kernel("shoc_reduce<float, 256>"), {.grid = {4}, .block = {256}, .shared_memory_bytes = 1024}, upload(in),
+         sums, 4096U);
+  CHECK(difference(download(sums), expected) < 1e-5);
+  const auto doubles = upload(std::vector<double>(4));
+  launch(module()->kernel("shoc_reduce<double, 128>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 1024},
+         upload(std::vector<double>(in.begin(), in.end())), doubles, 4096U);
+  double total = 0, whole = 0;
+  for (std::size_t b = 0; b < 4; ++b) total += doubles.data()[b], whole += expected[b];
+  CHECK(std::fabs(total - whole) < 1e-10);
+}
+
+TEST_CASE("suites: a stencil of nine points with rows in dynamic shared memory") {
+  constexpr std::size_t columns = 32, rows = 16, wide = 48;  // with the halo 34, padded to a multiple of 16
+  const auto in = random_floats((rows + 2) * wide, 13);
+  const auto out = upload(std::vector<float>(in.size()));
+  launch(module()->kernel("StencilKernel"),
+         {.grid = {rows / 8, 2}, .block = {1, columns / 2}, .shared_memory_bytes = 4 * 10 * 18}, upload(in), out, 16, 0.4F,
+         0.1F, 0.05F);
+  std::vector<double> expected(in.size());
+  for (std::size_t y = 1; y <= rows; ++y) {
+    for (std::size_t x = 1; x <= columns; ++x) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 9; ++k)
+        sum += (k == 4 ? 0.4 : k % 2 == 1 ? 0.1 : 0.05) * static_cast<double>(in[(y + k / 3 - 1) * wide + x + k % 3 - 1]);
+      expected[y * wide + x] = sum;
+    }
+  }
+  CHECK(difference(download(out), expected) < 1e-5);
+}
+
+TEST_CASE("suites: atomics made of others, and a lock") {
+  constexpr int n = 1000;
+  const auto x = random_floats(n, 14);
+  const auto greatest = upload(std::vector<float>{-3.0F});
+  const auto product = upload(std::vector<double>{1.0});
+  launch(module()->kernel("atomics_by_hand"), {.grid = {8}, .block = {128}}, upload(x), n, greatest, product);
+  double expected = 1;
+  float most = -3, sum_of_blocks = 0;
+  for (std::size_t b = 0; b < 8; ++b) {
+    float best = -2;
+    for (std::size_t i = b * 128; i < std::min<std::size_t>(b * 128 + 128, n); ++i) {
+      best = std::max(best, x[i]);
+      expected *= 1.0 + static_cast<double>(x[i] * 1e-3F);
+    }
+    most = std::max(most, best);
+    sum_of_blocks += best;
+  }
+  CHECK(greatest.data()[0] == most);
+  CHECK(std::fabs(product.data()[0] / expected - 1) < 1e-6);
+  std::vector<float> locked(2);
+  const auto stream = target().create_stream();
+  stream->copy(Span<float>(locked),
+               Span<const float>(reinterpret_cast<const float*>(module()->global("d_locked_sum").data()), 2));
+  stream->synchronize();
+  CHECK(locked[0] == 8);
+  CHECK(std::fabs(locked[1] - sum_of_blocks) < 1e-5);
+}
+
+struct Item {
+  int kind;
+  float a, b;
+};
+
+TEST_CASE("suites: a queue that a block drains, of unions told apart by a switch") {
+  constexpr int n = 1000;
+  const auto kinds = random_ints(n, 15, 0, 2);
+  const auto a = random_floats(n, 16, 0, 2), b = random_floats(n, 17, 0, 2);
+  std::vector<Item> items;
+  double expected = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    items.push_back({kinds[i], a[i], b[i]});
+    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    expected += kinds[i] == 0 ? 3.14159265 * x * x : kinds[i] == 1 ? x * y : 0.5 * x * y;
+  }
+  const auto total = upload(std::vector<float>(1));
+  const auto ticks = upload(std::vector<long long>(1, -1));
+  launch(module()->kernel("drain"), {.grid = {1}, .block = {128}}, upload(items), n, total, ticks);
+  CHECK(std::fabs(static_cast<double>(total.data()[0]) / expected - 1) < 1e-5);
+  CHECK(ticks.data()[0] >= 0);
+}
+
+TEST_CASE("suites: unions, structures and enumerations that a kernel declares with a variable") {
+  const auto in = random_floats(64, 18);
+  const auto out = upload(std::vector<float>(64));
+  launch(module()->kernel("local_classes"), {.grid = {1}, .block = {64}}, upload(in), out);
+  std::vector<double> expected(64);
+  for (std::size_t t = 0; t < 64; ++t) {
+    const auto of = [&](std::size_t i) { return static_cast<double>(in[i]); };
+    // Some of the other thread's bits go through memory as a number of the other type.
+    expected[t] = 2 + of(63 - t) + of((t + 1) % 64) + static_cast<double>(t) + 2 + of(t) + static_cast<double>(t) + 3 + 5 +
+                  7 + 2 + 2 - 1;
+  }
+  CHECK(difference(download(out), expected) < 1e-5);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test
