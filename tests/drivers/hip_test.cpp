@@ -437,6 +437,10 @@ TEST_CASE("hip calls T23: a stream that is not idle ends on another thread, once
   CHECK(calls(o, "hipStreamQuery") >= 2);
   const Outcome idle = tell("6.2", "trace=1", {"stream", "drop-stream"});
   CHECK(in_order(idle, {"hipStreamQuery", "hipStreamDestroy"}));
+  // There, its own device is current: else the stand-in ends the process.
+  const Outcome second =
+      tell("6.2", "devices=2 busy=3", {"stream", "drop-stream", "until:hipStreamDestroy:1"}, {{"WEIR_DEVICE", "1"}});
+  CHECK_SAYS(second, "until:hipStreamDestroy:1: ok");
 }
 
 TEST_CASE("hip calls T14 T24: the host waits for events, and on some releases for streams, by asking") {
