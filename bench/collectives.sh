@@ -5,6 +5,7 @@
 #   BUILD   has bin/ and lib/ with weir-collectives, weir_collectives_bench, heat, training, and the plugins
 #   OUT     gets what was measured, as text and as results.json; docs/tools/collectives.py makes a page of that
 #   PART    right    all operations and random programs, in one process and in one for each GPU
+#           sizes    all operations, types and sizes to 64 MiB, in one process and in one for each GPU: minutes
 #           death    a rank is killed in the middle: the others say so
 #           bench    bandwidth and the cost of enqueuing, beside the raw calls and PyTorch's, where there is PyTorch
 #           heat     the heat equation on 1, 2, … GPUs, in one process and in one for each GPU
@@ -18,7 +19,7 @@ set -uo pipefail
 build=$(realpath "$1") out=$2
 shift 2
 parts=("$@")
-if [ ${#parts[@]} = 0 ]; then parts=(right death bench heat overlap mpi); fi
+if [ ${#parts[@]} = 0 ]; then parts=(right sizes death bench heat overlap mpi); fi
 here=$(dirname "$(realpath "$0")")
 mkdir -p "$out"
 out=$(realpath "$out")
@@ -97,6 +98,10 @@ for part in "${parts[@]}"; do
       check right_time_out 60 "$build/bin/weir-collectives" time_out=30000 programs=20
       bash_check right_processes 60 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ programs=20"
       ;;
+    sizes)
+      check sizes_one_process 300 "$build/bin/weir-collectives" full=1 programs=0
+      bash_check sizes_processes 300 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ full=1 programs=0"
+      ;;
     death)
       # The limit is also the one of making the communicator.
       bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=file=@FILE@ time_out=15000"
@@ -120,7 +125,7 @@ for part in "${parts[@]}"; do
       bash_check training 60 "'$build/bin/training' 8 10000000 50"
       ;;
     overlap)
-      for program in "heat 512 60" "training 8 10000000 10"; do
+      for program in "heat 512 60" "training --no-graph 8 10000000 10"; do  # a captured step would be one launch
         name=overlap_${program%% *}
         bash_check "$name" 60 "WEIR_TOOLS=timeline WEIR_TIMELINE='$out/$name.pftrace' '$build/bin/'$program"
       done

@@ -57,7 +57,7 @@ function(weir_add_plugin name)
   weir_optimize_library(weir_${name})
   target_link_libraries(weir_${name} PRIVATE weir)
   target_include_directories(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_precompile_headers(weir_${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp")
+  target_precompile_headers(weir_${name} REUSE_FROM weir_precompiled)
   target_link_options(weir_${name} PRIVATE -Wl,--no-undefined)
   if(WEIR_SANITIZE)  # a sanitizer's runtime is the executable's; a plugin must leave its symbols open
     target_link_options(weir_${name} PRIVATE -Wl,-z,undefs)

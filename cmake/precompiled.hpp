@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the library and the plugins compile once each. Files include what they need all the same: a build without precompiled
-// headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
+// What the library and the plugins share, compiled once. Files include what they need all the same: a build without
+// precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
 #include <algorithm>
 #include <array>
 #include <atomic>

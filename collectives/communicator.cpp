@@ -42,7 +42,7 @@ std::string_view to_string(Reduction reduction) noexcept {
 }
 
 std::string_view to_string(CommunicatorFeature feature) noexcept {
-  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "time_out"};
+  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "time_out", "one_sided"};
   const auto i = static_cast<std::size_t>(feature);
   return i < std::size(names) ? names[i] : "unknown";
 }
@@ -132,6 +132,12 @@ void Communicator::set_feature(CommunicatorFeature feature, Support support, std
 
 const FeatureState& Communicator::feature(CommunicatorFeature feature) const noexcept {
   static const FeatureState none{Support::absent, "there is no such feature; use the enumerators"};
+  static const FeatureState one_sided{
+      Support::absent,
+      "Weir does not offer it: NCCL's (from 2.29 on) and MPI's want memory that all ranks have registered together as a "
+      "window, and the libraries of other devices have none; call send on one rank and receive on the other, in a group "
+      "where both sides send"};
+  if (feature == CommunicatorFeature::one_sided) return one_sided;
   const auto i = static_cast<std::size_t>(feature);
   return i < features_.size() ? features_[i] : none;
 }

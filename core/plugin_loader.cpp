@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include "core/abi_difference.hpp"
 #include "core/environment.hpp"
+#include "core/near_match.hpp"
 #include "core/selection.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin.hpp"
@@ -131,11 +133,14 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
     std::string tried;
     for (const LoadAttempt& attempt : attempts)
       tried += fmt::format("{}{}", tried.empty() ? "; tried " : ", ", attempt.path);
+    constexpr std::string_view own[] = {"race", "timeline", "ranges", "validate", "faults", "shake"};
+    const std::string_view meant = nearest_name(name, own);
     throw Error(
         Errc::plugin_not_found, "reading WEIR_TOOLS", object,
-        fmt::format("its library libweir_tool_{}.so was not found; Weir's own are race and timeline; give the folder of "
+        fmt::format("its library libweir_tool_{}.so was not found{}; Weir's own tools are {}; give the folder of "
                     "another one in WEIR_PLUGIN_PATH{}",
-                    printable(name), tried));
+                    printable(name), meant.empty() || meant == name ? "" : fmt::format(" (did you mean '{}'?)", meant),
+                    fmt::join(own, ", "), tried));
   }
   PluginNote note;
   void* const library = load_plugin(file_name, path, note, attempts);

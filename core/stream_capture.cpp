@@ -215,8 +215,9 @@ void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
     if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     if (stream.is_of_another_thread()) {
       // This thread cannot name that stream: the driver would take the handle for this thread's own.
-      support::log(support::LogLevel::warn,
-                   stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
+      support::log(
+          support::LogLevel::warn,
+          stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
     } else if (is_in(stream, id)) {
       (void)stream.do_end_capture(std::move(*kept));
     }

@@ -50,9 +50,19 @@ struct Thread {
   bool has_touches = false;
 };
 
+/// Objects with static lifetime, and other objects of the thread's, end behind its `thread_local` ones and may still use
+/// Weir. So the end of the thread empties this, and lets it be.
 Thread& this_thread() noexcept {
-  thread_local Thread thread;
-  return thread;
+  thread_local detail::Immortal<Thread> thread;
+  struct End {
+    ~End() {
+      (*thread).ranges = {};
+      (*thread).touches = {};
+    }
+  };
+  thread_local End end;
+  (void)end;
+  return *thread;
 }
 
 /// Scope in which a tool's code runs.
@@ -67,6 +77,8 @@ std::atomic<std::uint64_t> last_operation{0};
 bool is_silent() noexcept { return this_thread().in_tool || detail::forked(); }
 
 void finish_all() {
+  // A child that was forked has a copy of what the tools have seen, and its parent tells it.
+  if (detail::forked()) return;
   const InTool scope;
   int status = 0;
   for (const auto& tool : all().list) {

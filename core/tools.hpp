@@ -14,8 +14,8 @@
 /// What the core tells tools. Included by sources alone: without tools a call tests one bit, and none of this runs.
 namespace weir::detail {
 
-/// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. From here on no tool is added. Called once, when the registry is made. Throws
-/// `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
+/// Loads the tools that WEIR_TOOLS lists, and `faults` if WEIR_FAULTS is set. From here on no tool is added. Called once,
+/// when the registry is made. Throws `invalid_environment`, `plugin_not_found`, `plugin_incompatible`.
 void open_tools();
 
 inline bool is_watched() noexcept { return tools_watch.load(std::memory_order_relaxed); }

@@ -206,6 +206,7 @@ class Api : public Symbols {
            (options.blocking_sync ? unsigned{CU_EVENT_BLOCKING_SYNC} : 0U) |
            (options.interprocess ? unsigned{CU_EVENT_INTERPROCESS} : 0U);
   }
+  Result query_event(EventHandle event) const { return EventQuery(event); }
   /// The event's flags decide how the thread waits.
   Result synchronize_event(EventHandle event, bool) const { return EventSynchronize(event); }
   Result record_external(EventHandle event, StreamHandle stream) const {

@@ -489,7 +489,7 @@ std::optional<Error> GpuDevice<Api>::do_fault() const {
     auto answer = api_.MemGetInfo(&info.free, &info.total);
     if (is_fault(answer)) return answer;
     typename Api::EventHandle event = nullptr;
-    answer = api_.EventCreate(&event, Api::event_flags({}));
+    answer = api_.EventCreate(&event, api_.event_flags({}));
     if (answer != Api::success) return answer;
     answer = api_.EventQuery(event);
     const auto end = api_.EventDestroy(event);

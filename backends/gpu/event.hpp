@@ -88,7 +88,7 @@ class GpuEvent final : public Event {
     const Api& api = own_device().api();
     const auto current = own_device().make_current_for_object();
     [[maybe_unused]] const auto stream = recorded_on();
-    const auto result = api.EventQuery(native());
+    const auto result = api.query_event(native());
     if (result == Api::not_ready) return false;
     check(api, result, "Event::is_complete", *this);
     return true;
@@ -180,7 +180,7 @@ class EventPool {
     const Api& api = device_.api();
     const auto current = device_.make_current();
     typename Api::EventHandle handle = nullptr;
-    check(api, api.EventCreate(&handle, Api::event_flags(options)), "Device::create_event", device_);
+    check(api, api.EventCreate(&handle, api.event_flags(options)), "Device::create_event", device_);
     return handle;
   }
 

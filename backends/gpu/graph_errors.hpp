@@ -39,8 +39,9 @@ class LaunchedGraphs {
   /// Called before a launch. Allocates at the stream's first launch of an executable.
   void add(const Ptr<GraphErrors>& errors) {
     const std::lock_guard lock(mutex_);
-    const auto at = std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
-                                     [](const Entry& entry, const GraphErrors* wanted) { return entry.errors.get() < wanted; });
+    const auto at =
+        std::lower_bound(launched_.begin(), launched_.end(), errors.get(),
+                         [](const Entry& entry, const GraphErrors* wanted) { return entry.errors.get() < wanted; });
     if (at != launched_.end() && at->errors == errors) return;
     launched_.insert(at, {errors, false});
     any_.store(true, std::memory_order_relaxed);

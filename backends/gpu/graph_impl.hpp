@@ -226,7 +226,7 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   // A replaced executable is destroyed behind its own last launch, so its event must not be recorded again.
   std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
   if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({.timing = true}));
+    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
   }
   check(api, api.GraphLaunch(executable_->handle, stream.native()), operation, stream);
   const auto result = api.EventRecord(over->handle, stream.native());

@@ -67,7 +67,8 @@ GraphPtr GpuStream<Api>::do_captured_graph() const {
 
 template <class Api>
 std::uint64_t GpuStream<Api>::do_begin_capture(CaptureMode mode) {
-  return begin_native("Stream::begin_capture", nullptr, [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
+  return begin_native("Stream::begin_capture", nullptr,
+                      [&] { return api_.StreamBeginCapture(native(), Api::capture_mode(mode)); });
 }
 
 template <class Api>

@@ -177,7 +177,7 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
   const EventPtr done = device_.create_event();
   do_record(*done, {});
   for (support::DeadlinePauses pauses(deadline); pauses.next();) {
-    const auto result = submitted([&] { return api_.EventQuery(static_cast<GpuEvent<Api>&>(*done).native()); },
+    const auto result = submitted([&] { return api_.query_event(static_cast<GpuEvent<Api>&>(*done).native()); },
                                   Submission::Order::none);
     if (result == Api::not_ready) continue;
     check(result, "Stream::synchronize_for");

@@ -77,10 +77,23 @@ Api::Result Api::synchronize_event(EventHandle event, bool blocking_sync) const 
   const bool sleeps = blocking_sync && !mutated(Mutation::blocking_waits_spin);
   if (has(Workaround::poll_events)) {
     const Result result =
-        wait_by_asking([&] { return EventQuery(event); }, sleeps ? Patience::sleeping : Patience::automatic);
+        wait_by_asking([&] { return query_event(event); }, sleeps ? Patience::sleeping : Patience::automatic);
     if (result != success || mutated(Mutation::waits_end_unsynchronized)) return result;
+    // Freed memory of pools goes back to the device, as for streams; a wait for the event itself a capture could forbid.
+    EventHandle unrecorded = nullptr;
+    if (mutated(Mutation::event_waits_end_on_the_event)) return EventSynchronize(event);
+    return helpers_->unrecorded_event(*this, unrecorded) == success ? EventSynchronize(unrecorded) : success;
   }
-  return EventSynchronize(event);  // as for streams
+  return EventSynchronize(event);
+}
+
+Api::Result Api::query_event(EventHandle event) const {
+  if (!has(Workaround::ask_events_by_time)) return EventQuery(event);
+  // The time between an event and itself is told without a look at captures.
+  float none = 0;
+  const Result result = EventElapsedTime(&none, event, event);
+  // The event takes no times, or was never recorded, and then has no stream that could capture.
+  return result == hipErrorInvalidHandle ? EventQuery(event) : result;
 }
 
 namespace {
@@ -235,20 +248,31 @@ Api::Result Api::deallocate(void* memory, MemoryKind kind) const {
   return kind == MemoryKind::pinned ? HostFree(memory) : Free(memory);
 }
 
-Api::Result Api::NullStreams::get(const Api& api, hipStream_t& stream) {
+template <class Handle, class Make>
+Api::Result Api::Helpers::get(const Api& api, Handle OfDevice::* which, Handle& handle, Make&& make) {
   int device = 0;
   Result result = api.GetDevice(&device);
   if (result != success) return result;
   const std::lock_guard lock(mutex_);
-  hipStream_t& mine = streams_[static_cast<std::size_t>(device)];
-  if (mine == nullptr) result = api.StreamCreateWithPriority(&mine, stream_blocking, 0);
-  stream = mine;
+  Handle& mine = of_devices_[static_cast<std::size_t>(device)].*which;
+  if (mine == nullptr) result = make(&mine);
+  handle = mine;
   return result;
+}
+
+Api::Result Api::Helpers::null_stream(const Api& api, hipStream_t& stream) {
+  return get(api, &OfDevice::null_stream, stream,
+             [&](hipStream_t* made) { return api.StreamCreateWithPriority(made, stream_blocking, 0); });
+}
+
+Api::Result Api::Helpers::unrecorded_event(const Api& api, hipEvent_t& event) {
+  return get(api, &OfDevice::unrecorded_event, event,
+             [&](hipEvent_t* made) { return api.EventCreate(made, api.event_flags({})); });
 }
 
 Api::Result Api::stand_in(StreamHandle& stream) const {
   if (!is_legacy_stream(stream) || !has(Workaround::allocate_beside_null_stream)) return success;
-  return null_streams_->get(*this, stream);
+  return helpers_->null_stream(*this, stream);
 }
 
 Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const {

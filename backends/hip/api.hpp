@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/gpu/capture_lock.hpp"
@@ -127,6 +128,7 @@ class Api : public Symbols {
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;
+  int release() const noexcept { return release_; }
   int device_count() const noexcept { return device_count_; }
   /// A hipDevice_t is the ordinal.
   std::int64_t device_number(int ordinal) const noexcept { return ordinal; }
@@ -209,10 +211,13 @@ class Api : public Symbols {
 
   // --- Events ---------------------------------------------------------------------------------------------------------
 
-  static unsigned event_flags(const EventOptions& options) noexcept {
-    return (options.timing ? 0U : unsigned{hipEventDisableTiming}) |
+  /// Events that are asked after by time take times, which costs nothing: the runtime notes the times of every record.
+  unsigned event_flags(const EventOptions& options) const noexcept {
+    const bool takes_times = options.timing || (has(Workaround::ask_events_by_time) && !options.interprocess);
+    return (takes_times ? 0U : unsigned{hipEventDisableTiming}) |
            (options.interprocess ? unsigned{hipEventInterprocess} : 0U);
   }
+  Result query_event(EventHandle event) const;
   Result synchronize_event(EventHandle event, bool blocking_sync) const;
   Result record_external(EventHandle event, StreamHandle stream) const {
     return EventRecordWithFlags(event, stream, event_record_external);
@@ -389,14 +394,13 @@ class Api : public Symbols {
 
  private:
   Api() = default;
-  class NullStreams;
+  class Helpers;
 
   std::optional<int> attribute(int number, int ordinal) const;
   std::string architecture(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal) const;
-  bool captures_host_functions(int ordinal) const;
-  void try_out(FeatureTable& features, int ordinal) const;
+  void try_out();
   bool is_asked_for(OptIn opt_in) const noexcept;
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
@@ -412,10 +416,11 @@ class Api : public Symbols {
   int device_count_ = 0;
   bool wait_value_ = false;    // WEIR_HIP_WAIT_VALUE
   bool graph_memory_ = false;  // WEIR_HIP_GRAPH_MEMORY
+  std::vector<std::pair<Feature, std::string>> tried_;  // features that are not there when tried, with the reasons
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // those that the release needs
-  NullStreams* null_streams_ = nullptr;        // never destroyed, as nothing here is
+  Helpers* helpers_ = nullptr;                 // never destroyed, as nothing here is
 };
 
 /// Compiles ahead of time, with HIPRTC: the plugin's second function.

@@ -201,7 +201,8 @@ const Api& Api::load(PluginContext& context) {
                 result != hipSuccess ? gpu::native_error(*api, result) : NativeError{});
   }
   api->device_count_ = count;
-  api->null_streams_ = new NullStreams(count);
+  api->helpers_ = new Helpers(count);
+  api->try_out();
   return *api;
 }
 

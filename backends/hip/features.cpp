@@ -95,7 +95,9 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
       attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;  // every AMD device has it
 
   decide(features, ordinal);
-  try_out(features, ordinal);
+  for (const auto& [feature, reason] : tried_) {
+    if (features.supports(feature)) features.absent(feature, reason);
+  }
   if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
     features.absent(Feature::runtime_compilation, refusal);
   }
@@ -135,8 +137,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal) const {
       case Effect::opt_in:
         return is_asked_for(quirk->opt_in) ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
       case Effect::probed:
-        return ordinal && captures_host_functions(*ordinal) ? features.native(feature)
-                                                            : features.absent(feature, std::string(quirk->reason));
+        return ordinal ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
     }
   };
 

@@ -15,7 +15,7 @@
   X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
-  X(ends_of_launches_queried)     \
+  X(event_waits_end_on_the_event) \
   X(fill_2d_without_pitch)        \
   X(hiprtc_by_number_alone)       \
   X(launch_failure_is_a_fault)    \

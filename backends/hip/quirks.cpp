@@ -224,12 +224,20 @@ constexpr FunctionQuirk functions[] = {
      "is refused, as hipMallocFromPoolAsync and hipFreeAsync are, while another blocking stream of the device captures; "
      "hipMemPoolCreate, while any capture is open that is not relaxed",
      "read: hip_mempool.cpp in 2026; which release began with it is not known"},
+    {"hipEventQuery",
+     {602, 0},
+     Workaround::ask_events_by_time,
+     "invalidates a capture that the event's stream is in, also where the event was recorded before it; the time between an "
+     "event and itself is told all the same",
+     "read: hip_event.cpp at rocm-6.2.2 and in October 2024; in 2026 it spares older events, and which release began with "
+     "that is not known. Up to 6.1 it does not look at captures. hipEventElapsedTime: 5.7.1 to 2026"},
     {"hipEventSynchronize",
      {0, 0},
      Workaround::poll_events,
      "holds the event's lock, so that another thread's record of the event waits as well; spins whatever the event's flags "
-     "say",
-     "read: hip_event.cpp up to 6.2 and in 2026"},
+     "say; is refused while the event's stream captures, also where the event is older, and from 6.2 on invalidates that "
+     "capture",
+     "read: hip_event.cpp at rocm-5.7.1, rocm-6.2.2 and in 2026"},
     {"hipStreamSynchronize",
      {702, 0},
      Workaround::poll_streams,

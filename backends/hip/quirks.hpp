@@ -25,7 +25,7 @@ enum class Effect : std::uint8_t {
   absent,    ///< the feature does not keep its promise
   emulated,  ///< it keeps it by other means than the driver's own
   opt_in,    ///< absent unless the user asks for it by a variable
-  probed,    ///< it depends on the patch level: tried once
+  probed,    ///< it depends on the patch level: the trial (trial.cpp) tells
 };
 
 /// What users may ask for.
@@ -62,6 +62,7 @@ const FeatureQuirk* find_quirk(Feature feature, int release) noexcept;
   X(set_fork_dependencies, "a stream that joins a capture gets the nodes that it depends on anew")                          \
   X(join_before_end, "what is left of a capture is joined before its end, so that the runtime sees no unjoined one")        \
   X(end_invalidated_twice, "a stream is brought back from an invalidated capture by an empty one")                          \
+  X(ask_events_by_time, "an event is asked after by the time between it and itself, so all events take times")             \
   X(poll_events, "the host asks until an event is complete, before it waits for it")                                        \
   X(poll_streams, "the host asks until a stream is idle, before it waits for it")                                           \
   X(allocate_beside_null_stream, "memory of the null stream is allocated on a blocking stream of the backend's own")        \

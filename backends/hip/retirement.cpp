@@ -94,14 +94,7 @@ bool is_put_off(hipError_t result) noexcept {
          (result >= hipErrorStreamCaptureUnsupported && result <= hipErrorStreamCaptureWrongThread);
 }
 
-// Whether an event that takes times is not over. From 6.2 on hipEventQuery invalidates a capture that the event's stream is
-// in, also where the event was recorded before (read: hip_event.cpp at rocm-6.2.2 and in October 2024; no more in 2026). The
-// time between an event and itself is asked without a look at captures (read: 5.7.1 to 2026).
-bool is_ahead(const Api& api, hipEvent_t event) {
-  float none = 0;
-  return is_put_off(mutated(Mutation::ends_of_launches_queried) ? api.EventQuery(event)
-                                                                : api.EventElapsedTime(&none, event, event));
-}
+bool is_ahead(const Api& api, hipEvent_t event) { return is_put_off(api.query_event(event)); }
 
 int current_device(const Api& api) noexcept {
   int device = 0;

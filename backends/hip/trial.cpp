@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <climits>
 #include <string>
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
 #include "weir/backend_support.hpp"
 
-/// Trying out a device when it is opened. Some runtimes export functions that say hipErrorNotSupported, or do nothing.
+/// Trying out one device when the runtime is opened. Some runtimes export functions that say hipErrorNotSupported, or do
+/// nothing.
 namespace weir::hip {
-
-// Tries whether this build captures host functions; the version number does not tell.
-bool Api::captures_host_functions(int ordinal) const {
-  const support::UnshownCalls unshown;
-  const Current current(*this, DeviceContext{ordinal});
-  StreamHandle stream = nullptr;
-  if (StreamCreateWithPriority(&stream, stream_non_blocking, 0) != success) return false;
-  GraphHandle graph = nullptr;
-  bool captures = false;
-  if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) == success) {
-    captures = LaunchHostFunc(
-                   stream, [](void*) {}, nullptr) == success;
-    if (Symbols::StreamEndCapture(stream, &graph) != success) captures = false;
-    if (graph != nullptr) GraphDestroy(graph);
-  }
-  // A failed capture may leave the stream unusable, so it is not used again.
-  (void)Symbols::StreamDestroy(stream);
-  return captures;
-}
 
 namespace {
 
@@ -37,7 +20,7 @@ constexpr Feature capture_features[] = {
     Feature::graph_memory_nodes, Feature::external_events,    Feature::cross_device_capture};
 
 /// Calls functions on some memory and a stream. Only hipErrorNotSupported is an answer: other failures say nothing about
-/// what the runtime supports.
+/// what the runtime supports, save those that a release is known to give (Effect::probed).
 class Trial {
  public:
   Trial(const Api& api, FeatureTable& features, int ordinal) : api_(api), features_(features), device_{ordinal} {}
@@ -102,12 +85,16 @@ class Trial {
     if (begun != hipSuccess) return;
     const hipError_t asked = api_.StreamIsCapturing(stream_, &status);
     (void)api_.MemsetD8Async(memory_, 0, bytes, stream_);
-    (void)api_.StreamEndCapture(stream_, &graph_);
+    const hipError_t ended = api_.StreamEndCapture(stream_, &graph_);
     const hipError_t listed = graph_ != nullptr ? api_.GraphGetNodes(graph_, nullptr, &nodes) : hipSuccess;
     if (is_refused(asked)) {
       no_capture(name_alone("hipStreamIsCapturing"));
     } else if (status != hipStreamCaptureStatusActive) {
       no_capture("this runtime captures nothing: behind hipStreamBeginCapture, the stream does not capture");
+    } else if (is_refused(ended)) {
+      no_capture(name_alone("hipStreamEndCapture"));
+    } else if (ended != hipSuccess) {
+      return;
     } else if (is_refused(listed)) {
       no_capture(name_alone("hipGraphGetNodes"));
     } else if (nodes != 1) {
@@ -154,10 +141,14 @@ class Trial {
   void captured_host_functions() {
     if (!has(Feature::host_functions_in_capture)) return;
     if (api_.StreamBeginCapture(stream_, hipStreamCaptureModeRelaxed) != hipSuccess) return;
+    hipError_t result = hipSuccess;
     try_call(Feature::host_functions_in_capture, "hipLaunchHostFunc", [&] {
-      return api_.LaunchHostFunc(
-          stream_, [](void*) {}, nullptr);
+      return result = api_.LaunchHostFunc(
+                 stream_, [](void*) {}, nullptr);
     });
+    const FeatureQuirk* const quirk = find_quirk(Feature::host_functions_in_capture, api_.release());
+    if (quirk != nullptr && quirk->effect == Effect::probed && result == hipErrorStreamCaptureUnsupported)
+      features_.absent(Feature::host_functions_in_capture, std::string(quirk->reason));
     hipGraph_t captured = nullptr;
     (void)api_.StreamEndCapture(stream_, &captured);
     if (captured != nullptr) (void)api_.GraphDestroy(captured);
@@ -268,13 +259,27 @@ class Trial {
 
 }  // namespace
 
-void Api::try_out(FeatureTable& features, int ordinal) const {
+// A runtime has the same functions for each device, and one device that hangs must not hang processes that use another: the
+// default device alone is tried, or the one that the program has made current.
+void Api::try_out() {
   if (mutated(Mutation::capture_not_tried)) return;
   const support::UnshownCalls unshown;
-  const Current current(*this, DeviceContext{ordinal}, std::nothrow);
-  if (current.result() != success) return;  // else another device would be tried
-  const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
-  Trial(*this, features, ordinal).run();
+  int current_device = 0;
+  (void)GetDevice(&current_device);
+  int ordinal = static_cast<int>(support::environment_number("WEIR_DEVICE", current_device, 0, INT_MAX));
+  if (ordinal >= device_count_) ordinal = current_device;
+  FeatureTable before;
+  decide(before, ordinal);
+  FeatureTable after = before;
+  {
+    const Current current(*this, DeviceContext{ordinal}, std::nothrow);
+    if (current.result() != success) return;  // else another device would be tried
+    const gpu::CaptureModeScope<Api> relaxed(*this);  // so as not to invalidate captures that other code has open
+    Trial(*this, after, ordinal).run();
+  }
+  for (const Feature feature : all_features()) {
+    if (before.supports(feature) && !after.supports(feature)) tried_.emplace_back(feature, after.state(feature).reason);
+  }
 }
 
 }  // namespace weir::hip

@@ -49,7 +49,9 @@ StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::sha
     return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
   }
   if (ownership == Ownership::adopt) {
-    return make<HostStream>(*this, Ptr<Queue>::attach(&queue), StreamKind::adopted, std::move(keep_alive));
+    StreamPtr stream = make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::adopted, std::move(keep_alive));
+    (void)Ptr<Queue>::attach(&queue);  // takes the caller's reference only when nothing can fail any more
+    return stream;
   }
   return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
 }

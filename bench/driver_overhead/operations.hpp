@@ -37,7 +37,7 @@ class Operations {
     raw_other_ = make_stream();
     borrowed_ = device.wrap_stream(make_stream(), Ownership::borrow);
     capturing_ = device.create_stream();
-    check(api.EventCreate(&raw_event_, Api::event_flags({})), "EventCreate");
+    check(api.EventCreate(&raw_event_, api.event_flags({})), "EventCreate");
     event_ = device.create_event();
     stream_->record(*event_);
     check(api.EventRecord(raw_event_, raw_stream_), "EventRecord");
@@ -88,7 +88,7 @@ class Operations {
     add(c, "event (raw: create + destroy)", [this] { device_.create_event(); },
         [this] {
           EventHandle event = nullptr;
-          check(api_.EventCreate(&event, Api::event_flags({})), "EventCreate");
+          check(api_.EventCreate(&event, api_.event_flags({})), "EventCreate");
           check(api_.EventDestroy(event), "EventDestroy");
         },
         {.ratio = 0.25}, 2000);

@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/immortal.hpp"
 #include "weir/backend.hpp"
+#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 
 namespace weir::collectives {
@@ -90,8 +92,15 @@ void Words::give_back(Word word, EventPtr behind) noexcept {
     free_.push_back(word);
 }
 
+void Words::await(Stream& stream, Word word) const {
+  std::optional<support::UnshownCalls> unshown;
+  if (writer_) unshown.emplace();  // plain memory is right on the host, and tools would warn of it
+  stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
+}
+
 void Words::end(Word word) noexcept {
   if (writer_) {
+    const support::UnshownCalls unshown;
     try {
       writer_->write_value(word, std::uint32_t{1});
       return;
@@ -130,14 +139,14 @@ void Steps::enqueue(Stream& stream, const CaptureState& capture, Begin begin) {
     auto step = std::make_unique<CapturedStep>(words_, std::move(begin));
     const Words::Word word = step->word;
     stream.launch_host_function([start, step = std::move(step)] { start(step->word, step->begin); });
-    stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
+    words_.await(stream, word);
     return;
   }
   if (word_ == nullptr) word_ = words_.take();
   if (last_stream_ != 0 && last_stream_ != stream.id()) stream.wait(*last_end_);
   stream.launch_host_function([start, word = word_, begin = std::move(begin)]() mutable { start(word, begin); });
   const Words::Word word = std::exchange(word_, nullptr);  // lost if the stream does not wait: the step still writes to it
-  stream.wait_value(word, std::uint32_t{1}, WaitCondition::eq);
+  words_.await(stream, word);
   stream.record(*last_end_);
   word_ = word;
   last_stream_ = stream.id();

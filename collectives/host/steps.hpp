@@ -34,6 +34,8 @@ class Words {
   Word take();
   /// The word is free once the event is complete; at once without one.
   void give_back(Word word, EventPtr behind = {}) noexcept;
+  /// The stream waits for a 1 there.
+  void await(Stream& stream, Word word) const;
   /// Writes 1, for which a stream waits. Not in a host function.
   void end(Word word) noexcept;
 

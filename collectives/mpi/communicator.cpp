@@ -15,10 +15,9 @@ namespace weir::mpi {
 
 using Kind = CollectiveCall::Kind;
 
-Communicator::Communicator(const Library& library, Device& device, int rank, int ranks, Handle comm,
-                           std::chrono::milliseconds time_out)
-    : weir::Communicator(device, rank, ranks, library.label()),
-      shared_(std::make_shared<Shared>(library, comm, rank, ranks, time_out)),
+Communicator::Communicator(const Library& library, Device& device, SharedPtr shared)
+    : weir::Communicator(device, shared->rank, shared->size, library.label()),
+      shared_(std::move(shared)),
       steps_(device),
       is_host_(device.backend().name() == "host"),
       takes_device_memory_(device.backend().name() == "hip" ? library.api().takes_hip_memory

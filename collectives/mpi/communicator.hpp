@@ -12,7 +12,7 @@ namespace weir::mpi {
 /// memory goes through pinned memory, by copies on the stream.
 class Communicator final : public weir::Communicator {
  public:
-  Communicator(const Library& library, Device& device, int rank, int ranks, Handle comm, std::chrono::milliseconds time_out);
+  Communicator(const Library& library, Device& device, SharedPtr shared);
   ~Communicator() override;
 
  protected:

@@ -94,6 +94,7 @@ Library::Library() {
     for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i] != nullptr ? address(types[i]) : 0;
     const char* const operations[] = {"ompi_mpi_op_sum", "ompi_mpi_op_prod", "ompi_mpi_op_min", "ompi_mpi_op_max"};
     for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = address(operations[i]);
+    api_.null = address("ompi_mpi_comm_null");
     api_.errors_return = address("ompi_mpi_errors_return");
     api_.in_place = reinterpret_cast<void*>(1);
   } else if (::dlsym(handle, "MPIR_Dup_fn") != nullptr) {
@@ -104,6 +105,7 @@ Library::Library() {
     constexpr Handle operations[] = {0x58000003, 0x58000004, 0x58000002, 0x58000001};
     for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = operations[i];
     api_.world = 0x44000000;
+    api_.null = 0x04000000;
     api_.errors_return = 0x54000001;
     api_.in_place = reinterpret_cast<void*>(-1);
   } else {
@@ -201,6 +203,15 @@ CommunicatorId Library::create_id(Device& device) {
               "MPI needs no id; use Communicator::from_mpi");
 }
 
+// MPI's own error handler would end the process.
+Handle Library::handle_of(const MpiCommunicator& communicator) const {
+  if (communicator.is_world) return api_.world;
+  if (communicator.bits != 0 && communicator.bits != api_.null) return communicator.bits;
+  throw Error(Errc::invalid_argument, "Communicator::from_mpi", label_,
+              "the communicator is MPI_COMM_NULL, which is what MPI_Comm_split gives to processes that are not in it; call "
+              "from_mpi only where the process is in it");
+}
+
 CommunicatorLibrary::MpiPlace Library::mpi_place(const MpiCommunicator& communicator) {
   MpiPlace place;
   check(api_.Comm_rank(handle_of(communicator), &place.rank), "MPI_Comm_rank");
@@ -216,10 +227,10 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   if (request.mpi == nullptr) {
     throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI needs no id; use Communicator::from_mpi");
   }
-  Handle copy = 0;
-  check(api_.Comm_dup(handle_of(*request.mpi), &copy), "MPI_Comm_dup");
-  check(api_.Comm_set_errhandler(copy, api_.errors_return), "MPI_Comm_set_errhandler");
-  return {make<Communicator>(*this, *request.devices[0], request.first_rank, request.ranks, copy, request.time_out)};
+  const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.time_out);
+  check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");
+  check(api_.Comm_set_errhandler(shared->comm, api_.errors_return), "MPI_Comm_set_errhandler");
+  return {make<Communicator>(*this, *request.devices[0], shared)};
 }
 
 }  // namespace weir::mpi

@@ -50,7 +50,7 @@ struct Api {
   WEIR_MPI_FUNCTIONS(WEIR_MPI_MEMBER)
 #undef WEIR_MPI_MEMBER
   // What differs between the MPIs.
-  Handle world = 0, errors_return = 0;
+  Handle world = 0, null = 0, errors_return = 0;
   Handle types[10] = {};      ///< in the order of ElementType; null for the two of 16 bits until `make_types`
   Handle operations[4] = {};  ///< sum, prod, min, max
   void* in_place = nullptr;
@@ -80,9 +80,7 @@ class Library final : public CommunicatorLibrary {
   void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes) override;
 
  private:
-  Handle handle_of(const MpiCommunicator& communicator) const noexcept {
-    return communicator.is_world ? api_.world : communicator.bits;
-  }
+  Handle handle_of(const MpiCommunicator& communicator) const;
   void initialize();
   void make_types();
 

@@ -17,11 +17,10 @@ using Kind = CollectiveCall::Kind;
 
 // MPI lets a communicator go once its work is done; one that has failed stays.
 Shared::~Shared() {
-  if (failed.load()) return;
+  if (failed.load() || comm == 0) return;
   int is_finalized = 0;
   library.api().Finalized(&is_finalized);
-  Handle handle = comm;
-  if (is_finalized == 0) library.api().Comm_free(&handle);
+  if (is_finalized == 0) library.api().Comm_free(&comm);
 }
 
 void Shared::fail(const std::string& why) noexcept {

@@ -27,8 +27,7 @@ struct Staged {
 /// What a communicator and its steps share, and what goes with the last of them: MPI's communicator, and the memory that MPI
 /// was given.
 struct Shared {
-  Shared(const Library& l, Handle c, int r, int s, std::chrono::milliseconds t)
-      : library(l), comm(c), rank(r), size(s), time_out(t) {}
+  Shared(const Library& l, int r, int s, std::chrono::milliseconds t) : library(l), rank(r), size(s), time_out(t) {}
   ~Shared();
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -37,7 +36,7 @@ struct Shared {
   std::string cause() const;
 
   const Library& library;
-  const Handle comm;
+  Handle comm = 0;  // a copy of the program's; freed by the destructor
   const int rank;
   const int size;
   const std::chrono::milliseconds time_out;

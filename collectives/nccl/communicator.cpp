@@ -29,13 +29,13 @@ class Watch {
 
   void add(Communicator& communicator, std::chrono::milliseconds time_out) {
     const std::lock_guard lock(mutex_);
-    watched_.push_back(&communicator);
-    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), time_out / 8));
     if (!started_) {
       const support::SignalsBlocked blocked;
       std::thread([this] { run(); }).detach();
       started_ = true;
     }
+    watched_.push_back(&communicator);
+    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), time_out / 8));
     wake_.notify_all();
   }
   void remove(Communicator& communicator) noexcept {

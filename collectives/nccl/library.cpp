@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <stack>
 #include <vector>
 
 #include "backends/gpu/library.hpp"
@@ -30,6 +32,37 @@ constexpr const char* result_name(int result) {
                                    "ncclRemoteError",   "ncclInProgress",         "ncclTimeout"};
   return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
 }
+
+// Makes devices current one after the other: the first one is current once this is made, the next one after `next`.
+class CurrentDevices {
+ public:
+  CurrentDevices(const Vendor& vendor, std::span<Device* const> devices) {
+    for (std::size_t i = devices.size(); i-- > 0;) scopes_.push(vendor.make_current(*devices[i]));
+  }
+  CurrentDevices(const CurrentDevices&) = delete;
+  CurrentDevices& operator=(const CurrentDevices&) = delete;
+  ~CurrentDevices() {
+    while (!scopes_.empty()) next();
+  }
+  void next() noexcept { scopes_.pop(); }
+
+ private:
+  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // the last one made ends first
+};
+
+// Communicators of the library's, until somebody else has them. The library may write to their places until a group's end.
+struct Handles {
+  Handles(const Api& api_of_all, std::size_t count) : api(api_of_all), all(count) {}
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    for (const CommHandle comm : all) {
+      if (comm != nullptr) api.CommAbort(comm);
+    }
+  }
+  const Api& api;
+  std::vector<CommHandle> all;
+};
 
 }  // namespace
 
@@ -109,40 +142,41 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   const CommunicatorId bytes = request.id != nullptr ? *request.id : create_id(*request.devices[0]);
   std::memcpy(&id, bytes.bytes.data(), sizeof(id));
   const bool blocking = request.time_out.count() == 0;
-  std::vector<CommHandle> comms(request.devices.size());
-  const auto give_up = [&](int result) {
-    const NativeError native = native_error(result, nullptr);
-    for (const CommHandle comm : comms) {
-      if (comm != nullptr) api_.CommAbort(comm);
-    }
+  Handles handles(api_, request.devices.size());
+  std::vector<CommHandle>& comms = handles.all;
+  const auto refuse = [&](int result) {
     const bool misuse = result == invalid_argument || result == invalid_usage;
     if (result == in_progress) {
       throw Error(Errc::communicator_failed, "Communicator::from_id", label_,
                   fmt::format("not all of the {} ranks have come within {} ms", request.ranks, request.time_out.count()));
     }
     throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
-                "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native);
+                "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native_error(result, nullptr));
   };
+  // What can throw comes before the group: the library would wait for the ranks of a group that was ended half-way.
+  CurrentDevices current(vendor_, request.devices);
   int result = api_.GroupStart();
   for (std::size_t i = 0; i < comms.size() && (result == success || result == in_progress); ++i) {
-    const auto current = vendor_.make_current(*request.devices[i]);
     Config config;
     config.blocking = blocking ? 1 : 0;
     result = api_.CommInitRankConfig(&comms[i], request.ranks, id, request.first_rank + static_cast<int>(i), &config);
+    current.next();
   }
   const int end = api_.GroupEnd();
   if (result == success || result == in_progress) result = end;
-  if (result != success && result != in_progress) give_up(result);
+  if (result != success && result != in_progress) refuse(result);
   if (!blocking) {
     const auto limit = std::chrono::steady_clock::now() + request.time_out;
     for (const CommHandle comm : comms) {
-      if (const int state = settle(api_, comm, limit); state != success) give_up(state);
+      if (const int state = settle(api_, comm, limit); state != success) refuse(state);
     }
   }
   std::vector<CommunicatorPtr> all;
+  all.reserve(comms.size());
   for (std::size_t i = 0; i < comms.size(); ++i) {
     all.push_back(make<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
                                      comms[i], request.time_out));
+    comms[i] = nullptr;  // it is the communicator's
   }
   return all;
 }

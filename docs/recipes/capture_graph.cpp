@@ -3,7 +3,8 @@
 // How do I capture a graph and replay it?
 //
 // `capture` records what the function enqueues instead of doing it, and always ends the capture, also when the function
-// throws. `instantiate` makes it ready to run; each `launch` is one call for all of it. Addresses are those of capture time.
+// throws. `instantiate` makes it ready to run; each `launch` is one call for all of it. The graph
+// keeps the addresses that it was captured with.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -4,8 +4,8 @@
 //
 // By value, in the kernel's order: numbers, structures that are trivially copyable, and a `Buffer` or `Span` for each
 // pointer. A kernel that is given its type converts them, as a function's call would, and what does not fit does not
-// compile. Without its type nothing is converted: what is a `float` there must be a `float` here. A wrong number, a wrong
-// size, or a floating-point number for another number is then `invalid_argument`, where the backend can tell.
+// compile. Without its type nothing is converted: for a `float` of the kernel pass a `float`. A wrong number of arguments, a
+// wrong size, or a floating-point number for an integer is then `invalid_argument`, where the backend can tell.
 #include <vector>
 #include <weir/weir.hpp>
 

@@ -2,8 +2,8 @@
 //
 // How do I use memory that host and device share?
 //
-// `MemoryKind::managed` (cudaMallocManaged) has one address for both; the driver moves the pages. Let the device finish
-// before the host touches it. `prefetch` moves it ahead of its use.
+// `MemoryKind::managed` (cudaMallocManaged, unified memory) has one address for both; the driver moves the pages. Let the
+// device finish before the host touches it. `prefetch` moves it ahead of its use.
 
 #include <weir/weir.hpp>
 

@@ -3,7 +3,8 @@
 // How do I keep freed memory for the next allocation?
 //
 // A pool gives memory back to the system when it synchronizes, down to its release threshold. With a high threshold the next
-// allocation costs next to nothing. `used_bytes` and `reserved_bytes` tell how it stands.
+// allocation costs next to nothing. `used_bytes` and `reserved_bytes` tell how much is in use, and how
+// much the pool holds.
 #include <cstddef>
 #include <cstdio>
 #include <weir/weir.hpp>

@@ -2,8 +2,8 @@
 //
 // How do I ask whether work is done, without waiting?
 //
-// `is_complete` of a stream (cudaStreamQuery) or an event (cudaEventQuery). False means that the work is not done and
-// nothing else: an error is thrown.
+// `is_complete` of a stream (cudaStreamQuery) or an event (cudaEventQuery). False means that the
+// work is not done yet, never that it failed: a failure is thrown as an error.
 #include <chrono>
 #include <thread>
 #include <weir/weir.hpp>

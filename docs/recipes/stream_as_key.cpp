@@ -2,8 +2,8 @@
 //
 // How do I keep something for each stream?
 //
-// In a map with `StreamPtr` as key: all wrappers of one native stream are one key. Handles are no keys, since drivers use
-// them again at once; nor is a stream that is closed.
+// Use a map with `StreamPtr` as the key: all wrappers of one native stream are the same key. Do not use the native handle:
+// drivers give a destroyed stream's handle to the next stream. A closed stream cannot be a key either.
 #include <string>
 #include <unordered_map>
 #include <weir/weir.hpp>

@@ -2,8 +2,8 @@
 //
 // How do I test the path that my program takes without a feature?
 //
-// `WEIR_DISABLE_FEATURES` makes features absent on every device. Set it for the process, here from within, before Weir is
-// first used: `WEIR_DISABLE_FEATURES=graph_capture ./program` does the same.
+// `WEIR_DISABLE_FEATURES` makes features absent on every device. Set it before Weir is first used: in the shell,
+// `WEIR_DISABLE_FEATURES=graph_capture ./program`, or in the program, as here.
 #include <cstdlib>
 #include <weir/weir.hpp>
 

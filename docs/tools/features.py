@@ -78,8 +78,8 @@ Whatever some backend, device or driver lacks is a [feature](index.md#features) 
 `weir info` on a machine. This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was
 seen on a device. [What ran on what](tested.md) is another page.
 
-- **yes**: every device has it. **device**: the devices that say so have it. **emulated**: the same result by other means, there
-  where the device has what that needs.
+- **yes**: every device has it. **device**: the devices that say so have it. **emulated**: the same result by other means, on
+  devices that have what this needs.
 - **if asked for**: a variable switches it on ([environment](environment.md)). **–**: absent.
 - NVRTC, HIPRTC, C++ compiler: where that is installed.
 

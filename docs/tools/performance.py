@@ -207,9 +207,9 @@ def scaling_section(name, part, pictures):
         return ""
     text = """### Many streams, many operations
 
-Fills of 4 bytes, the next one on the next of so many streams; and so many on one stream. Each number is for one operation, from the
-first call to the end of the last. On the CPU the one stream is held until all are enqueued, so that so many are pending; a GPU's
-driver takes some thousand and then lets the caller wait.
+Fills of 4 bytes. In the first picture they go to so many streams in turn, in the second they all go to one stream. Each number is the
+time from the first call to the end of the last operation, divided by the number of operations. On the CPU the one stream is held until
+all are enqueued, so all are pending at once; a GPU's driver accepts some thousand and then lets the caller wait.
 """
     for what, prefix, below in (("streams", "fills_over_streams", "streams"), ("pending", "pending_fills", "operations on one stream")):
         lines = {backend: [(count, row["ns"]) for count, row in points(one["rows"], prefix)] for backend, one in usable.items()}
@@ -296,12 +296,12 @@ def made(files):
     text = """<!-- Made by docs/tools/performance.py from docs/performance/*.json; run ci/bench.sh for new ones. -->
 # Performance
 
-What Weir costs, beside what it stands on and what stands beside it: each comparison in one run on one machine, by
-[ci/bench.sh](../ci/bench.sh). Numbers of two machines, or of two runs, are not to be compared with each other. On your machine:
-`weir bench` and `weir bench --scaling` ([the command](weir-command.md#weir-bench)), or `ci/bench.sh` in a clone.
+What Weir costs, beside the drivers that it calls and beside other libraries. Each comparison was made in one run on one machine, by
+[ci/bench.sh](../ci/bench.sh); do not compare numbers of two machines, or of two runs. To measure on your machine, use `weir bench` and
+`weir bench --scaling` ([the command](weir-command.md#weir-bench)), or `ci/bench.sh` in a clone.
 
-How many instructions each call takes above the driver's own is counted in every run of the tests (`tests/instructions`); three percent
-more fails them.
+The tests count the instructions that each call takes beyond the driver's own (`tests/instructions`), and fail if there are three percent
+more.
 """
     if not files:
         text += "\nNothing has been measured yet.\n"

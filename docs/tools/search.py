@@ -3,8 +3,9 @@
 """Makes find.html, a search through all pages by words: search.py HTML_FOLDER. Doxygen's own search knows names only.
 
 search.py --check asks the questions of a newcomer in search-questions.txt; each must be answered among the first three finds.
-An entry is a heading with the text below it. What is found has a word that begins like each word that is asked for; words in
-the heading count most.
+An entry is a heading with the text below it. A word is found if one of the entry's begins like it. Words in the heading count
+most, then those in the page's title; whole words count more than beginnings; words that are missing count against the entry,
+and half of them must be there. Pages for those who change Weir come behind the others.
 """
 import json
 import re
@@ -14,13 +15,21 @@ from pathlib import Path
 from pages import headings, label, pages, root
 
 
-# Words that say nothing.
-STOP = ["a", "an", "and", "at", "by", "can", "do", "for", "how", "i", "in", "is", "it", "my", "of", "on", "or", "the", "to", "what",
-        "why", "with"]
+
+
+# Pages for those who change Weir.
+INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/abi.md"]
 
 
 def words(text):
-    return re.findall(r"[a-z0-9]+", text.lower())
+    """Lower-case words, without the s of a plural."""
+    found = re.findall(r"[a-z0-9]+", text.lower().replace("time-out", "time-out timeout"))
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found]
+
+
+# Words that say nothing.
+STOP = words("a an and are at by can do does for from have how i in is it my of on or own than that the there this to what when where "
+             "which why with")
 
 
 def entries():
@@ -33,25 +42,31 @@ def entries():
             below = " ".join(lines[number:after[0] - 1])
             url = f"{first}.html" if number == found[0][0] else f"{first}.html#{label(page, anchor)}"
             yield {"title": title.replace("`", ""), "page": found[0][2].replace("`", ""), "url": url,
-                   "head": sorted(set(words(title))), "text": sorted(set(words(below)))}
+                   "head": sorted(set(words(title))), "on": sorted(set(words(found[0][2]))), "text": sorted(set(words(below))),
+                   "least": -4 if str(page.relative_to(root)) in INNER else 0}
 
 
 def find(index, query):
     """The same as in the page's script."""
-    asked = [word[:-1] if len(word) > 3 and word.endswith("s") else word
-             for word in words(query) if word not in STOP]
+    asked = [word for word in words(query) if word not in STOP]
     hits = []
     for place, entry in enumerate(index):
-        score = 0
+        score, missing = entry["least"], 0
         for word in asked:
-            if any(w.startswith(word) for w in entry["head"]):
+            if word in entry["head"]:
                 score += 8
+            elif any(w.startswith(word) for w in entry["head"]):
+                score += 6
+            elif any(w.startswith(word) for w in entry["on"]):
+                score += 3
             elif any(w.startswith(word) for w in entry["text"]):
                 score += 1
             else:
-                score = -1
-                break
-        if score > 0:
+                score -= 6
+                missing += 1
+            if word in entry["on"]:
+                score += 1
+        if asked and 2 * missing <= len(asked) and missing < len(asked):
             hits.append((-score, len(entry["head"]), place))
     return [index[place] for _, _, place in sorted(hits)]
 
@@ -68,17 +83,20 @@ li { margin: .5em 0 } small { color: #567 }</style></head>
 const index = INDEX, stop = STOP;
 const asked = document.getElementById("asked"), found = document.getElementById("found");
 function find(query) {  // the same as in docs/tools/search.py
-  const words = (query.toLowerCase().match(/[a-z0-9]+/g) || []).filter(w => !stop.includes(w))
-    .map(w => w.length > 3 && w.endsWith("s") ? w.slice(0, -1) : w);
+  const words = (query.toLowerCase().match(/[a-z0-9]+/g) || [])
+    .map(w => w.length > 3 && w.endsWith("s") ? w.slice(0, -1) : w).filter(w => !stop.includes(w));
   const hits = [];
   index.forEach((entry, place) => {
-    let score = 0;
+    let score = entry.least, missing = 0;
     for (const word of words) {
-      if (entry.head.some(w => w.startsWith(word))) score += 8;
+      if (entry.head.includes(word)) score += 8;
+      else if (entry.head.some(w => w.startsWith(word))) score += 6;
+      else if (entry.on.some(w => w.startsWith(word))) score += 3;
       else if (entry.text.some(w => w.startsWith(word))) score += 1;
-      else return;
+      else { score -= 6; missing += 1; }
+      if (entry.on.includes(word)) score += 1;
     }
-    if (score > 0) hits.push([-score, entry.head.length, place]);
+    if (words.length && 2 * missing <= words.length && missing < words.length) hits.push([-score, entry.head.length, place]);
   });
   return hits.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]).map(hit => index[hit[2]]);
 }

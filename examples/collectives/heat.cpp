@@ -44,6 +44,10 @@ int main(int argc, char** argv) try {
   using namespace weir;
   const int side = argc > 1 ? std::atoi(argv[1]) : 48, steps = argc > 2 ? std::atoi(argv[2]) : 100;
   const bool overlaps = argc <= 3;
+  if (side < 1 || steps < 1 || argc > 4) {
+    std::fprintf(stderr, "usage: heat [SIDE [STEPS [one]]], SIDE and STEPS at least 1\n");
+    return 2;
+  }
   const auto plane = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
   const auto planes = static_cast<std::size_t>(side);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A data-parallel training step: every rank has a copy of the model and its own part of the data. Each layer's gradients are
 // all-reduced while the backward kernel of the layer before it runs, in one captured graph where that can be:
-// training [LAYERS [PARAMETERS [STEPS]]], by itself on all devices, or by mpirun.
+// training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], by itself on all devices, or by mpirun. --no-graph enqueues each
+// step's operations one by one, so that a trace of the tool `timeline` shows them; a graph is one launch there.
 //
 // The model is as simple as can be: layer l learns the mean of its targets, which differ from rank to rank. So what it must
 // have learned after any number of steps is known.
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "examples/collectives/ranks.hpp"
@@ -60,8 +62,17 @@ void train(std::vector<Rank>& ranks, int parameters) {
 
 int main(int argc, char** argv) try {
   using namespace weir;
+  const bool wants_graph = argc < 2 || std::strcmp(argv[1], "--no-graph") != 0;
+  if (!wants_graph) {
+    --argc;
+    ++argv;
+  }
   const std::size_t layers = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 8;
   const int parameters = argc > 2 ? std::atoi(argv[2]) : 100000, steps = argc > 3 ? std::atoi(argv[3]) : 20;
+  if (layers == 0 || parameters <= 0 || steps <= 0 || argc > 4) {
+    std::fprintf(stderr, "usage: training [--no-graph] [LAYERS [PARAMETERS [STEPS]]], each at least 1\n");
+    return 2;
+  }
 
   std::vector<Rank> ranks;
   for (const CommunicatorPtr& comm : make_ranks()) {
@@ -83,8 +94,8 @@ int main(int argc, char** argv) try {
     ranks.push_back(std::move(r));
   }
   train(ranks, parameters);  // the first one sets up connections
-  const bool captures =
-      ranks[0].comm->device().supports(Feature::graph_capture) && ranks[0].comm->supports(CommunicatorFeature::capture);
+  const bool captures = wants_graph && ranks[0].comm->device().supports(Feature::graph_capture) &&
+                        ranks[0].comm->supports(CommunicatorFeature::capture);
   if (captures) {
     for (Rank& r : ranks) r.compute->begin_capture();
     train(ranks, parameters);

@@ -200,7 +200,7 @@ int run(Options options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures and draws the entropy of a file, block by block, on a GPU or the CPU.");
-  app.add_option("file", options.file, "The file to measure, of any size")->required();
+  app.add_option("file", options.file, "The file to measure, of any size");
   app.add_option("--device", options.device, "Device, such as cuda:0, hip or host (default: what WEIR_BACKEND chooses)");
   app.add_option("--png", options.png, "Where the picture goes (default: NAME.entropy.png in the current folder)");
   app.add_flag("--no-png", options.no_png, "Draw no picture")->excludes("--png");
@@ -220,6 +220,7 @@ int main(int argc, char** argv) {
   });
   try {
     app.parse(argc, argv);
+    if (options.file.empty()) throw CLI::ValidationError("a file is missing", CLI::ExitCodes::RequiredError);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? success : usage_error;  // 0: --help
   }

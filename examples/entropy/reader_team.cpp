@@ -2,6 +2,7 @@
 #include "reader_team.hpp"
 
 #include <algorithm>
+#include <weir/annotation.hpp>
 
 #include "patience.hpp"
 
@@ -34,8 +35,11 @@ void ReaderTeam::run() {
 
       wait_until([&] { return stopped() || buffers_.is_free(chunk); });
       if (stopped()) return;
-      file_.read(buffers_.buffer(chunk) + offset, std::min(plan_.piece_bytes, chunk_bytes - offset),
-                 chunk * plan_.chunk_bytes + offset);
+      {
+        const weir::Range reading("read");  // for WEIR_TOOLS=timeline
+        file_.read(buffers_.buffer(chunk) + offset, std::min(plan_.piece_bytes, chunk_bytes - offset),
+                   chunk * plan_.chunk_bytes + offset);
+      }
 
       std::atomic<std::uint64_t>& unread = unread_[chunk % plan_.slots];
       if (unread.fetch_sub(1, std::memory_order_acq_rel) == 1) {

@@ -175,6 +175,7 @@ misuse "no slots" 'slots' "$folder/long" --slots 0
 misuse "no file" 'usage: entropy FILE'
 misuse "two files" 'usage: entropy FILE' "$folder/long" "$folder/even"
 misuse "unknown option" 'usage: entropy FILE' "$folder/long" --bogus
+misuse "unknown option and no file" 'not expected: --bogus' --bogus
 refuse "unknown device" 'nosuch' "$folder/long" --device nosuch
 refuse "picture in a folder that is not there" 'nosuch/map.png' "$folder/long" --png "$folder/nosuch/map.png"
 

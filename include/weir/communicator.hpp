@@ -51,10 +51,11 @@ WEIR_API std::string_view to_string(Reduction) noexcept;
 
 /// What some communicators lack. `Communicator::feature` has the reason.
 enum class CommunicatorFeature : std::uint8_t {
-  capture,   ///< operations on a stream that captures, and that run at each launch of the graph
-  avg,       ///< `Reduction::avg`
-  bfloat16,  ///< reductions of `ElementType::bfloat16`
-  time_out,  ///< `CommunicatorOptions::time_out`
+  capture,    ///< operations on a stream that captures, and that run at each launch of the graph
+  avg,        ///< `Reduction::avg`
+  bfloat16,   ///< reductions of `ElementType::bfloat16`
+  time_out,   ///< `CommunicatorOptions::time_out`
+  one_sided,  ///< writing a peer's memory without a call of the peer's (put, get): absent from every communicator
 };
 WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
 
@@ -202,15 +203,19 @@ class WEIR_API Communicator : public RefCounted {
   /// The same for several devices of this process: ranks `first_rank`, `first_rank` + 1, …
   static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
                                               const CommunicatorId& id, const CommunicatorOptions& options = {});
-  /// The same with an id that rank 0 writes to the file `path`, which all can see and which must not exist before. Rank 0
-  /// removes it once all are there. The others wait for the file, no longer than the time-out.
+  /// The same with an id that rank 0 writes to the file `path`, which all can see. Rank 0 removes it once all are there. The
+  /// others wait for the file, no longer than the time-out; then the time-out begins again, for the ranks to meet.
+  ///
+  /// The file must not exist before: give each run a path of its own. Rank 0 refuses a file that an earlier run has left
+  /// (`invalid_argument`). The other ranks cannot tell that it is old: they wait for that run's ranks until the time-out,
+  /// without one for ever.
   static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
                                    const CommunicatorOptions& options = {});
   /// The ranks of an MPI communicator, one device for each. All ranks call this. On NVIDIA and AMD devices MPI carries the
   /// id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does all. The MPI that is loaded is
-  /// used, or else one is opened (WEIR_MPI, or by name) and initialized. MPI must have been initialized with
-  /// MPI_THREAD_MULTIPLE
-  /// (`unsupported`). The communicator is duplicated. MPI_Finalize must come after the last use.
+  /// used, or else one is opened (WEIR_MPI, or by name) and initialized. A program that initializes MPI itself must ask for
+  /// MPI_THREAD_MULTIPLE (`unsupported`). The communicator is duplicated; MPI_COMM_NULL is refused (`invalid_argument`).
+  /// MPI_Finalize must come after the last use.
   static CommunicatorPtr from_mpi(Device& device, const MpiCommunicator& communicator = {},
                                   const CommunicatorOptions& options = {});
 
@@ -425,7 +430,7 @@ class WEIR_API Communicator : public RefCounted {
   int rank_;
   int size_;
   std::string library_;
-  std::array<FeatureState, 4> features_;
+  std::array<FeatureState, 4> features_;  // the first four; no communicator has one_sided
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::string failure_;  // the cause

@@ -104,8 +104,8 @@ class WEIR_API GraphExec : public RefCounted {
   /// Prepares the first launch ahead of time, in the order of `stream`. Feature `graph_upload`.
   void upload(Stream& stream);
   /// Replaces the parameters of all nodes by those of `graph`, which must have the same shape. Later launches use them. If
-  /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and changes
-  /// nothing. Feature `graph_update`.
+  /// the shapes differ, or one of the graphs allocates memory, throws `graph_update_failed`, which names the cause, and
+  /// changes nothing. Feature `graph_update`.
   void update(const Graph& graph);
 
   /// "cuda:0 executable graph 0x7f…"

@@ -102,7 +102,8 @@ struct Operation {
 struct Driver {
   std::string_view backend;                ///< "cuda"
   std::span<const char* const> functions;  ///< the names of all functions that the backend may call, as "cuLaunchKernel"
-  std::function<std::string(int code)> error_name;  ///< "CUDA_ERROR_INVALID_VALUE"; empty for what is no code of the driver's
+  /// "CUDA_ERROR_INVALID_VALUE"; empty for what is no code of the driver's.
+  std::function<std::string(int code)> error_name;
 };
 
 /// One call of a function of a vendor's driver. The pointers are valid as long as the process lives.
@@ -135,12 +136,13 @@ class WEIR_API Tool {
   virtual void begin_range(std::string_view /*name*/) noexcept {}
   /// The newest one ends.
   virtual void end_range() noexcept {}
-  /// A backend has opened its driver, and has called nothing of it yet but its version. True: the tool wants to see the calls
-  /// that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being opened.
+  /// A backend has opened its driver, and has called nothing of it yet but its version. True: the tool wants to see the
+  /// calls that the backend makes. What this throws, `weir::Error` with `invalid_environment`, keeps the backend from being
+  /// opened.
   virtual bool watches_driver(const Driver&) { return false; }
   /// A call of a driver that some tool watches. What is not 0 is returned in the driver's place, and the driver not called,
-  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the same.
-  /// Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
+  /// unless it waits (cuStreamSynchronize) or ends a capture: when that fails the work, or the capture, is over all the
+  /// same. Not for calls that tools cause. May be called while locks of Weir are held: it must not call Weir.
   virtual int before_driver_call(const DriverCall&) noexcept { return 0; }
   /// The call has returned, or a `before_driver_call` has answered in its place.
   virtual void after_driver_call(const DriverCall&) noexcept {}

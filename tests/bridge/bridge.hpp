@@ -42,9 +42,13 @@ To handle(From from) noexcept {
   return reinterpret_cast<To>(from);
 }
 
+/// Ends the process where the library's static objects have been destroyed, with which it shuts down from 6.2 on.
+void check_not_shut_down() noexcept;
+
 /// What each exported function is wrapped in.
 template <class F>
 hipError_t call(F&& function) noexcept {
+  check_not_shut_down();
   const Cuda* const driver = cuda();
   return finish(driver == nullptr ? without_device() : function(*driver));
 }

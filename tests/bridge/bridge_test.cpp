@@ -281,6 +281,62 @@ TEST_CASE("bridge T18: the last error, by release") {
   }
 }
 
+TEST_CASE("bridge: a question after an event that is older than its stream's capture breaks that from 6.2 on, up to 7.2") {
+  for (const char* const name : {"6.0", "6.2", "7.2", "7.14"}) {
+    CAPTURE(name);
+    const Release hip(name);
+    const std::string release = name;
+    const bool breaks = release == "6.2" || release == "7.2";
+    const hipStream_t s = stream(hip);
+    hipEvent_t event = nullptr;
+    REQUIRE(HIP(hip, hipEventCreateWithFlags)(&event, 0) == hipSuccess);
+    REQUIRE(HIP(hip, hipEventRecord)(event, s) == hipSuccess);
+    REQUIRE(HIP(hip, hipEventSynchronize)(event) == hipSuccess);
+    for (const bool waits : {false, true}) {
+      CAPTURE(waits);
+      hipGraph_t graph = nullptr;
+      float none = 1;
+      REQUIRE(HIP(hip, hipStreamBeginCapture)(s, hipStreamCaptureModeRelaxed) == hipSuccess);
+      CHECK(HIP(hip, hipEventElapsedTime)(&none, event, event) == hipSuccess);
+      const hipError_t answer = waits ? HIP(hip, hipEventSynchronize)(event) : HIP(hip, hipEventQuery)(event);
+      const hipError_t refusal = release == "6.0" && waits ? hipErrorStreamCaptureUnsupported : hipSuccess;
+      CHECK(answer == (breaks ? hipErrorCapturedEvent : refusal));
+      CHECK(HIP(hip, hipStreamEndCapture)(s, &graph) == (breaks ? hipErrorStreamCaptureInvalidated : hipSuccess));
+      if (!breaks) continue;
+      // A capture that is in order puts the stream right.
+      CHECK(HIP(hip, hipStreamBeginCapture)(s, hipStreamCaptureModeRelaxed) == hipSuccess);
+      CHECK(HIP(hip, hipStreamEndCapture)(s, &graph) == hipSuccess);
+    }
+  }
+}
+
+TEST_CASE("bridge: a clone owns the user objects of its graph from 6.2 on") {
+  for (const char* const name : {"6.0", "6.2"}) {
+    CAPTURE(name);
+    const Release hip(name);
+    static unsigned ended = 0;
+    ended = 0;
+    int data = 0;
+    hipGraph_t graph = nullptr, clone = nullptr;
+    hipUserObject_t object = nullptr;
+    REQUIRE(HIP(hip, hipGraphCreate)(&graph, 0) == hipSuccess);
+    REQUIRE(HIP(hip, hipUserObjectCreate)(&object, &data, [](void*) { ++ended; }, 1, 1) == hipSuccess);
+    REQUIRE(HIP(hip, hipGraphRetainUserObject)(graph, object, 1, 0) == hipSuccess);
+    REQUIRE(HIP(hip, hipUserObjectRelease)(object, 1) == hipSuccess);
+    REQUIRE(HIP(hip, hipGraphClone)(&clone, graph) == hipSuccess);
+    CHECK(ended == 0);
+    REQUIRE(HIP(hip, hipGraphDestroy)(graph) == hipSuccess);
+    if (name[2] == '0') {
+      CHECK(becomes(&ended, 1));
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a driver may take its time
+      CHECK(ended == 0);
+    }
+    REQUIRE(HIP(hip, hipGraphDestroy)(clone) == hipSuccess);
+    CHECK(becomes(&ended, 1));
+  }
+}
+
 TEST_CASE("bridge: nodes take HIP's structures") {
   const Release hip("6.2");
   const hipFunction_t put = kernel(hip);
@@ -357,12 +413,15 @@ TEST_CASE("bridge: host functions in captures fail in the first 7.0") {
 }
 
 TEST_CASE("bridge T12 T15 T17: what AMD's library would crash in ends the process") {
-  for (const char* const crime : {"legacy-handle", "destroyed-stream", "null-stream-allocation", "wrong-architecture"}) {
+  for (const char* const crime : {"legacy-handle", "destroyed-stream", "null-stream-allocation", "wrong-architecture",
+                                  "host-function-of-a-clone", "call-after-the-end"}) {
     CAPTURE(crime);
     const weir::test::Outcome o = weir::test::run(program(), {std::string("--crime=") + crime});
     CHECK(o.status == 128 + 6);
     CHECK(o.complains("AMD's library would crash here"));
   }
+  // Up to 6.1 nothing shuts down before the process has ended.
+  CHECK(weir::test::run(program(), {"--crime=call-after-the-end-of-6.0"}).status == 0);
 }
 
 namespace {
@@ -387,6 +446,32 @@ void commit(const std::string& crime) {
     HIP(hip, hiprtcCreateProgram)(&program, "", "empty.cu", 0, nullptr, nullptr);
     const char* options[] = {"--gpu-architecture=sm_90"};
     HIP(hip, hiprtcCompileProgram)(program, 1, options);
+  } else if (crime == "host-function-of-a-clone") {
+    const Release hip("6.0");
+    const hipStream_t s = stream(hip);
+    static unsigned data = 0;
+    hipUserObject_t object = nullptr;
+    hipGraph_t clone = nullptr;
+    hipGraphExec_t exec = nullptr;
+    const hipGraph_t graph = capture(hip, s, [&] { HIP(hip, hipLaunchHostFunc)(s, [](void*) {}, &data); });
+    HIP(hip, hipUserObjectCreate)(&object, &data, [](void*) { data = 1; }, 1, 1);
+    HIP(hip, hipGraphRetainUserObject)(graph, object, 1, 0);
+    HIP(hip, hipUserObjectRelease)(object, 1);
+    HIP(hip, hipGraphClone)(&clone, graph);
+    HIP(hip, hipGraphDestroy)(graph);
+    becomes(&data, 1);
+    HIP(hip, hipGraphInstantiateWithFlags)(&exec, clone, 0);
+    HIP(hip, hipGraphLaunch)(exec, s);
+    HIP(hip, hipStreamSynchronize)(s);
+  } else if (crime.rfind("call-after-the-end", 0) == 0) {
+    static decltype(&::hipGetDevice) get_device = nullptr;
+    // Registered before the library is opened, and so called after its end.
+    std::atexit([] {
+      int device = 0;
+      (void)get_device(&device);
+    });
+    const Release hip(crime == "call-after-the-end" ? "6.4" : "6.0");  // `main` has opened 6.2
+    get_device = HIP(hip, hipGetDevice);
   }
 }
 

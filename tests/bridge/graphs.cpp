@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
+#include <memory>
 #include <set>
 #include <unordered_set>
 
@@ -96,6 +98,52 @@ int kind_to_hip(CUgraphNodeType kind) {
 bool flags_are_known(unsigned long long flags) {
   return flags == 0 || flags == 1 || (flags == 8 && !before(600));
 }
+
+// --- User objects -----------------------------------------------------------------------------------------------------
+
+/// How often each graph owns which of them.
+class UserObjects {
+ public:
+  using Counts = std::map<CUuserObject, int>;
+
+  Counts of(CUgraph graph) {
+    const std::lock_guard lock(mutex_);
+    return graphs_[graph];
+  }
+  void add(CUgraph graph, CUuserObject object, int count) {
+    const std::lock_guard lock(mutex_);
+    if ((graphs_[graph][object] += count) == 0) graphs_[graph].erase(object);
+  }
+  void forget(CUgraph graph) {
+    const std::lock_guard lock(mutex_);
+    graphs_.erase(graph);
+  }
+  void forget(CUuserObject object) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [graph, counts] : graphs_) counts.erase(object);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<CUgraph, Counts> graphs_;
+};
+UserObjects& user_objects() {
+  static auto* const all = new UserObjects;
+  return *all;
+}
+
+struct UserObject {
+  void* pointer;
+  hipHostFn_t destroy;
+  CUuserObject cuda = nullptr;
+
+  static void end(void* self) {
+    const std::unique_ptr<UserObject> object(static_cast<UserObject*>(self));
+    user_objects().forget(object->cuda);
+    data_has_gone(object->pointer);
+    object->destroy(object->pointer);
+  }
+};
 
 // --- Executables ------------------------------------------------------------------------------------------------------
 
@@ -223,11 +271,25 @@ hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
   });
 }
 hipError_t hipGraphDestroy(hipGraph_t graph) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphDestroy(graph_of(graph))); });
+  return on_device([&](const Cuda& driver) {
+    user_objects().forget(graph_of(graph));
+    return from_cuda(driver.GraphDestroy(graph_of(graph)));
+  });
 }
+// Before 6.2 the clone owns no user objects.
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphClone(reinterpret_cast<CUgraph*>(clone), graph_of(graph)));
+    auto* const made = reinterpret_cast<CUgraph*>(clone);
+    const CUresult result = driver.GraphClone(made, graph_of(graph));
+    if (result != CUDA_SUCCESS) return from_cuda(result);
+    for (const auto& [object, count] : user_objects().of(graph_of(graph))) {
+      if (before(602)) {
+        driver.GraphReleaseUserObject(*made, object, static_cast<unsigned>(count));
+      } else {
+        user_objects().add(*made, object, count);
+      }
+    }
+    return hipSuccess;
   });
 }
 
@@ -458,9 +520,13 @@ hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
 
 hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn_t destroy, unsigned references,
                                unsigned flags) {
-  return call([&](const Cuda& driver) {
+  return call([&](const Cuda& driver) -> hipError_t {
     if (flags != 1) return hipErrorInvalidValue;
-    return from_cuda(driver.UserObjectCreate(reinterpret_cast<CUuserObject*>(object), pointer, destroy, references, flags));
+    auto owned = std::make_unique<UserObject>(UserObject{pointer, destroy});
+    const CUresult result = driver.UserObjectCreate(&owned->cuda, owned.get(), &UserObject::end, references, flags);
+    if (result != CUDA_SUCCESS) return from_cuda(result);
+    *object = handle<hipUserObject_t>(owned.release()->cuda);
+    return hipSuccess;
   });
 }
 hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count) {
@@ -471,11 +537,14 @@ hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count) {
 }
 hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags) {
   return call([&](const Cuda& driver) {
-    return from_cuda(driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags));
+    const CUresult result = driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags);
+    if (result == CUDA_SUCCESS) user_objects().add(graph_of(graph), handle<CUuserObject>(object), static_cast<int>(count));
+    return from_cuda(result);
   });
 }
 hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count) {
   return call([&](const Cuda& driver) {
+    user_objects().add(graph_of(graph), handle<CUuserObject>(object), -static_cast<int>(count));
     return from_cuda(driver.GraphReleaseUserObject(graph_of(graph), handle<CUuserObject>(object), count));
   });
 }

@@ -105,8 +105,23 @@ void CUDA_CB call_once(void* call) {
   const std::unique_ptr<HostCall> owned(static_cast<HostCall*>(call));
   HostThread::instance().call(owned->function, owned->data);
 }
+
+/// Of a graph's node. Kept for ever, since graphs and their copies may hold it.
+struct NodeCall : HostCall {
+  std::atomic<bool> data_has_gone{false};
+
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static auto& known() {
+    static auto* const all = new std::map<std::pair<void*, hipHostFn_t>, std::unique_ptr<NodeCall>>;
+    return *all;
+  }
+};
 void CUDA_CB call_of_node(void* call) {
-  const auto* const node = static_cast<const HostCall*>(call);
+  const auto* const node = static_cast<const NodeCall*>(call);
+  if (node->data_has_gone) undefined("hipGraphLaunch", "a host function is called whose user object has gone");
   HostThread::instance().call(node->function, node->data);
 }
 
@@ -215,17 +230,23 @@ Submission::~Submission() {
 }
 
 CUDA_HOST_NODE_PARAMS on_host_thread(hipHostFn_t function, void* data) {
-  // Kept for ever, since graphs and their copies may hold it.
-  static auto* const known = new std::map<std::pair<hipHostFn_t, void*>, std::unique_ptr<HostCall>>;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  auto& call = (*known)[{function, data}];
-  if (call == nullptr) call = std::make_unique<HostCall>(HostCall{function, data});
+  const std::lock_guard lock(NodeCall::mutex());
+  auto& call = NodeCall::known()[{data, function}];
+  if (call == nullptr) call.reset(new NodeCall{{function, data}});
+  call->data_has_gone = false;
   return {&call_of_node, call.get()};
 }
 
+void data_has_gone(void* data) noexcept {
+  const std::lock_guard lock(NodeCall::mutex());
+  auto& known = NodeCall::known();
+  for (auto call = known.lower_bound({data, nullptr}); call != known.end() && call->first.first == data; ++call) {
+    call->second->data_has_gone = true;
+  }
+}
+
 hipHostNodeParams as_given(const CUDA_HOST_NODE_PARAMS& parameters) noexcept {
-  const auto* const call = static_cast<const HostCall*>(parameters.userData);
+  const auto* const call = static_cast<const NodeCall*>(parameters.userData);
   return {call->function, call->data};
 }
 

@@ -22,6 +22,8 @@ void leave_capture(ihipStream_t& stream) noexcept;
 
 /// The parameters of a graph's host node: what runs, on the thread of host functions, and what the program sees.
 CUDA_HOST_NODE_PARAMS on_host_thread(hipHostFn_t function, void* data);
+/// Nothing must be called with the data from here on, until it is given to a node again.
+void data_has_gone(void* data) noexcept;
 hipHostNodeParams as_given(const CUDA_HOST_NODE_PARAMS& parameters) noexcept;
 
 }  // namespace bridge

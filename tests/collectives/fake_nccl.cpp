@@ -9,6 +9,7 @@
 //   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError tells CODE
 //   slow=N:MS             the N-th call of ncclGroupEnd takes so long
 //   hang=N                from the N-th operation on, operations wait for a peer for ever, until they are aborted
+// At the process's end it says how many communicators nobody has ended, if any.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -313,6 +314,15 @@ int add(const char* function, Comm* comm, void* stream, Kind kind, const void* s
   return open.depth == 0 ? flush() : 0;
 }
 
+// Communicators that were made and not ended.
+struct Living {
+  std::atomic<int> count{0};
+  ~Living() {
+    if (count != 0) std::fprintf(stderr, "%d communicators were left\n", count.load());
+  }
+};
+Living living;
+
 std::mutex groups_mutex;
 std::map<std::string, std::shared_ptr<Group>> groups;
 
@@ -355,6 +365,7 @@ FAKE int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, C
   group->ranks = ranks;
   group->collectives.resize(static_cast<std::size_t>(ranks));
   *comm = new Comm{group, rank, config->blocking != 0, {}};
+  ++living.count;
   return config->blocking != 0 ? 0 : weir::nccl::in_progress;
 }
 
@@ -368,8 +379,12 @@ FAKE int ncclCommGetAsyncError(Comm* comm, int* error) {
 }
 
 FAKE int ncclCommFinalize(Comm*) { return script.result("CommFinalize"); }
-FAKE int ncclCommDestroy(Comm*) { return script.result("CommDestroy"); }
+FAKE int ncclCommDestroy(Comm*) {
+  --living.count;
+  return script.result("CommDestroy");
+}
 FAKE int ncclCommAbort(Comm* comm) {
+  --living.count;
   const std::lock_guard lock(comm->group->mutex);
   comm->group->aborted = true;
   comm->aborted = true;

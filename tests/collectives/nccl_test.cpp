@@ -98,6 +98,19 @@ TEST_CASE("rccl: a communicator that cannot be made") {
   CHECK_SAYS(story({"make"}, "fail=GetUniqueId:1:2"), "make: backend_failure | Communicator::create_id");
 }
 
+TEST_CASE("rccl: communicators of a making that fails are ended") {
+  // Each communicator allocates a little of its own, so the second one's making fails.
+  const Outcome memory = story({"make", "make", "all_reduce", "value"}, "", {{"WEIR_FAULTS", "alloc:2=out_of_memory"}});
+  CHECK_SAYS(memory, "make: out_of_memory | Device::allocate on hip:1");
+  CHECK_SAYS(memory, "element: 2\n");
+  CHECK_FALSE(memory.says("were left"));
+  for (const char* const script : {"fail=CommInitRankConfig:2:3", "fail=GroupEnd:1:3"}) {
+    const Outcome o = story({"make"}, script);
+    CHECK_SAYS(o, "make: communicator_failed |");
+    CHECK_FALSE(o.says("were left"));
+  }
+}
+
 TEST_CASE("rccl: an error that comes later shows in check, and by itself where there is a time-out") {
   const Outcome asked = story({"make", "all_reduce", "check", "all_reduce"}, "async=2:6");
   CHECK_SAYS(asked, "check: communicator_failed |");

@@ -52,6 +52,12 @@ int main(int argc, char** argv) {
          data = {device.allocate<float>(1000)};
          std::printf("%s\n", comms[0]->describe().c_str());
        }},
+      {"from_mpi_null",  // of a split that this process is not in
+       [&] {
+         void* const mpi = ::dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
+         if (mpi == nullptr) throw Error(Errc::driver_not_found, "dlopen", "libmpi.so.40", ::dlerror());
+         comms = {Communicator::from_mpi(Registry::instance().open(name).device(0), ::dlsym(mpi, "ompi_mpi_comm_null"))};
+       }},
       {"make_alone",
        [&] {
          Device& device = Registry::instance().open(name).device(0);

@@ -215,10 +215,16 @@ TEST_CASE("S13 S41 conditional: a loop on an urgent stream is ended by a stream 
   if (!needs_in_capture(*urgent, Feature::graph_conditional_nodes, [&] { urgent->capture_while(condition, body); })) return;
   const GraphExecPtr exec = urgent->capture([&](Stream& c) { c.capture_while(condition, body); })->instantiate();
   board.set(*urgent, 0, 1);
+  other->wait(*urgent);
   exec->launch(*urgent);
   board.set(*other, 2, 1);  // made before, so that nothing but the order of streams is in the way
   other->synchronize();
-  board.set(*other, 0, 0);
+  // As a value, where there are such: that is a signal, and a fill would be a race.
+  if (device().supports(Feature::write_value_32)) {
+    other->write_value(condition, 0U);
+  } else {
+    board.set(*other, 0, 0);
+  }
   urgent->synchronize();
   board.show(*urgent, 1);
   urgent->synchronize();

@@ -277,7 +277,9 @@ void Board::move(Stream& stream, std::size_t to, std::size_t from) {
   stream.copy(cells_.subspan(to, 1), cells_.subspan(from, 1));
 }
 void Board::show(Stream& stream, std::size_t cell) { stream.copy(shown_.subspan(cell, 1), cells_.subspan(cell, 1)); }
-std::uint32_t Board::operator[](std::size_t cell) const { return shown_.host()[cell]; }
+// By `data`: `host` counts as an access to all cells, of which others may be shown meanwhile, and cases look at what is held
+// back.
+std::uint32_t Board::operator[](std::size_t cell) const { return shown_.data()[cell]; }
 void Board::clear() { std::memset(shown_.data(), 0, shown_.size_bytes()); }
 
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device) {

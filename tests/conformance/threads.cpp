@@ -129,17 +129,18 @@ TEST_CASE("S19 S20 S27 synchronizing and querying one stream from many threads")
 
 TEST_CASE("S9 S27 closing different streams from many threads while another works") {
   const StreamPtr busy = device().create_stream();
-  Board board;
+  constexpr std::size_t count = thread_count * 20;
+  Board board(device(), count + thread_count);  // a cell for each stream, and for each thread
   std::vector<StreamPtr> streams;
-  for (std::size_t i = 0; i < thread_count * 20; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     streams.push_back(device().create_stream());
-    board.set(*streams.back(), i % 64, 1);
+    board.set(*streams.back(), i, 1);
   }
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::size_t i = t; i < streams.size(); i += thread_count) {
       if (i % 2 == 0) streams[i]->close();
       streams[i].reset();
-      board.set(*busy, t, 1);
+      board.set(*busy, count + t, 1);
     }
   });
   busy->synchronize();

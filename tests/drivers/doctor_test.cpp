@@ -249,6 +249,13 @@ TEST_CASE("doctor: mistyped variables") {
   CHECK_SAYS(relative, "variable    reading WEIR_CACHE_DIR='cache': it is not an absolute path");
   CHECK_SAYS(relative, "try       unset WEIR_CACHE_DIR");
   CHECK(doctor({{"WEIR_BACKEND", "cuda,,host"}}).status == 2);
+  const Outcome folder = doctor({{"WEIR_PLUGIN_PATH", std::string(WEIR_TEST_PLUGINS) + ":/nonexistent"}});
+  CHECK_SAYS(folder, "variable    WEIR_PLUGIN_PATH names /nonexistent, and there is no such folder");
+  const Outcome unknown = doctor({{"WEIR_BACKEND", "hots"}});
+  CHECK(unknown.status == 1);
+  CHECK_SAYS(unknown, "best        none of the backends that WEIR_BACKEND lists is usable here");
+  CHECK_SAYS(unknown, "'host'?)");  // the line may break within the words before it
+  CHECK_SAYS(unknown, "try       unset WEIR_BACKEND");
 #if WEIR_TEST_HAS_HOST
   const Outcome number = doctor({{"WEIR_HOST_THREADS", "0"}, {"WEIR_BACKEND", "host"}});
   CHECK(number.status == 1);

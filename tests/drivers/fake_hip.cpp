@@ -18,7 +18,7 @@
 //   silent=1         the end of an invalidated capture gives a graph
 //   no_capture=N     1: captures are not supported; 2: streams do not capture; 3: nothing is captured
 //   never_ask=1      whether a stream captures
-//   trial=1          the calls by which a backend tries out a device when it opens it are not left out of what is counted,
+//   trial=1          the calls by which a backend tries out a device before it uses any are not left out of what is counted,
 //                    failed and traced
 //
 // What it exports is what the release that it stands for does: the linker's version script says so.
@@ -56,9 +56,9 @@ World& world() { return World::instance(); }
 int module_device = 0;
 std::atomic<int> capture_questions{0};
 
-/// Opening a device, Weir tries out what it can do: from an allocation, once for each device, until that is freed.
+/// Opening the runtime, Weir tries out what a device can do: from the first allocation until that is freed.
 struct Trial {
-  int left = -1;
+  bool was = false;
   Word memory = 0;
   bool is_on() const { return memory != 0 && Script::instance().number("trial", 0) == 0; }
 } trial;
@@ -73,9 +73,9 @@ struct Tally {
 } tally;
 
 /// From 6.2 on the runtime shuts down with its static objects.
+std::atomic<bool> is_shut_down{false};  // no member: nothing need be written to an object that ends
 struct ShutDown {
-  bool is_over = false;
-  ~ShutDown() { is_over = release() >= 602; }
+  ~ShutDown() { is_shut_down = release() >= 602; }
 } shut_down;
 
 template <class Handle>
@@ -149,6 +149,15 @@ bool captures_and_breaks(Stream* stream) {
   if (stream->origin == nullptr) return false;
   stream->origin->is_broken = true;
   return true;
+}
+
+/// What a question after an event, or a wait for it, is answered while its stream captures, whenever the event was recorded.
+/// Up to 6.1 the capture stays as it is; from 6.2 on it is broken. 2026 has this no more.
+int refusal_of_older(Event* event) {
+  if (release() >= 714 || event->stream == nullptr || event->stream->origin == nullptr) return hipSuccess;
+  if (release() < 602) return hipErrorStreamCaptureUnsupported;
+  captures_and_breaks(event->stream);
+  return hipErrorCapturedEvent;
 }
 
 int begin_capture(Stream* stream, Graph* graph, int mode) {
@@ -349,16 +358,14 @@ constexpr Function functions[] = {
      }},
     {"hipEventCreateWithFlags",
      [](const Call& c) -> Word {
-       give(c.a, new Event);
+       give(c.a, new Event{.takes_times = (c.b & hipEventDisableTiming) == 0});
        return 0;
      }},
     {"hipEventQuery",
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
-       // A question breaks a capture that the event's stream is in, whenever the event was recorded. 2026 has this no more.
-       const bool breaks = release() >= 602 && release() < 714 && event->stream != nullptr;
-       if (breaks && captures_and_breaks(event->stream)) return hipErrorCapturedEvent;
+       if (const int refusal = refusal_of_older(event); refusal != hipSuccess && release() >= 602) return refusal;
        const int result = busy();
        if (result == hipSuccess && event->stream != nullptr)
          event->stream->done = std::max(event->stream->done, event->number);
@@ -367,8 +374,7 @@ constexpr Function functions[] = {
     {"hipMalloc",
      [](const Call& c) -> Word {
        *out<void*>(c.a) = std::malloc(c.b);
-       if (trial.left < 0) trial.left = Script::instance().number("devices", 1);
-       if (trial.left > 0 && trial.memory == 0) trial = {trial.left - 1, *out<Word>(c.a)};
+       if (!trial.was) trial = {true, *out<Word>(c.a)};
        return 0;
      }},
     {"hipFree",
@@ -598,6 +604,7 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        Event* const event = event_of(c.a);
        check_living(event);
+       if (const int refusal = refusal_of_older(event); refusal != hipSuccess) return refusal;
        if (event->stream != nullptr) event->stream->done = std::max(event->stream->done, event->number);
        return 0;
      }},
@@ -605,6 +612,9 @@ constexpr Function functions[] = {
      [](const Call& c) -> Word {
        check_living(event_of(c.b));
        check_living(event_of(c.c));
+       for (const Event* event : {event_of(c.b), event_of(c.c)}) {
+         if (!event->takes_times || event->stream == nullptr) return hipErrorInvalidHandle;
+       }
        *out<float>(c.a) = 1;
        if (c.b != c.c) return 0;
        Event* const event = event_of(c.b);
@@ -768,9 +778,9 @@ class UserObjectSet {
 
 Word run(const char* name, const Call& call) {
   const UserObjectSet::Use use(user_objects, name);
-  if (shut_down.is_over) crash("it is called after its static objects were destroyed");
-  const bool begins = trial.left != 0 && trial.memory == 0 && std::strcmp(name, "hipMalloc") == 0 &&
-                      Script::instance().number("trial", 0) == 0;
+  if (is_shut_down) crash("it is called after its static objects were destroyed");
+  const bool begins =
+      !trial.was && std::strcmp(name, "hipMalloc") == 0 && Script::instance().number("trial", 0) == 0;
   const bool counts = !trial.is_on() && !begins;
   char trace[200] = "";
   if (counts && Script::instance().number("trace", 0) != 0) {

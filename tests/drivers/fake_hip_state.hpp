@@ -83,11 +83,12 @@ struct Stream {
 };
 
 struct Event {
+  bool takes_times = true;
   Stream* stream = nullptr;
   bool of_made_stream = false;
   Word number = 0;
   Word capture = 0;
-  std::vector<Node*> nodes;
+  std::vector<Node*> nodes = {};
 };
 
 struct Exec {

@@ -19,15 +19,16 @@ struct Vendor {
   std::string name, prefix;  // of its functions
   std::string library;
   std::string memory_info;
+  std::string event_question;  // by which Weir asks whether an event is complete
 };
 
 const std::vector<Vendor>& vendors() {
   static const std::vector<Vendor> all = {
 #ifdef WEIR_TEST_FAKE_CUDA
-      {"cuda", "cu", WEIR_TEST_FAKE_CUDA, "cuMemGetInfo"},
+      {"cuda", "cu", WEIR_TEST_FAKE_CUDA, "cuMemGetInfo", "EventQuery"},
 #endif
 #ifdef WEIR_TEST_FAKE_HIP
-      {"hip", "hip", WEIR_TEST_FAKE_HIP, "hipMemGetInfo"},
+      {"hip", "hip", WEIR_TEST_FAKE_HIP, "hipMemGetInfo", "EventElapsedTime"},
 #endif
   };
   return all;
@@ -125,7 +126,7 @@ TEST_CASE("health: asked for, it finds a fault that no call has met, and the sus
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
     const Outcome o =
-        tell(vendor, fail(vendor, "EventQuery", "0", 600) + fail(vendor, "StreamQuery", "0", 600),
+        tell(vendor, fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600),
              {"stream", "allocate", "module", "kernel", "launch", "fill", "pending", "device-faults", "health", "query"},
              {{"WEIR_JOURNAL", "8"}});
     CHECK_SAYS(o, "pending: kernel 'a_kernel', and 1 operation behind it");
@@ -149,7 +150,7 @@ TEST_CASE("health: without the journal a stream says that it has work, and how t
 TEST_CASE("health: the journal tells waits for streams, events and values, and keeps as many operations as it is told to") {
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
-    const std::string busy = fail(vendor, "EventQuery", "0", 600) + fail(vendor, "StreamQuery", "0", 600);
+    const std::string busy = fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600);
     const auto pending = [&](std::vector<std::string> steps, const char* length = "4") {
       steps.push_back("pending");
       return tell(vendor, busy, steps, {{"WEIR_JOURNAL", length}, {"WEIR_HIP_WAIT_VALUE", "1"}});
@@ -166,12 +167,13 @@ TEST_CASE("health: the journal tells waits for streams, events and values, and k
 TEST_CASE("health: a wait with a deadline asks again and again, and gives up") {
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
-    const std::string busy = fail(vendor, "EventQuery", "0", 600) + fail(vendor, "StreamQuery", "0", 600);
+    const std::string busy = fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600);
     CHECK_SAYS(tell(vendor, busy, {"stream", "synchronize-briefly"}), "done: 0");
     CHECK_SAYS(tell(vendor, busy, {"stream", "event", "record", "event-briefly"}), "done: 0");
-    const std::string soon = fail(vendor, "EventQuery", "1-9", 600) + fail(vendor, "StreamQuery", "1", 600);
-    CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-briefly"}), "done: 1");
-    const std::string faulty = fail(vendor, "EventQuery", "1", 700) + fail(vendor, "StreamQuery", "1", 600);
-    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-briefly"}), "synchronize-briefly: device_fault");
+    const std::string soon = fail(vendor, vendor.event_question, "1-9", 600) + fail(vendor, "StreamQuery", "1", 600);
+    CHECK_SAYS(tell(vendor, soon, {"stream", "synchronize-within-a-minute"}), "done: 1");
+    const std::string faulty = fail(vendor, vendor.event_question, "1", 700) + fail(vendor, "StreamQuery", "1", 600);
+    CHECK_SAYS(tell(vendor, faulty, {"stream", "synchronize-within-a-minute"}),
+               "synchronize-within-a-minute: device_fault");
   }
 }

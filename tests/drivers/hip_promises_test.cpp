@@ -18,7 +18,8 @@ TEST_CASE("hip graphs: an executable ends, with its kernels' code and its host f
                            {"stream", "module", "kernel", "kernel-graph", "instantiate", "launch-graph", "let-go-of-graph",
                             "drop-kernel", "mark", "drop-graph", "mark", "ready", "until:hipModuleUnload:1"});
     INFO(o.errors);
-    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", "hipEventElapsedTime", "mark", "hipGraphExecDestroy",
+    const char* const question = release == std::string("5.4") ? "hipEventQuery" : "hipEventElapsedTime";
+    CHECK(in_order(o, {"hipGraphLaunch", "hipEventRecord", "mark", question, "mark", "hipGraphExecDestroy",
                        "hipGraphDestroy", "hipModuleUnload"}));
     CHECK(calls(between_marks(o), "hipGraphExecDestroy") == 0);
     CHECK(calls(between_marks(o), "hipModuleUnload") == 0);
@@ -100,7 +101,8 @@ TEST_CASE("hip graphs: the end of a launch is waited for without breaking a capt
     CAPTURE(release);
     const Outcome o = tell(release, "busy=1000000",
                            {"stream", "graph", "instantiate", "launch-graph", "drop-graph", "begin-capture",
-                            "until:hipEventElapsedTime:5", "end-capture"});
+                            release == std::string("5.4") ? "until:hipEventQuery:5" : "until:hipEventElapsedTime:5",
+                            "end-capture"});
     CHECK_SAYS(o, "end-capture: ok");
   }
 }
@@ -134,6 +136,17 @@ TEST_CASE("hip events: one is asked, and waited for, after its stream's end") {
   // Without an event the stream goes at once.
   const Outcome alone = tell("6.2", "trace=1", {"second", "mark", "drop-second", "mark"});
   CHECK(calls(between_marks(alone), "hipStreamDestroy") == 1);
+}
+
+TEST_CASE("hip events: one that is older than its stream's capture is asked, and waited for, without breaking that") {
+  for (const char* const release : {"5.4", "6.2", "7.1", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "busy=3",
+                           {"stream", "event", "record", "begin-relaxed", "complete", "event-synchronize", "complete",
+                            "event-briefly", "end-capture"});
+    CHECK_SAYS(o, "complete: 0\ncomplete: ok\nevent-synchronize: ok\ncomplete: 1\ncomplete: ok\ndone: 1\nevent-briefly: ok\n"
+                  "end-capture: ok");
+  }
 }
 
 TEST_CASE("hip captures: nested forks are joined without the links that the end would follow for ever") {
@@ -271,10 +284,28 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
 }
 
 TEST_CASE("hip features: a device that cannot be made current is not tried in another one's place") {
-  const Outcome o = tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"});
+  const Outcome o =
+      tell("6.2", "devices=2 trial=1 trace=1 fail=hipSetDevice:1:101", {"features"}, {{"WEIR_DEVICE", "1"}});
   INFO(o.errors);
   CHECK(calls(o, "hipSetDevice") >= 1);
+  CHECK(calls(o, "hipMalloc") == 0);
+}
+
+TEST_CASE("hip features: one device is tried, the default one, so that another that hangs is no matter") {
+  const Outcome o = tell("6.2", "devices=3 trial=1 trace=1 fail=hipGraphClone:0:801", {"features", "first-device-features"},
+                         {{"WEIR_DEVICE", "2"}});
+  INFO(o.errors);
   CHECK(calls(o, "hipMalloc") == 1);
+  CHECK(in_order(o, {"hipSetDevice 2", "hipMalloc", "hipFree"}));
+  CHECK(calls(o, "hipSetDevice 1") == 0);
+  // What it tells of the runtime holds for the others.
+  CHECK(o.count("feature graph_clone: absent this runtime has no more of hipGraphClone") == 2);
+}
+
+TEST_CASE("hip features: a capture that fails when it is tried says nothing") {
+  CHECK_SAYS(tell("6.2", "trial=1 fail=hipStreamEndCapture:1:901", {"features"}), "feature graph_capture: native");
+  CHECK_SAYS(tell("6.2", "trial=1 fail=hipStreamEndCapture:1:801", {"features"}),
+             "feature graph_capture: absent this runtime has no more of hipStreamEndCapture than its name");
 }
 
 TEST_CASE("hip loading: a runtime without graphs, and all else that can be done without, works") {

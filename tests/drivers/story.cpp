@@ -198,6 +198,14 @@ void wait_for_calls(const std::string& step) {
   if (found == 0) throw std::runtime_error("waited in vain");
 }
 
+void print_features(const weir::Device& device) {
+  for (const weir::Feature feature : weir::all_features()) {
+    const weir::FeatureState& state = device.feature(feature);
+    std::printf("feature %s: %s %s\n", std::string(to_string(feature)).c_str(),
+                std::string(to_string(state.support)).c_str(), state.reason.c_str());
+  }
+}
+
 const std::map<std::string, std::function<void(World&)>> steps = {
     {"open", [](World&) { weir::default_device(); }},
     {"info",
@@ -220,14 +228,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::printf("architecture: %s\nuuid: %s\npci: %s\nwarp size: %d\n", p.architecture.c_str(), p.uuid.c_str(),
                    p.pci_bus_id.c_str(), p.warp_size);
      }},
-    {"features",
-     [](World&) {
-       for (const weir::Feature feature : weir::all_features()) {
-         const weir::FeatureState& state = weir::default_device().feature(feature);
-         std::printf("feature %s: %s %s\n", std::string(to_string(feature)).c_str(),
-                     std::string(to_string(state.support)).c_str(), state.reason.c_str());
-       }
-     }},
+    {"features", [](World&) { print_features(weir::default_device()); }},
+    {"first-device-features", [](World&) { print_features(weir::default_device().backend().device(0)); }},
     {"wrap", [](World& w) { w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow); }},
     {"wrap-kept", [](World& w) { w.stream = wrap(weir::Ownership::borrow); }},
     {"adopt-kept", [](World& w) { w.stream = wrap(weir::Ownership::adopt); }},
@@ -254,6 +256,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
     {"synchronize-briefly",
      [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+    {"synchronize-within-a-minute",
+     [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::minutes(1)) ? 1 : 0); }},
     {"event-briefly",
      [](World& w) { std::printf("done: %d\n", w.event->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
     {"pending", [](World& w) { std::printf("pending: %s\n", w.stream->pending().describe().c_str()); }},

@@ -21,9 +21,13 @@ weir::Device& device() { return weir::device("host:0"); }
 
 /// Holds streams until it goes.
 struct Held {
+  weir::Stream& stream;
   std::uint32_t word = 0;
-  explicit Held(weir::Stream& stream) { stream.wait_value(&word, 1U); }
-  ~Held() { std::atomic_ref(word).store(1); }
+  explicit Held(weir::Stream& held) : stream(held) { stream.wait_value(&word, 1U); }
+  ~Held() {
+    std::atomic_ref(word).store(1);
+    stream.synchronize();  // it reads the word until then
+  }
 };
 
 /// What the stream is at once it is at that kind of work; it may have to get there.

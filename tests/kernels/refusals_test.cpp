@@ -95,9 +95,10 @@ TEST_CASE("functions that cannot be split") {
             "'g' is called without an object"));
   CHECK(has(refusal("S s; s.f();", "struct S { __device__ void f() { __syncthreads(); f(); } };\n"),
             "1: threads of a block work together in 'f', which calls itself"));
-  CHECK(has(refusal_of_source("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\nstruct S { __device__ void "
-                              "sync() { __syncthreads(); } };"),
-            "3: threads of a block work together in the member function 'sync', whose name"));
+  CHECK(has(
+      refusal_of_source("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\nstruct S { __device__ void "
+                        "sync() { __syncthreads(); } };"),
+      "3: threads of a block work together in the member function 'sync', whose name"));
   CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); if (a) f(a - 1); }\n"),
             "1: threads of a block work together in 'f', which calls itself"));
   CHECK(has(refusal("f(x[0]);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),

@@ -39,6 +39,7 @@ TEST_CASE("faults: an operation fails the time that is named, and the program is
   CHECK(late.complains("weir faults: fill:3=device_fault: 0 of 2 failed"));
   CHECK(run("fill:2-=device_fault").status == 1);
   CHECK(run("any:1=device_fault").status == 1);
+  CHECK(run("launch:1=device_fault", "right_two_kernels").complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
 }
 
 TEST_CASE("faults: chance is the same with the same seed, and another with another") {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/tools/programs.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -84,6 +88,57 @@ void a_step_on_the_default_stream(Device& device) {
   s.a->fill(s.x, 1.0F);
   (right ? s.a : other)->copy(s.y, s.x);
   other->synchronize();
+}
+
+/// A wait for an event that nothing has recorded waits for nothing. An earlier event, which was recorded, may have had its
+/// place.
+template <bool right>
+void event_never_recorded(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 1.0F);
+  s.a->record();
+  const EventPtr ready = device.create_event();
+  if (right) s.a->record(*ready);
+  s.b->wait(ready);
+  s.b->copy(s.y, s.x);
+}
+
+/// A child that was forked ends as it says, whatever its parent did: the parent tells it.
+template <bool right>
+void a_forked_child(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 1.0F);
+  if (right) s.b->wait(s.a);
+  s.b->fill(s.x, 2.0F);
+  if (device.backend().name() != "host") return;  // a vendor's driver may not bear it
+  const pid_t child = ::fork();
+  if (child == 0) std::exit(0);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child || status != 0) throw std::runtime_error("the child did not end well");
+}
+
+/// Streams that end while they work, one after another: the handle of one may become the next one's.
+template <bool right>
+void streams_that_end(Device& device) {
+  Scene s(device);
+  for (int i = 0; i < 8; ++i) {
+    const StreamPtr stream = device.create_stream();
+    if (right) stream->wait(s.a);
+    stream->fill(s.x, 1.0F);
+    if (right) s.a->wait(stream);
+  }
+  device.synchronize();
+}
+
+/// One stream by two objects.
+template <bool right>
+void a_borrowed_stream(Device& device) {
+  Scene s(device);
+  const StreamPtr borrowed = device.wrap_stream(s.a->native_handle(), Ownership::borrow);
+  if (!right) s.b->wait(borrowed);
+  s.a->fill(s.x, 1.0F);
+  if (right) s.b->wait(borrowed);
+  s.b->copy(s.y, s.x);
 }
 
 /// Blocking streams and the default stream wait for each other.
@@ -280,7 +335,111 @@ void a_counter(Device& device) {
   s.b->synchronize();
 }
 
+/// Two streams let each other go on by turns; each wait is enqueued before the write that ends it.
+template <bool right>
+void values_by_turns(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  const auto flags = device.allocate<std::uint32_t>(2);
+  s.a->zero(flags);
+  s.a->synchronize();
+  constexpr std::uint32_t rounds = 40;  // a detector that follows each way through them does not end
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    s.b->wait_value(flags.data(), round);
+    if (right || round != rounds) s.a->fill(s.x, 1.0F);
+    s.a->write_value(flags.data(), round);
+    if (!right && round == rounds) s.a->fill(s.x, 1.0F);
+    s.b->copy(s.y, s.x);
+    s.a->wait_value(flags.data() + 1, round);
+    s.b->write_value(flags.data() + 1, round);
+  }
+}
+
+/// The value is set back for each round: the write of the round before ends no wait.
+template <bool right>
+void a_value_that_is_set_back(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  for (int round = 0; round < 2; ++round) {
+    s.a->zero(flag);
+    s.a->synchronize();
+    s.b->wait_value(flag.data(), 1);
+    s.b->copy(s.y, s.x);
+    if (right || round == 0) s.a->fill(s.x, 1.0F);
+    s.a->write_value(flag.data(), 1U);
+    if (!right && round == 1) s.a->fill(s.x, 1.0F);
+    s.a->synchronize();
+    s.b->synchronize();
+  }
+}
+
 // --- Graphs -----------------------------------------------------------------------------------------------------------
+
+/// A host function of a graph within a graph tells the host that the copy before it is done; or another stream's does.
+template <bool right>
+void told_by_a_child_graph(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::host_functions_in_capture)) return;
+  std::promise<void> done;
+  const GraphPtr inner = s.a->capture([&](Stream& a) {
+    a.copy(s.staging, s.x);
+    if (right) a.launch_host_function([&] { done.set_value(); });
+  });
+  const auto exec = s.a->capture([&](Stream& a) { a.add_child_graph(*inner); })->instantiate();
+  exec->launch(*s.a);
+  if (!right) s.b->launch_host_function([&] { done.set_value(); });
+  done.get_future().wait();
+  volatile float value = s.staging.host()[0];
+  (void)value;
+  s.a->synchronize();
+}
+
+/// Each launch of a graph within a graph records the event.
+template <bool right>
+void an_event_of_a_child_graph(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::external_events)) return;
+  const EventPtr event = device.create_event();
+  const GraphPtr inner = s.a->capture([&](Stream& a) {
+    a.fill(s.x, 1.0F);
+    a.record_external(*event);
+  });
+  const auto exec = s.a->capture([&](Stream& a) { a.add_child_graph(*inner); })->instantiate();
+  for (int round = 0; round < 3; ++round) {
+    exec->launch(*s.a);
+    if (right || round != 1) s.b->wait(event);
+    s.b->copy(s.y, s.x);
+    s.a->wait(s.b);
+  }
+}
+
+/// The body of a condition belongs to its graph.
+template <bool right>
+void the_body_of_a_condition(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_conditional_nodes)) return;
+  const auto condition = device.allocate<std::uint32_t>(1);
+  s.a->zero(condition);
+  const auto body = [&](Stream& b) { b.fill(s.x, 2.0F); };
+  const auto exec = s.a->capture([&](Stream& a) { a.capture_if(condition.data(), body); })->instantiate();
+  exec->launch(*s.a);
+  if (right) s.b->wait(s.a);
+  s.b->fill(s.x, 1.0F);
+}
+
+/// An executable that was updated does what the new graph says.
+template <bool right>
+void an_updated_graph(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture) || !device.supports(Feature::graph_update)) return;
+  const GraphPtr first = s.a->capture([&](Stream& a) { a.fill(s.x, 1.0F); });
+  const GraphPtr second = s.a->capture([&](Stream& a) { a.fill(s.y, 1.0F); });
+  const auto exec = first->instantiate();
+  exec->update(*second);
+  exec->launch(*s.a);
+  s.b->fill(right ? s.x : s.y, 2.0F);
+}
 
 /// A fork within a capture.
 template <bool right>
@@ -435,6 +594,16 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(a_pool_of_buffers, 1),
     WEIR_TEST_PAIR(a_value, 1),
     WEIR_TEST_PAIR(a_counter, 1),
+    WEIR_TEST_PAIR(values_by_turns, 1),
+    WEIR_TEST_PAIR(a_value_that_is_set_back, 1),
+    WEIR_TEST_PAIR(event_never_recorded, 1),
+    WEIR_TEST_PAIR(a_forked_child, 1),
+    WEIR_TEST_PAIR(streams_that_end, 1),
+    WEIR_TEST_PAIR(a_borrowed_stream, 1),
+    WEIR_TEST_PAIR(told_by_a_child_graph, 1),
+    WEIR_TEST_PAIR(an_event_of_a_child_graph, 1),
+    WEIR_TEST_PAIR(the_body_of_a_condition, 1),
+    WEIR_TEST_PAIR(an_updated_graph, 1),
     WEIR_TEST_PAIR(branches_of_a_graph, 1),
     WEIR_TEST_PAIR(the_input_of_a_replay, 1),
     WEIR_TEST_PAIR(two_replays, 1),

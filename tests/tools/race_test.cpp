@@ -42,7 +42,7 @@ Run run(const std::string& program, const std::string& options = "") {
 TEST_CASE("race: half of forty and more programs are wrong, and those are told") {
   int wrong = 0, all = 0;
   for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
-    CAPTURE(program.name);
+    CAPTURE(std::string(program.name));
     const Run run = ::run(program.name);
     CAPTURE(run.outcome.errors);
     REQUIRE(run.report.contains("reports"));
@@ -76,6 +76,9 @@ TEST_CASE("race: a report says who, where and what would mend it") {
   CHECK(run.outcome.complains("remedy: between the two, let"));
   CHECK(::run("wrong_read_before_it_is_there").report["reports"][0]["remedy"].get<std::string>().find("synchronize()") !=
         std::string::npos);
+  CHECK(::run("wrong_event_recorded_early").report["reports"][0]["note"].get<std::string>().find("too early") !=
+        std::string::npos);
+  CHECK(report["note"] == "");
   CHECK(::run("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
 }
 

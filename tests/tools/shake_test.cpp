@@ -27,7 +27,8 @@ TEST_CASE("shake: a lost wait shows with some seeds, again and again with the sa
   CAPTURE(failing.size());
   REQUIRE_FALSE(failing.empty());
   CHECK(failing.size() < 12);
-  // A machine that holds the program up between two submissions may let work begin too early, so not each seed and time counts.
+  // A machine that holds the program up between two submissions may let work begin too early, so not each seed and time
+  // counts.
   int again = 0;
   for (const int seed : failing) {
     for (int time = 0; time < 3; ++time) again += status_of("wrong_shows_a_lost_wait", seed) != 0 ? 1 : 0;

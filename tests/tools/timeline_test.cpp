@@ -208,8 +208,8 @@ TEST_CASE("timeline: a trace that is named" * doctest::skip(std::getenv("WEIR_TE
       arrows += slice.flow_ends.size();
     }
   }
-  std::printf("tracks %zu, streams %zu, slices %zu, arrows %zu, counters %zu\n", trace.tracks.size(), streams, slices, arrows,
-              trace.counters.size());
+  std::printf("tracks %zu, streams %zu, slices %zu, arrows %zu, counters %zu\n", trace.tracks.size(), streams, slices,
+              arrows, trace.counters.size());
   CHECK(streams >= 1);
   CHECK(slices >= 1);
 }

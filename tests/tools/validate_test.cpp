@@ -28,7 +28,7 @@ Outcome run(const std::string& program, const char* options = "throw") {
 
 TEST_CASE("validate: it tells the mistake in each wrong program, and nothing of the right ones") {
   for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
-    CAPTURE(program.name);
+    CAPTURE(std::string(program.name));
     const Outcome outcome = run(program.name);
     if (outcome.complains("skipped: ")) continue;
     CAPTURE(outcome.errors);

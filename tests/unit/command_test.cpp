@@ -51,8 +51,8 @@ std::set<std::string> options_of(const std::string& command) {
           .output;
   const std::size_t begin = command == "conformance" ? 0 : help.find("Options:");
   // What other programs' options follow is theirs.
-  return options_in(help.substr(begin, std::min({help.find("Exit status"), help.find("Other options"),
-                                                 help.find("Options of doctest")}) - begin));
+  return options_in(help.substr(
+      begin, std::min({help.find("Exit status"), help.find("Other options"), help.find("Options of doctest")}) - begin));
 }
 
 const std::vector<std::string> commands = {"", "info", "doctor", "kernels", "run", "shake", "bench", "conformance"};
@@ -170,6 +170,8 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"nosuch"}, "there is no command 'nosuch'\n");
   says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({}, "a command is missing; the commands are info, doctor, kernels, run, bench, conformance, shake");
+  says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
 }
@@ -198,6 +200,9 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
     CHECK(weir_command(arguments).status == 2);
   }
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
+  CHECK(weir_command({"run"}).complains("a program is missing; write: weir run [OPTION]… -- PROGRAM"));
+  CHECK(weir_command({"run", "--backend", "host", "sh", "x"})
+            .complains("'sh' stands before --; write: weir run [OPTION]… -- sh [ARGUMENT]…"));
 }
 
 TEST_CASE("command: shake runs a program with one schedule after another, and tells which fail") {
@@ -211,6 +216,7 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(none.complains("weir shake: 0 of 20 schedules failed\n"));
   CHECK(weir_command({"shake", "--", "no-such-program-anywhere"}).status == 127);
   CHECK(weir_command({"shake", "--first=0", "--", "/bin/true"}).status == 2);
+  CHECK(weir_command({"shake", "--seeds=0", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
 }
 

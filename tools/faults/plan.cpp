@@ -81,7 +81,8 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
   } else if (name == "any") {
     rule.subject = Subject::any_operation;
   } else {
-    const auto found = std::find(operations().begin(), operations().end(), name == "alloc" ? "allocate" : name);
+    const std::string_view full = name == "alloc" ? "allocate" : name == "launch" ? "kernel" : name;
+    const auto found = std::find(operations().begin(), operations().end(), full);
     if (found == operations().end()) {
       refuse(part, fmt::format(
                        "'{}' is neither an operation of Weir's nor a driver's function (cu…, hip…); {}", name,

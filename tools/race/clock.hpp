@@ -30,6 +30,8 @@ class Clock {
     return {lane, ++numbers_[lane]};
   }
   void join(const Clock& other);
+  /// Takes in what comes before those waits whose writes are known by now.
+  void settle();
   /// Without what depends on waits.
   void join_numbers(const Clock& other);
   void add(std::shared_ptr<ValueWait> wait) { waits_.push_back(std::move(wait)); }
@@ -47,7 +49,7 @@ class Clock {
 
 /// A stream's wait for a value. Once the write that ends it is known, so is what comes before that.
 struct ValueWait {
-  std::unique_ptr<const Clock> before;
+  std::unique_ptr<Clock> before;
 };
 
 inline void Clock::join_numbers(const Clock& other) {
@@ -60,10 +62,24 @@ inline void Clock::join(const Clock& other) {
   join_numbers(other);
   for (const auto& wait : other.waits_) {
     if (wait->before) {
+      wait->before->settle();
       join(*wait->before);
     } else if (std::find(waits_.begin(), waits_.end(), wait) == waits_.end()) {
       waits_.push_back(wait);
     }
+  }
+}
+
+inline void Clock::settle() {
+  for (std::size_t i = 0; i < waits_.size();) {
+    if (!waits_[i]->before) {
+      ++i;
+      continue;
+    }
+    const std::shared_ptr<ValueWait> ended = waits_[i];
+    waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(i));
+    ended->before->settle();
+    join(*ended->before);
   }
 }
 
@@ -72,17 +88,15 @@ inline bool Clock::covers(const Point& point, bool& open) const {
   for (const auto& wait : waits_) {
     if (!wait->before) {
       open = true;
-    } else if (wait->before->covers(point, open)) {
-      return true;
+      continue;
     }
+    wait->before->settle();  // else the ways through streams that wait for each other in turn would multiply
+    if (wait->before->covers(point, open)) return true;
   }
   return false;
 }
 
-inline bool Clock::is_open() const {
-  return std::any_of(waits_.begin(), waits_.end(),
-                     [](const auto& wait) { return !wait->before || wait->before->is_open(); });
-}
+inline bool Clock::is_open() const { return !open_waits().empty(); }
 
 inline std::vector<std::shared_ptr<ValueWait>> Clock::open_waits() const {
   std::vector<std::shared_ptr<ValueWait>> result;
@@ -90,6 +104,7 @@ inline std::vector<std::shared_ptr<ValueWait>> Clock::open_waits() const {
     if (!wait->before) {
       result.push_back(wait);
     } else {
+      wait->before->settle();
       for (auto& inner : wait->before->open_waits()) result.push_back(std::move(inner));
     }
   }

@@ -7,9 +7,11 @@
 #include <exception>
 #include <utility>
 
+#include "tools/validate/memory_map.hpp"
 #include "weir/backend.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
+#include "weir/event.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
@@ -20,6 +22,10 @@ namespace {
 // Of one value, so many writes are known.
 constexpr std::size_t most_writes = 64;
 constexpr std::size_t most_doubts = 10000;
+// Of one address, so many waits are open that nothing is known to end.
+constexpr std::size_t most_waiters = 256;
+// Host functions that were enqueued, and those of graphs, which may run again.
+constexpr std::size_t most_functions = 65536;
 
 Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) {
   return {Region(access),
@@ -96,7 +102,11 @@ void Detector::before(const Operation& operation) {
       Clock& clock = awaited_[operation.id];
       if (operation.event != nullptr) {
         const auto found = events_.find(operation.event);
-        if (found != events_.end() && found->second.capture.number == 0) clock = found->second.clock;
+        if (found == events_.end()) {
+          if (operation.event->is_recorded()) clock = everything();  // by other code
+        } else if (operation.event->is_recorded() && found->second.capture.number == 0) {
+          clock = found->second.clock;
+        }
       } else if (operation.stream != nullptr) {
         StreamState& state = state_of(operation);
         order_against_default_stream(state);
@@ -123,12 +133,17 @@ void Detector::after(const Operation& operation) noexcept try {
     is_blocking = !operation.stream->is_non_blocking();  // may ask the driver, so outside the lock
   }
   const std::lock_guard lock(mutex_);
+  if (operation.has_failed && operation.stream != nullptr && is_enqueued(operation.kind)) withdraw(operation);
   switch (operation.kind) {
-    case OperationKind::create_stream:
+    case OperationKind::create_stream: {
       if (operation.stream == nullptr) break;
+      StreamState& state = streams_[operation.stream_key];
       // A handle of the driver's may have been another stream's before.
-      streams_[operation.stream_key] = {++last_lane_, {}, operation.device, false, is_blocking, true};
+      if (state.lane != 0) retired_.push_back({state.lane, state.clock.at(state.lane)});
+      const std::uint32_t lane = new_lane();
+      state = {lane, host_, operation.device, false, is_blocking, true, {}};
       break;
+    }
     case OperationKind::synchronize:
     case OperationKind::query: {
       const auto waited = awaited_.extract(operation.id);
@@ -139,7 +154,8 @@ void Detector::after(const Operation& operation) noexcept try {
     case OperationKind::allocate: allocate(operation); break;
     case OperationKind::register_host:
       for (const MemoryAccess& access : operation.accesses) {
-        if (!operation.has_failed && memory_.find(reinterpret_cast<std::uintptr_t>(access.address)) == nullptr) {
+        const Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(access.address));
+        if (!operation.has_failed && (block == nullptr || block->freed)) {
           memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step_of(operation, operation.name));
         }
       }
@@ -148,7 +164,8 @@ void Detector::after(const Operation& operation) noexcept try {
       if (!operation.has_failed) {
         Capture& capture = capture_of(operation);
         if (operation.graph != nullptr) {  // it continues that graph, behind all of its work
-          if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) capture.model = *found->second;
+          if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && found->second)
+            capture.model = *found->second;
           Clock all;
           for (const Node& node : capture.model.nodes) all.join(node.clock);
           lane_of(capture, operation.stream_key).second.join(all);
@@ -174,9 +191,10 @@ void Detector::after(const Operation& operation) noexcept try {
       break;
     }
     case OperationKind::clone_graph:
-      if (const auto found = graphs_.find(operation.graph); found != graphs_.end() && operation.new_graph != nullptr) {
-        const ModelPtr model = found->second;
-        graphs_[operation.new_graph] = model;
+      if (operation.new_graph != nullptr) {
+        const auto found = graphs_.find(operation.graph);
+        const ModelPtr model = found != graphs_.end() ? found->second : nullptr;
+        graphs_[operation.new_graph] = model;  // where another graph may have been before
       }
       break;
     case OperationKind::instantiate:
@@ -214,14 +232,20 @@ void Detector::end_host_function(std::uint64_t operation) noexcept {
 
 int Detector::finish() noexcept {
   const std::lock_guard lock(mutex_);
-  for (const Doubt& doubt : doubts_) {
-    bool open = false;
-    const bool ordered =
-        doubt.second_clock.covers(doubt.first.point, open) || doubt.first_clock.covers(doubt.second.point, open);
-    // Where a wait stayed open, the host or a kernel ended it, in an order that is not known here.
-    if (!ordered && !open) report_.add(Fault::race, doubt.first, doubt.second, doubt.block);
-  }
+  settle_doubts(true);
   return report_.finish();
+}
+
+/// Judges those whose waits are no more open. At the end the others go, too: where a wait stayed open, the host or a kernel
+/// ended it, in an order that is not known here.
+void Detector::settle_doubts(bool is_end) {
+  std::erase_if(doubts_, [&](const Doubt& doubt) {
+    bool open = false;
+    if (doubt.second_clock.covers(doubt.first.point, open) || doubt.first_clock.covers(doubt.second.point, open))
+      return true;
+    if (!open) report_.add(Fault::race, doubt.first, doubt.second, doubt.block, note_of(doubt.first, doubt.second));
+    return !open || is_end;
+  });
 }
 
 // --- Streams ----------------------------------------------------------------------------------------------------------
@@ -229,7 +253,7 @@ int Detector::finish() noexcept {
 Detector::StreamState& Detector::state_of(const StreamKey& key) {
   const auto [there, is_new] = streams_.try_emplace(key);
   if (is_new) {
-    there->second.lane = ++last_lane_;
+    there->second.lane = new_lane();
     there->second.device = key.device;
   }
   return there->second;
@@ -248,6 +272,17 @@ Detector::StreamState& Detector::state_of(const Operation& operation) {
   return state;
 }
 
+/// A lane whose stream is gone and all of whose work the host knows to be done, or else a new one: clocks grow with lanes.
+/// Its numbers go on.
+std::uint32_t Detector::new_lane() {
+  const auto over =
+      std::find_if(retired_.begin(), retired_.end(), [&](const Point& last) { return host_.at(last.lane) >= last.number; });
+  if (over == retired_.end()) return ++last_lane_;
+  const std::uint32_t lane = over->lane;
+  retired_.erase(over);
+  return lane;
+}
+
 void Detector::order_against_default_stream(StreamState& state) {
   if (!state.is_legacy && !state.is_blocking) return;
   for (const auto& [key, other] : streams_) {
@@ -262,24 +297,28 @@ std::string Detector::what_of(const Operation& operation) const {
 }
 
 StepPtr Detector::step_of(const Operation& operation, std::string what) const {
-  return std::make_shared<const Step>(Step{std::move(what), place_of(operation), operation.device->describe(),
+  return std::make_shared<const Step>(Step{operation.id, std::move(what), place_of(operation), operation.device->describe(),
                                            std::string(operation.tag), operation.thread, take_stack(), nullptr});
 }
 
 /// Work, or an order, that is submitted to a stream and runs.
 void Detector::run(const Operation& operation) {
   StreamState& state = state_of(operation);
+  state.clock.settle();
   state.clock.join(host_);
   order_against_default_stream(state);
   switch (operation.kind) {
-    case OperationKind::record: events_[operation.event] = {state.clock, {}}; return;
+    case OperationKind::record: events_[operation.event] = {state.clock, {}, state.lane}; return;
     case OperationKind::wait_event: {
+      if (!operation.event->is_recorded()) return;  // what is known is of an event that was there before
       const auto found = events_.find(operation.event);
-      if (found == events_.end()) return;
-      if (found->second.capture.number != 0) {
+      if (found == events_.end()) {
+        state.clock.join(everything());  // other code has recorded it, behind whatever it was
+      } else if (found->second.capture.number != 0) {
         join_capture(operation);
       } else {
         state.clock.join(found->second.clock);
+        state.waited[found->second.lane] = found->second.clock.at(found->second.lane);
       }
       return;
     }
@@ -290,6 +329,7 @@ void Detector::run(const Operation& operation) {
       StreamState& other = state_of(operation.awaited);
       order_against_default_stream(other);
       state.clock.join(other.clock);
+      state.waited[other.lane] = other.clock.at(other.lane);
       return;
     }
     default: break;
@@ -305,18 +345,56 @@ void Detector::run(const Operation& operation) {
       for (const MemoryOperation& each : operation.memory_operations) operate(each, state);
       return;
     case OperationKind::host_function:
-    case OperationKind::callback: functions_[operation.id] = {point, state.clock, false}; return;
+    case OperationKind::callback: add_function(operation.id, {point, state.clock, false}); return;
     default: break;
   }
   if (operation.accesses.empty()) return;
   const StepPtr step = step_of(operation, what_of(operation));
-  for (const MemoryAccess& access : operation.accesses) touch(access, point, state.clock, step, false);
+  for (const MemoryAccess& access : operation.accesses) {
+    if (operation.kind == OperationKind::copy) forget_if_pageable(access.address);
+    touch(access, point, state.clock, step, false);
+  }
+}
+
+/// A copy takes pageable memory, which the heap may have made where memory of a stream's was: on the host backend, and for
+/// managed memory. So much of what was freed is not looked at.
+void Detector::forget_if_pageable(const void* address) {
+  const Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (block != nullptr && block->freed && validate::is_readable(address)) memory_.remove(block->begin);
+}
+
+/// An operation that was refused, by the driver or by another tool, has touched nothing.
+void Detector::withdraw(const Operation& operation) {
+  if (operation.capture != 0) {
+    if (const auto capture = captures_.find(capture_id(operation)); capture != captures_.end())
+      std::erase_if(capture->second.model.nodes, [&](const Node& node) { return node.operation == operation.id; });
+    return;
+  }
+  const auto forget = [&](const MemoryAccess& memory) {
+    Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(memory.address));
+    if (block == nullptr) return;
+    std::erase_if(block->accesses, [&](const Access& access) {
+      return access.step->operation == operation.id ||
+             (access.step->launch && access.step->launch->operation == operation.id);
+    });
+  };
+  for (const MemoryAccess& memory : operation.accesses) forget(memory);
+  const auto executable = executables_.find(operation.exec);
+  if (executable == executables_.end() || !executable->second.model) return;
+  for (const Node& node : executable->second.model->nodes) {
+    for (const Access& access : node.accesses) forget({reinterpret_cast<const void*>(access.region.begin), 1});
+  }
+}
+
+void Detector::add_function(std::uint64_t operation, Function function) {
+  if (functions_.size() >= most_functions) functions_.erase(functions_.begin());
+  functions_[operation] = std::move(function);
 }
 
 void Detector::host_learns(const Clock& clock) {
   // Something that is not seen here ended these: the host's own store, or a kernel's.
   for (const auto& wait : clock.open_waits()) {
-    if (!wait->before) wait->before = std::make_unique<const Clock>(everything());
+    if (!wait->before) wait->before = std::make_unique<Clock>(everything());
   }
   host_.join(clock);
 }
@@ -341,7 +419,7 @@ void Detector::operate(const MemoryOperation& operation, StreamState& state) {
       if (!meets(operation.value, waiter.wait)) return false;
       const auto own = state.clock.open_waits();
       if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
-      waiter.result->before = std::make_unique<const Clock>(state.clock);
+      waiter.result->before = std::make_unique<Clock>(state.clock);
       return true;
     });
     return;
@@ -359,8 +437,21 @@ void Detector::operate(const MemoryOperation& operation, StreamState& state) {
     return;
   }
   auto result = std::make_shared<ValueWait>();
-  waiters_[operation.address].push_back({operation, result});
+  std::vector<Waiter>& waiters = waiters_[operation.address];
+  std::erase_if(waiters, [](const Waiter& waiter) { return waiter.result->before != nullptr; });
+  if (waiters.size() >= most_waiters) {  // a kernel ends them, it seems
+    waiters.front().result->before = std::make_unique<Clock>(everything());
+    waiters.erase(waiters.begin());
+  }
+  waiters.push_back({operation, result});
   state.clock.add(std::move(result));
+}
+
+/// The values there are written over by something else, so that no later wait is for them.
+void Detector::forget_values(const Region& region) {
+  constexpr std::uintptr_t widest = sizeof(std::uint64_t);
+  auto next = writes_.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
+  while (next != writes_.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) next = writes_.erase(next);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -385,15 +476,21 @@ void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock
   Access access = access_of(memory, point, step, clock);
   if (access.region.width == 0) return;
   Block* const block = memory_.find(access.region.begin);
-  if (block == nullptr) return;
+  if (block == nullptr) {
+    if (access.writes) forget_values(access.region);
+    return;
+  }
   if (access.region.is_one_piece()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
   touch(*block, std::move(access), clock, is_free);
 }
 
 void Detector::touch(Block& block, Access access, const Clock& clock, bool is_free) {
+  if (access.writes) forget_values(access.region);
   if (block.freed && !is_free) {
+    // A host function that was enqueued before the free may touch the memory when the free is enqueued already.
+    if (access.point.lane == block.freed_at.lane && access.point.number < block.freed_at.number) return;
     const Access freed{access.region, false, true, {}, block.freed, nullptr};
-    report_.add(Fault::use_after_free, freed, access, block);
+    report_.add(Fault::use_after_free, freed, access, block, "");
     return;
   }
   for (const Access& before : block.accesses) judge(before, access, clock, block);
@@ -402,16 +499,32 @@ void Detector::touch(Block& block, Access access, const Clock& clock, bool is_fr
 
 void Detector::judge(const Access& first, const Access& second, const Clock& clock, Block& block) {
   if (!first.conflicts_with(second)) return;
-  // A host function touches memory when it runs: work that comes behind it on its stream may have been submitted before that.
+  // A host function touches memory when it runs: work that comes behind it on its stream may have been submitted before
+  // that.
   if (first.point.lane == second.point.lane) return;
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
   if (!open) {
-    report_.add(Fault::race, first, second, block);
-  } else if (doubts_.size() < most_doubts) {
-    doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
-                       Block{block.begin, block.end, block.made, nullptr, {}}});
+    report_.add(Fault::race, first, second, block, note_of(first, second));
+    return;
   }
+  if (doubts_.size() >= most_doubts) settle_doubts(false);
+  if (doubts_.size() >= most_doubts) return;
+  doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
+                     Block{block.begin, block.end, block.made, nullptr, {}, {}}});
+}
+
+/// Tells of a wait that was made, and came too early.
+std::string Detector::note_of(const Access& first, const Access& second) const {
+  for (const auto& [key, state] : streams_) {
+    if (state.lane != second.point.lane) continue;
+    const auto waited = state.waited.find(first.point.lane);
+    if (waited == state.waited.end() || waited->second >= first.point.number) continue;
+    return fmt::format("{} has waited for {}, but for {}: the event was recorded, or the wait made, too early",
+                       second.step->where, first.step->where,
+                       waited->second == 0 ? "a point before its first operation" : "a point before the first of the two");
+  }
+  return "";
 }
 
 void Detector::allocate(const Operation& operation) {
@@ -438,6 +551,7 @@ void Detector::free(const Operation& operation) {
       const StreamState& state = state_of(operation);
       touch(memory, {state.lane, state.clock.at(state.lane)}, state.clock, step, true);
       block->freed = step;
+      block->freed_at = {state.lane, state.clock.at(state.lane)};
       continue;
     }
     // The free waits for work of the memory's own device, and no other.
@@ -516,11 +630,12 @@ void Detector::note_in_capture(const Operation& operation) {
   }
   node.clock = clock;
   node.memory_operations.assign(operation.memory_operations.begin(), operation.memory_operations.end());
-  if (operation.kind == OperationKind::host_function) node.host_function = operation.id;
-  if (operation.kind == OperationKind::record) node.recorded = operation.event;
-  if (operation.kind == OperationKind::wait_event) node.awaited = operation.event;
+  if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
+  if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
+  if (operation.kind == OperationKind::wait_event) node.awaited.push_back(operation.event);
   if (operation.kind == OperationKind::child_graph) {
-    if (const auto found = graphs_.find(operation.graph); found != graphs_.end()) add_model(node, *found->second);
+    const auto found = graphs_.find(operation.graph);
+    if (found != graphs_.end() && found->second) add_model(node, *found->second);
   }
   if (operation.kind == OperationKind::launch_graph) {
     const auto found = executables_.find(operation.exec);
@@ -530,12 +645,15 @@ void Detector::note_in_capture(const Operation& operation) {
   if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(operation.id);
 }
 
-/// A graph within a graph: one node that touches what all of its nodes touch.
+/// A graph within a graph: one node that does what all of its nodes do.
 void Detector::add_model(Node& node, const Model& model) {
+  const auto append = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
   for (const Node& inner : model.nodes) {
-    node.accesses.insert(node.accesses.end(), inner.accesses.begin(), inner.accesses.end());
-    node.memory_operations.insert(node.memory_operations.end(), inner.memory_operations.begin(),
-                                  inner.memory_operations.end());
+    append(node.accesses, inner.accesses);
+    append(node.memory_operations, inner.memory_operations);
+    append(node.host_functions, inner.host_functions);
+    append(node.recorded, inner.recorded);
+    append(node.awaited, inner.awaited);
   }
   for (Access& access : node.accesses) access.point = node.point;
 }
@@ -586,7 +704,7 @@ void Detector::check_graph(const Model& model) {
       if (first.node == second.node || !first.access->conflicts_with(*second.access)) continue;
       if (second.node->clock.covers(first.access->point, open)) continue;
       if (Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin))) {
-        report_.add(Fault::race, *first.access, *second.access, *block);
+        report_.add(Fault::race, *first.access, *second.access, *block, "");
       }
     }
   }
@@ -599,9 +717,10 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
   state.clock.join(executable.last_launch);  // launches of one executable run one after another
   const Model& model = *executable.model;
   for (const Node& node : model.nodes) {
-    if (node.awaited == nullptr) continue;
-    const auto event = events_.find(node.awaited);
-    if (event != events_.end() && event->second.capture.number == 0) state.clock.join(event->second.clock);
+    for (const Event* const awaited : node.awaited) {
+      const auto event = events_.find(awaited);
+      if (event != events_.end() && event->second.capture.number == 0) state.clock.join(event->second.clock);
+    }
   }
   for (const Node& node : model.nodes) {
     for (const MemoryOperation& each : node.memory_operations) operate(each, state);
@@ -622,8 +741,8 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
       access.clock = state.clock.is_open() ? std::make_shared<const Clock>(state.clock) : nullptr;
       if (Block* const block = memory_.find(access.region.begin)) touch(*block, std::move(access), state.clock, false);
     }
-    if (node.host_function != 0) functions_[node.host_function] = {point, state.clock, true};
-    if (node.recorded != nullptr) events_[node.recorded] = {state.clock, {}};
+    for (const std::uint64_t function : node.host_functions) add_function(function, {point, state.clock, true});
+    for (const Event* const recorded : node.recorded) events_[recorded] = {state.clock, {}, state.lane};
   }
   executable.last_launch = state.clock;
 }

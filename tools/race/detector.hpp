@@ -40,6 +40,8 @@ class Detector final : public Tool {
     bool is_legacy = false;
     bool is_blocking = true;  ///< ordered against the legacy default stream, or not known
     bool is_known = false;
+    /// How far it has waited for other lanes: what its newest wait for that lane stood for.
+    std::map<std::uint32_t, std::uint64_t> waited;
   };
   struct CaptureId {
     const Backend* backend = nullptr;
@@ -53,9 +55,8 @@ class Detector final : public Tool {
     std::vector<Access> accesses;  ///< their points are of the graph's own lanes
     Clock clock;
     std::vector<MemoryOperation> memory_operations;
-    std::uint64_t host_function = 0;
-    const Event* recorded = nullptr;
-    const Event* awaited = nullptr;
+    std::vector<std::uint64_t> host_functions;
+    std::vector<const Event*> recorded, awaited;  ///< by `record_external`, `wait_external`
   };
   struct Model {
     std::vector<Node> nodes;
@@ -71,6 +72,7 @@ class Detector final : public Tool {
   struct Snapshot {
     Clock clock;
     CaptureId capture;  ///< of that capture's lanes if its number is not 0
+    std::uint32_t lane = 0;
   };
   struct Executable {
     ModelPtr model;
@@ -105,7 +107,11 @@ class Detector final : public Tool {
   StepPtr step_of(const Operation& operation, std::string what) const;
   std::string what_of(const Operation& operation) const;
 
+  std::uint32_t new_lane();
   void run(const Operation& operation);
+  void forget_if_pageable(const void* address);
+  void withdraw(const Operation& operation);
+  void add_function(std::uint64_t operation, Function function);
   void launch(const Operation& operation, StreamState& state, const Point& point);
   void note_in_capture(const Operation& operation);
   void join_capture(const Operation& operation);
@@ -123,12 +129,16 @@ class Detector final : public Tool {
   void allocate(const Operation& operation);
   void free(const Operation& operation);
   void operate(const MemoryOperation& operation, StreamState& state);
+  void forget_values(const Region& region);
+  void settle_doubts(bool is_end);
+  std::string note_of(const Access& first, const Access& second) const;
   void host_learns(const Clock& clock);
   Clock everything() const;
 
   std::mutex mutex_;
   Report report_;
   std::uint32_t last_lane_ = 0;
+  std::vector<Point> retired_;  ///< the last points of lanes whose streams are gone
   Clock host_;
   std::map<StreamKey, StreamState> streams_;
   std::map<const Event*, Snapshot> events_;

@@ -50,7 +50,7 @@ Block& Memory::add(std::uintptr_t begin, std::size_t bytes, StepPtr made) {
   if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
   while (next != blocks_.end() && next->second.begin < end) next = blocks_.erase(next);
   Block& block = blocks_[begin];
-  block = {begin, end, std::move(made), nullptr, {}};
+  block = {begin, end, std::move(made), nullptr, {}, {}};
   return block;
 }
 

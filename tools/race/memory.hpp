@@ -17,6 +17,7 @@ namespace weir::race {
 
 /// One operation of the program, for reports.
 struct Step {
+  std::uint64_t operation = 0;
   std::string what;    ///< "kernel 'scale'", "Stream::copy"
   std::string where;   ///< "host:0 stream 0x55…", or "the host"
   std::string device;  ///< "host:0"
@@ -57,6 +58,7 @@ struct Block {
   std::uintptr_t begin = 0, end = 0;
   StepPtr made;
   StepPtr freed;  ///< in the order of a stream; null as long as it is there
+  Point freed_at;
   std::vector<Access> accesses;
 };
 

@@ -139,7 +139,7 @@ bool Report::is_suppressed(const std::vector<Frame>& frames) const {
   return false;
 }
 
-void Report::add(Fault fault, const Access& first, const Access& second, const Block& block) {
+void Report::add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note) {
   if (!told_.emplace(first.step->stack, second.step->stack).second) return;
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
   if (is_suppressed(first_frames) || is_suppressed(second_frames)) {
@@ -159,12 +159,14 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
                         block.end - block.begin, block.made->what) +
             text_of(made);
   }
+  if (!note.empty()) text += fmt::format("  note: {}\n", note);
   text += fmt::format("  remedy: {}\n", remedy);
   std::fputs(text.c_str(), stderr);
   reports_.push_back({{"fault", fault == Fault::race ? "race" : "use_after_free"},
                       {"first", json_of(first, first_frames)},
                       {"second", json_of(second, second_frames)},
                       {"memory", {{"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
+                      {"note", note},
                       {"remedy", remedy}});
 }
 

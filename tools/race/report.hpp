@@ -29,7 +29,8 @@ class Report {
  public:
   explicit Report(Options options) : options_(std::move(options)) {}
 
-  void add(Fault fault, const Access& first, const Access& second, const Block& block);
+  /// `note`: what else there is to say, or nothing.
+  void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
   /// Writes the file. Returns the exit status, or 0.
   int finish() noexcept;
 

@@ -24,7 +24,7 @@ namespace weir::timeline {
 namespace {
 
 constexpr std::uint64_t process_track = 1;
-// So many operations are under way before the finished ones are looked for.
+// So many more operations are under way before the finished ones are looked for.
 constexpr std::size_t most_pending = 4096;
 
 std::uint64_t system_thread() noexcept { return static_cast<std::uint64_t>(::syscall(SYS_gettid)); }
@@ -42,7 +42,9 @@ std::string name_of(const Operation& operation) {
 
 }  // namespace
 
-Recorder::Recorder(std::string file) : file_(std::move(file)) { tracks_[process_track] = {"", 0, false}; }
+Recorder::Recorder(std::string file) : file_(std::move(file)), process_(::getpid()), next_collect_(most_pending) {
+  tracks_[process_track] = {"", 0, false};
+}
 
 std::uint64_t Recorder::now() noexcept {
   return static_cast<std::uint64_t>(
@@ -129,7 +131,10 @@ void Recorder::after(const Operation& operation) noexcept try {
   } else {
     note_order(operation);
   }
-  if (pending_.size() >= most_pending || operation.kind == OperationKind::synchronize) collect();
+  if (pending_.size() >= next_collect_ || operation.kind == OperationKind::synchronize) {
+    collect();
+    next_collect_ = pending_.size() + most_pending;  // those that are under way are not asked for each time
+  }
 } catch (const std::exception& error) {
   support::log(support::LogLevel::debug, "timeline: ", error.what());
 }
@@ -223,6 +228,7 @@ int Recorder::finish() noexcept {
 void Recorder::write() noexcept try {
   std::vector<Pending> pending;
   {
+    if (::getpid() != process_) return;  // a forked child has a copy
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_written_, true)) return;
     pending = pending_;

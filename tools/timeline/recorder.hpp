@@ -82,6 +82,7 @@ class Recorder final : public Tool {
   std::string summary() const;
 
   const std::string file_;
+  const int process_;
   std::mutex mutex_;
   bool is_written_ = false;
   std::map<std::uint64_t, Track> tracks_;
@@ -95,6 +96,7 @@ class Recorder final : public Tool {
   std::deque<Slice> slices_;
   std::vector<Count> counts_;
   std::vector<Pending> pending_;
+  std::size_t next_collect_;  // when so many are pending
   std::uint64_t last_track_ = 1;  // of the process
   std::uint64_t last_flow_ = 0;
 };

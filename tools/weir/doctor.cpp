@@ -260,7 +260,9 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
   if (d.backend == "cuda") diagnose_cuda(report, backend, machine, d);
   if (d.backend == "hip") diagnose_hip(report, backend, machine, d);
   const std::string reason = text_of(backend, "reason");
-  if (d.state == "bad_variable") {
+  if (d.backend == "host" && d.state == "plugin_not_found") {
+    d.commands.push_back("cmake -B build -DWEIR_BACKEND_HOST=ON && cmake --build build");
+  } else if (d.state == "bad_variable") {
     if (const std::string name = variable_in(reason); !name.empty()) d.commands.push_back("unset " + name);
   } else if (d.state == "plugin_incompatible") {
     diagnose_plugin(report, backend, d);
@@ -323,8 +325,12 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
           fmt::format("{} is read by nobody{}", name, nearest.empty() ? "" : "; " + nearest + " was probably meant"));
     commands({nearest.empty() ? "unset " + name : fmt::format("export {}=\"${}\"; unset {}", nearest, name, name)});
   }
-  if (report["default"].contains("error") && wanted != nullptr && wanted->usable) {
+  for (const std::string& folder : machine.missing_folders) {
+    field(0, "variable", fmt::format("WEIR_PLUGIN_PATH names {}, and there is no such folder", folder));
+  }
+  if (report["default"].contains("error") && (wanted == nullptr || wanted->usable)) {
     field(0, "default", text_of(report["default"], "error"));
+    if (wanted == nullptr) commands({"unset WEIR_BACKEND   # or name one that is usable"});
   }
   for (const Diagnosis& d : all) {
     std::string state = d.state;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 
 #include "core/kernel_bundle_format.hpp"
 #include "layout.hpp"
@@ -24,7 +26,8 @@ using detail::bundle_magic;
 // Names come from a file of unknown origin.
 std::string printable(std::string_view text) {
   std::string all(text.substr(0, 200));
-  std::replace_if(all.begin(), all.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(
+      all.begin(), all.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return all;
 }
 
@@ -51,6 +54,9 @@ std::string describe(const KernelBundle& bundle) {
 }  // namespace
 
 std::string inspect_kernels(const std::string& file) {
+  std::error_code unknown;  // what cannot be asked for cannot be read either
+  if (std::filesystem::is_directory(file, unknown))
+    throw std::runtime_error(fmt::format("{} is a folder; give a file", file));
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read", file));

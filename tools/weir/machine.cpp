@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace weir::tool {
 namespace {
@@ -124,6 +125,12 @@ Machine look_at_machine(const std::string& root) {
   for (const char* const name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                                  "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
     if (const char* const value = std::getenv(name)) m.hiding[name] = value;
+  }
+  const char* const folders = std::getenv("WEIR_PLUGIN_PATH");
+  std::istringstream list(folders != nullptr ? folders : "");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    std::error_code unknown;  // what cannot be asked for cannot be searched either
+    if (!std::filesystem::is_directory(root + folder, unknown)) m.missing_folders.push_back(folder);
   }
   return m;
 }

@@ -28,6 +28,7 @@ struct Machine {
   std::vector<Node> nvidia_nodes;             ///< /dev/nvidiactl, /dev/nvidia-uvm, and /dev/nvidia0 and so on
   Node kfd;                                   ///< /dev/kfd
   std::map<std::string, std::string> hiding;  ///< variables of the vendors' that are set and may hide devices
+  std::vector<std::string> missing_folders;   ///< of WEIR_PLUGIN_PATH
 };
 
 /// Looks at this machine. `root` stands in for the folder / in tests.

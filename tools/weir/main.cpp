@@ -170,19 +170,26 @@ int main(int argc, char** argv) {
   conformance_command->set_help_flag();  // --help is the suite's
 
   weir::tool::ShakeOptions shake_options;
+  const auto positive = [](const std::string& text) {
+    const bool is_positive = text.find_first_not_of('0') != std::string::npos && text[0] != '-';
+    return std::string(is_positive ? "" : "'" + text + "' is not a whole number of at least 1");
+  };
   CLI::App* const shake_command = app.add_subcommand(
       "shake",
       "Run a program again and again in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N");
-  shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")->type_name("NAME");
+  shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N")->check(positive);
+  shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")
+      ->type_name("NAME");
   shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
       "cannot be run, 127 if there is none of that name\n");
 
-  // What stands behind -- belongs to the program that is to be run.
+  // What stands behind -- belongs to the program that is to be run. What stands before it and is no option is refused below.
+  run_command->allow_extras();
+  shake_command->allow_extras();
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
   shake_options.command = run_options.command;
@@ -190,7 +197,18 @@ int main(int argc, char** argv) {
   try {
     app.parse(own, argv);
     const bool takes_program = *run_command || *shake_command;
-    if (takes_program && run_options.command.empty()) throw CLI::RequiredError("-- PROGRAM [ARGUMENT]…");
+    if (takes_program) {
+      const CLI::App* const command = app.get_subcommands().front();
+      const auto refuse = [&](const std::string& cause, const std::string& program) {
+        throw CLI::ValidationError(cause + "; write: weir " + command->get_name() + " [OPTION]… -- " + program,
+                                   CLI::ExitCodes::ValidationError);
+      };
+      if (const auto extras = command->remaining(); !extras.empty()) {
+        if (extras.front().starts_with('-')) throw CLI::ExtrasError({extras.front()});
+        refuse("'" + extras.front() + "' stands before --", extras.front() + " [ARGUMENT]…");
+      }
+      if (run_options.command.empty()) refuse("a program is missing", "PROGRAM [ARGUMENT]…");
+    }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version

@@ -2,6 +2,7 @@
 #include "mistake.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -47,7 +48,9 @@ std::string explain_mistake(const CLI::App& app, int argc, const char* const* ar
       current = named;
     }
   }
-  return {};
+  std::vector<std::string> commands;
+  for (const CLI::App* const command : current->get_subcommands(nullptr)) commands.push_back(command->get_name());
+  return commands.empty() ? "" : fmt::format("a command is missing; the commands are {}", fmt::join(commands, ", "));
 }
 
 }  // namespace weir::tool
