@@ -137,7 +137,7 @@ static inline __device__ uint binarySearchInclusive(uint val, uint* data, uint L
   }
   uint pos = 0;
   for (; stride > 0; stride >>= 1) {
-    uint newPos = umin(pos + stride, L);
+    uint newPos = min(pos + stride, L);
     if ((sortDir && (data[newPos - 1] <= val)) || (!sortDir && (data[newPos - 1] >= val))) {
       pos = newPos;
     }
@@ -151,7 +151,7 @@ static inline __device__ uint binarySearchExclusive(uint val, uint* data, uint L
   }
   uint pos = 0;
   for (; stride > 0; stride >>= 1) {
-    uint newPos = umin(pos + stride, L);
+    uint newPos = min(pos + stride, L);
     if ((sortDir && (data[newPos - 1] < val)) || (!sortDir && (data[newPos - 1] > val))) {
       pos = newPos;
     }

@@ -154,7 +154,7 @@ __device__ void elementwise_kernel_helper(func_t f, const scalar_t* a, const sca
   }
 }
 extern "C" __global__ void __launch_bounds__(64) add_alpha(const float* a, const float* b, float* out, int n, float alpha) {
-  elementwise_kernel_helper<8>([alpha] __device__(float x, float y) -> float { return x + alpha * y; }, a, b, out, n);
+  elementwise_kernel_helper<8>([alpha](float x, float y) -> float { return x + alpha * y; }, a, b, out, n);
 }
 
 // ================= CUDA samples: shfl_scan, integral image with uint4

@@ -2,6 +2,7 @@
 // Kernels in the manner of Rodinia and SHOC: long bodies, loops until all agree, vectors of four, structures in memory; and what else a block does
 // by hand: locks, numbers compared and swapped, a queue.
 #include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <assert.h>
 #include <stdio.h>
