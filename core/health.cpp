@@ -60,8 +60,8 @@ void HealthCore::poison(const Device& device, const Error& error) {
 void HealthCore::refuse(const Device& device, const char* operation, const std::string& object) {
   const Error& first = *device.poison_.load(std::memory_order_acquire)->error;
   throw Error(first.errc(), operation, object,
-              fmt::format("the device is poisoned since {} on {} failed: {}; other devices and host memory go on; "
-                          "Device::health tells the suspects",
+              fmt::format("the device is poisoned since {} on {} failed: {}; host memory and other backends go on; "
+                          "Device::health tells the suspects, and whether another device is lost, too",
                           first.operation(), first.object(), first.detail()),
               first.native());
 }

@@ -192,8 +192,9 @@ class WEIR_API Device {
 
   /// Whether the device is usable. Asks the driver, and harms no capture. A device is poisoned once its driver has reported
   /// a fault of its work and goes on to report it: on CUDA the context is lost then, until the process ends. From then on
-  /// every call that concerns the device throws `device_fault` at once, with the driver's code of the first error. Other
-  /// devices and host memory, pinned memory included, go on. Throws only `called_from_host_function` and `forked_process`.
+  /// every call that concerns the device throws `device_fault` at once, with the driver's code of the first error. Pinned
+  /// memory and other backends go on; a driver's other devices may be lost, too. Throws only `called_from_host_function` and
+  /// `forked_process`.
   DeviceHealth health() const;
   /// Whether the device is known to be poisoned. Costs a load.
   bool is_poisoned() const noexcept { return poison_.load(std::memory_order_acquire) != nullptr; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "backends/host/temporary_folder.hpp"
 #include "core/kernel_bundle_format.hpp"
@@ -14,8 +15,9 @@
 #include "tests/kernels/device_compilers.hpp"
 #include "tests/kernels/dialect_table.hpp"
 
-/// weir_kernel_corpus [--device=cuda:0] [--bundle] [doctest's options]: runs the corpus on a device. With --bundle each file
-/// becomes an image and a bundle without its source first, as weir-kernels makes them, and the bundle is loaded.
+/// weir_kernel_corpus [--device=cuda:0] [--bundle] [--extra=-O1] [doctest's options]: runs the corpus on a device, with that
+/// option for its compiler. With --bundle each file becomes an image and a bundle without its source first, as weir-kernels
+/// makes them, and the bundle is loaded.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
 /// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
 /// table.
@@ -27,6 +29,7 @@ std::string& target_name() {
   return name;
 }
 bool by_bundle = false;
+std::vector<std::string> extra_options;  // CompileOptions::extra of every file
 
 // An architecture that images for the device can be made for.
 std::string image_architecture() {
@@ -74,6 +77,7 @@ const ModulePtr& corpus(std::string_view name) {
     CompileOptions options;
     options.name = std::string(name) + ".cu";
     options.kernels = instances_of(file.text);
+    options.extra = extra_options;
     if (name == "loops") options.kernels.insert(options.kernels.end(), {"one::same", "two::same"});
     return module = by_bundle ? load_bundle(file.text, options) : target().compile(file.text, options);
   }
@@ -93,6 +97,7 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--device=")) target_name() = argument.substr(9);
     if (argument == "--bundle") by_bundle = true;
+    if (argument.starts_with("--extra=")) extra_options.emplace_back(argument.substr(8));
     if (argument.starts_with("--table=")) {
       try {
         return check_dialect_table(std::string(argument.substr(8)), i + 1 < argc ? argv[i + 1] : WEIR_DIALECT_PAGE);
