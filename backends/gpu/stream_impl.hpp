@@ -312,9 +312,10 @@ void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const Capt
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
+    const auto graph = capture().graph;  // may throw
     auto* const captured = new CapturedHostFunction{std::move(function), make<HostErrors>()};
     // The graph owns the function before there is a node. If the node fails, the function goes with the graph.
-    give_to_graph(api_, capture().graph, captured, &CapturedHostFunction::destroy, operation, *this);
+    give_to_graph(api_, graph, captured, &CapturedHostFunction::destroy, operation, *this);
     check(api_.launch_host_function(native(), &CapturedHostFunction::run, captured), operation);
     return;
   }

@@ -410,6 +410,14 @@ TEST_CASE("cuda graphs: a capture is asked with room for the data of its edges, 
 
 // --- Contexts and devices -----------------------------------------------------------------------------------------------
 
+TEST_CASE("cuda captures: a host function whose capture the driver fails to tell is destroyed") {
+  // The second question is for the graph under construction.
+  const Outcome o = tell("fail=cuStreamGetCaptureInfo:2:999", {"stream", "begin-capture", "host-function-that-owns"});
+  CHECK_SAYS(o, "refused: ");
+  CHECK_SAYS(o, "owners: 1");
+  CHECK_SAYS(tell("", {"stream", "begin-capture", "host-function-that-owns"}), "owners: 2");
+}
+
 TEST_CASE("cuda contexts: a stream of another context is refused, with the reason") {
   CHECK_SAYS(tell("", {"wrap"}), "wrap: ok");
   const Outcome o = tell("contexts=1", {"wrap"});

@@ -374,6 +374,16 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::printf("\n");
      }},
     {"begin-capture", [](World& w) { w.stream->begin_capture(); }},
+    {"host-function-that-owns",
+     [](World& w) {
+       const auto owned = std::make_shared<int>(0);
+       try {
+         w.stream->launch_host_function([owned] { ++*owned; });
+       } catch (const weir::Error& error) {
+         std::printf("refused: %s\n", error.what());
+       }
+       std::printf("owners: %ld\n", owned.use_count());
+     }},
     {"end-capture", [](World& w) { (void)w.stream->end_capture(); }},
     {"cooperative",
      [](World& w) {
