@@ -617,7 +617,7 @@ extern "C" __global__ void drain(const Item* items, int n, float* total, long lo
   if (threadIdx.x != 0) return;
   *total = partial[0];
   *ticks = clock64() - start;
-  if (partial[0] < 0) printf("negative area %f in block %d\n", partial[0], blockIdx.x);
+  if (partial[0] < 0) printf("negative area %f in block %d\n", partial[0], static_cast<int>(blockIdx.x));
   assert(partial[0] >= 0);
 }
 
