@@ -31,6 +31,11 @@ struct Scene {
     a->synchronize();
     b->synchronize();
   }
+  /// Whether streams can write values and wait for them.
+  bool has_values() const {
+    return device.supports(Feature::wait_value_32) && device.supports(Feature::write_value_32);
+  }
+
   Device& device;
   StreamPtr a, b;
   Buffer<float> x, y, staging;
@@ -305,7 +310,7 @@ void a_pool_of_buffers(Device& device) {
 template <bool right>
 void a_value(Device& device) {
   Scene s(device);
-  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  if (!s.has_values()) return;
   const auto flag = device.allocate<std::uint32_t>(2);
   s.a->zero(flag);
   s.a->synchronize();
@@ -322,7 +327,7 @@ void a_value(Device& device) {
 template <bool right>
 void a_counter(Device& device) {
   Scene s(device);
-  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  if (!s.has_values()) return;
   const auto flag = device.allocate<std::uint32_t>(1);
   s.a->zero(flag);
   s.a->synchronize();
@@ -339,7 +344,7 @@ void a_counter(Device& device) {
 template <bool right>
 void values_by_turns(Device& device) {
   Scene s(device);
-  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  if (!s.has_values()) return;
   const auto flags = device.allocate<std::uint32_t>(2);
   s.a->zero(flags);
   s.a->synchronize();
@@ -359,7 +364,7 @@ void values_by_turns(Device& device) {
 template <bool right>
 void a_value_that_is_set_back(Device& device) {
   Scene s(device);
-  if (!device.supports(Feature::wait_value_32) || !device.supports(Feature::write_value_32)) return;
+  if (!s.has_values()) return;
   const auto flag = device.allocate<std::uint32_t>(1);
   for (int round = 0; round < 2; ++round) {
     s.a->zero(flag);
