@@ -272,6 +272,20 @@ Api::Result Api::allocate_async(void*& memory, std::size_t bytes, PoolHandle poo
   return result;
 }
 
+Api::Result Api::memory_of_allocation(NodeHandle node, void*& memory) const {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  const CUresult result = GraphMemAllocNodeGetParams(node, &parameters);
+  memory = reinterpret_cast<void*>(parameters.dptr);
+  return result;
+}
+
+Api::Result Api::memory_of_free(NodeHandle node, void*& memory) const {
+  CUdeviceptr address = 0;
+  const CUresult result = GraphMemFreeNodeGetParams(node, &address);
+  memory = reinterpret_cast<void*>(address);
+  return result;
+}
+
 Api::Result Api::attach_async(StreamHandle stream, void* memory, AttachMode mode) const {
   unsigned flags = CU_MEM_ATTACH_GLOBAL;
   if (mode == AttachMode::host) flags = CU_MEM_ATTACH_HOST;

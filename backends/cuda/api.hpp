@@ -155,6 +155,8 @@ class Api : public Symbols {
   static constexpr bool clones_own_objects() noexcept { return true; }
   /// Whether a graph can take over a reference to an object that it retains.
   static constexpr bool moves_user_objects() noexcept { return true; }
+  /// Whether the driver frees what the last launch of an executable allocated, and left, when the executable is destroyed.
+  static constexpr bool executables_free_memory() noexcept { return false; }
   /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {
@@ -254,6 +256,9 @@ class Api : public Symbols {
   /// Uses the device's default pool if `pool` is null.
   Result allocate_async(void*& memory, std::size_t bytes, PoolHandle pool, StreamHandle stream) const;
   Result free_async(void* memory, StreamHandle stream) const { return MemFreeAsync(device_address(memory), stream); }
+  /// The memory that a node of a graph allocates, and that which a node frees.
+  Result memory_of_allocation(NodeHandle node, void*& memory) const;
+  Result memory_of_free(NodeHandle node, void*& memory) const;
   Result attach_async(StreamHandle stream, void* memory, AttachMode mode) const;
   Result prefetch_async(const void* memory, std::size_t bytes, bool to_host, const DeviceContext& device,
                         StreamHandle stream) const {

@@ -201,7 +201,11 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   } else {
     rules.decide(Feature::memory_pool_max_size, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   }
-  rules.decide(Feature::graph_memory_nodes, async_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
+  rules.decide(Feature::graph_memory_nodes,
+               {WEIR_HAS(MemAllocAsync, cuMemAllocAsync, 11020), WEIR_HAS(MemFreeAsync, cuMemFreeAsync, 11020),
+                WEIR_HAS(GraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040),
+                WEIR_HAS(GraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040)},
+               WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   rules.decide(Feature::managed_memory, {}, WEIR_WHEN(MANAGED_MEMORY));
   rules.decide(Feature::managed_attach, {}, WEIR_WHEN(MANAGED_MEMORY));
   rules.decide(Feature::concurrent_managed_access, {}, WEIR_WHEN(CONCURRENT_MANAGED_ACCESS));

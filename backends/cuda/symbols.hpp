@@ -126,6 +126,8 @@
   X(GraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, required)                                          \
   X(GraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, required)                                \
   X(GraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, required)                                          \
+  X(GraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040, optional)                                  \
+  X(GraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040, optional)                                    \
   X(GraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070, optional)                                          \
   X(GraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, required)                                    \
   X(GraphUpload, cuGraphUpload, 11010, optional)                                                                \

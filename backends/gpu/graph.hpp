@@ -114,8 +114,12 @@ class GpuGraph final : public Graph {
   /// The leaves, behind which a capture continues. Existing executables keep a copy of the graph as it is now.
   std::vector<NodeHandle> prepare_resume();
 
-  /// Calls `use(handle, errors, allocates)`. `errors`: of the host functions that Weir captured; null if there are none.
-  /// `allocates`: whether a node allocates memory.
+  struct Contents {
+    std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
+    bool allocates = false;                       // whether a node allocates memory
+    std::vector<void*> left;  // memory that a node allocates and none frees; empty if `Api::executables_free_memory()`
+  };
+  /// Calls `use(handle, errors, contents)`. `errors`: of the host functions that Weir captured; null if there are none.
   template <class F>
   void with_contents(const char* operation, F&& use) const;
 
@@ -132,10 +136,6 @@ class GpuGraph final : public Graph {
   GraphExecPtr do_instantiate(const InstantiateOptions& options) const override;
 
  private:
-  struct Contents {
-    std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
-    bool allocates = false;
-  };
   void check_there(const char* operation) const {
     if (lost_) {
       throw Error(
@@ -180,6 +180,23 @@ struct Executable {
     const CaptureModeScope<Api> relaxed(device.api());
     return device.api().GraphInstantiateWithFlags(&handle, graph, auto_free ? Api::instantiate_auto_free : 0);
   }
+  /// Enqueues the free of the memory that the last launch left, behind that launch.
+  void free_left(typename Api::EventHandle launch) const noexcept {
+    const Api& api = device.api();
+    device.end(
+        [&] {
+          typename Api::StreamHandle stream = nullptr;
+          auto result = api.StreamCreateWithPriority(&stream, Api::stream_non_blocking, api.usual_priority());
+          if (result != Api::success) return result;
+          result = api.StreamWaitEvent(stream, launch, 0);
+          for (void* const memory : left) {
+            if (result == Api::success) result = api.free_async(memory, stream);
+          }
+          const auto destroyed = api.StreamDestroy(stream);  // once its work is done
+          return result != Api::success ? result : destroyed;
+        },
+        "while the memory of a graph was freed");
+  }
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
@@ -188,9 +205,11 @@ struct Executable {
   std::shared_ptr<GraphTemplate<Api>> made_of;
   Ptr<GraphErrors> errors;  // null if there are no host functions
   const bool auto_free;     // InstantiateOptions::auto_free_on_launch, if the graph allocates
+  std::vector<void*> left;  // memory that a launch leaves for the next launch, or the end, to free
 };
 
-/// The last launch of an executable, for drivers that do not order launches or wait for them.
+/// The last launch of an executable. Noted if the driver does not order launches or wait for them, or if a launch leaves
+/// memory.
 template <class Api>
 struct LastLaunch {
   std::shared_ptr<const OwnedEvent<Api>> over;  // recorded behind it; null before the first

@@ -139,10 +139,21 @@ template <class Api>
 void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
   const char* const operation = "Graph::instantiate";
   const Api& api = device_.api();
+  std::vector<void*> freed;
   for (const NodeHandle node : nodes_of(api, graph, operation, *this)) {
     NodeKind kind{};
     check(api.node_kind(node, kind), operation);
     if (kind == NodeKind::allocate) contents.allocates = true;
+    if constexpr (!Api::executables_free_memory()) {
+      void* memory = nullptr;
+      if (kind == NodeKind::allocate) {
+        check(api.memory_of_allocation(node, memory), operation);
+        contents.left.push_back(memory);
+      } else if (kind == NodeKind::free) {
+        check(api.memory_of_free(node, memory), operation);
+        freed.push_back(memory);
+      }
+    }
     if (kind == NodeKind::child_graph) {
       Handle child = nullptr;
       check(api.GraphChildGraphNodeGetGraph(node, &child), operation);
@@ -156,6 +167,12 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
       }
     }
   }
+  // A driver gives one address to several allocations of a graph, if each is freed before the next.
+  std::sort(contents.left.begin(), contents.left.end());
+  std::sort(freed.begin(), freed.end());
+  std::vector<void*> left;
+  std::set_difference(contents.left.begin(), contents.left.end(), freed.begin(), freed.end(), std::back_inserter(left));
+  contents.left = std::move(left);
 }
 
 template <class Api>
@@ -167,7 +184,7 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   look_through(native(), contents);
   Ptr<GraphErrors> errors;
   if (!contents.host_functions.empty()) errors = make<GraphErrors>(std::move(contents.host_functions));
-  use(native(), std::move(errors), contents.allocates);
+  use(native(), std::move(errors), contents);
 }
 
 template <class Api>
@@ -175,10 +192,11 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
   const char* const operation = "Graph::instantiate";
   auto made_of = as_template();
   GraphExecPtr made;
-  with_contents(operation, [&](Handle graph, Ptr<GraphErrors> errors, bool allocates) {
+  with_contents(operation, [&](Handle graph, Ptr<GraphErrors> errors, Contents& contents) {
     const auto current = device_.make_current();
-    const bool auto_free = options.auto_free_on_launch && allocates;
+    const bool auto_free = options.auto_free_on_launch && contents.allocates;
     auto executable = std::make_unique<Executable<Api>>(device_, std::move(made_of), std::move(errors), auto_free);
+    if (auto_free) executable->left = std::move(contents.left);
     check(executable->instantiate(graph), operation);
     made = make<GpuGraphExec<Api>>(device_, std::move(executable));
   });
@@ -189,6 +207,7 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
 
 template <class Api>
 void GpuGraphExec<Api>::end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
+  if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->handle);
   if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
   const auto event = last.over->handle;
   device_.api().end_behind(device_.context(), event,
@@ -207,7 +226,7 @@ void GpuGraphExec<Api>::do_launch(Stream& stream, const CaptureState& capture) {
   }
   const typename GpuStream<Api>::Submission submission(on);
   if (executable_->errors) on.launched_graphs().add(executable_->errors);
-  if (device_.api().unloading_waits() && device_.api().orders_launches()) {
+  if (executable_->left.empty() && device_.api().unloading_waits() && device_.api().orders_launches()) {
     check(device_.api(), device_.api().GraphLaunch(executable_->handle, on.native()), "GraphExec::launch", stream);
   } else {
     launch_in_order(on);
@@ -322,7 +341,7 @@ void GpuGraphExec<Api>::do_update(const Graph& graph) {
   std::unique_ptr<Executable<Api>> former;
   Ptr<GraphErrors> former_errors;
   LastLaunch<Api> last_of_former;
-  source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, bool) {
+  source.with_contents("GraphExec::update", [&](auto handle, Ptr<GraphErrors> errors, const auto&) {
     const std::lock_guard lock(mutex_);
     const auto current = device_.make_current();
     if constexpr (Api::updates_executables()) {

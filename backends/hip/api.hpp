@@ -156,6 +156,7 @@ class Api : public Symbols {
   bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
+  static constexpr bool executables_free_memory() noexcept { return true; }
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
   /// Not tried on all releases whether streams and events work with another device current.

@@ -38,7 +38,7 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 /// fails, the memory leaks and a line is logged. The free never blocks.
 ///
 /// Memory that was allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began
-/// that capture, a node frees it. Memory of a forked stream is freed with the graph, or by the next launch
+/// that capture, a node frees it. Memory of a forked stream is freed by the next launch, or with the executable
 /// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already.
 class WEIR_API Allocation final : public RefCounted {
  public:

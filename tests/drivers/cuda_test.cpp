@@ -380,6 +380,17 @@ TEST_CASE("cuda graphs: an exception of a child graph's host function is rethrow
   CHECK(o.says("drop-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n"));
 }
 
+TEST_CASE("cuda graphs: memory that a launch left is freed behind it, when the executable ends") {
+  const Outcome o = tell("trace=1", {"stream", "graph-that-leaves-memory", "instantiate", "launch-graph", "mark",
+                                     "drop-graph", "mark"});
+  INFO(o.errors);
+  CHECK(in_order(between_marks(o), {"cuStreamCreateWithPriority", "cuStreamWaitEvent", "cuMemFreeAsync", "cuStreamDestroy",
+                                    "cuGraphExecDestroy"}));
+  const Outcome never = tell("trace=1", {"stream", "graph-that-leaves-memory", "instantiate", "mark", "drop-graph", "mark"});
+  CHECK(calls(between_marks(never), "cuMemFreeAsync") == 0);
+  CHECK(calls(between_marks(never), "cuGraphExecDestroy") == 1);
+}
+
 TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, and the capture goes on") {
   const Outcome o = tell("", {"stream", "graph", "resume", "add-to-itself", "instantiate", "launch-graph", "host-function",
                               "end-capture", "node-count"});

@@ -134,18 +134,23 @@ struct Graph;
 struct Node {
   CUDA_HOST_NODE_PARAMS host{};
   std::shared_ptr<Graph> child;  // or this
+  Word allocated = 0;            // or this
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
   std::shared_ptr<Graph> copy() const {
     auto made = std::make_shared<Graph>();
     for (const auto& node : nodes) {
-      made->nodes.push_back(std::make_unique<Node>(Node{node->host, node->child ? node->child->copy() : nullptr}));
+      made->nodes.push_back(std::make_unique<Node>(
+          Node{node->host, node->child ? node->child->copy() : nullptr, node->allocated}));
     }
     return made;
   }
   void run() const {
-    for (const auto& node : nodes) node->child ? node->child->run() : node->host.fn(node->host.userData);
+    for (const auto& node : nodes) {
+      if (node->allocated != 0) continue;
+      node->child ? node->child->run() : node->host.fn(node->host.userData);
+    }
   }
 };
 struct Capture {
@@ -384,7 +389,14 @@ constexpr Function functions[] = {
      12030},
     {"cuGraphNodeGetType",
      [](const Call& c) {
-       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->child ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_HOST;
+       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->allocated != 0 ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+                                    : out<Node>(c.a)->child        ? CU_GRAPH_NODE_TYPE_GRAPH
+                                                                   : CU_GRAPH_NODE_TYPE_HOST;
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphMemAllocNodeGetParams",
+     [](const Call& c) {
+       out<CUDA_MEM_ALLOC_NODE_PARAMS>(c.b)->dptr = out<Node>(c.a)->allocated;
        return CUDA_SUCCESS;
      }},
     {"cuGraphHostNodeGetParams",
@@ -434,6 +446,9 @@ constexpr Function functions[] = {
     {"cuMemAllocAsync",
      [](const Call& c) {
        *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
+       if (const auto capture = captures.find(c.c); capture != captures.end()) {
+         capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{}, nullptr, *out<Word>(c.a)}));
+       }
        return CUDA_SUCCESS;
      }},
     {"cuMemAllocFromPoolAsync",

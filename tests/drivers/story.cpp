@@ -408,6 +408,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
          });
        });
      }},
+    {"graph-that-leaves-memory",
+     [](World& w) {
+       w.graph = w.stream->capture([&w](weir::Stream& s) { w.memory = s.allocate_async<unsigned>(64); });
+       w.memory.reset();
+     }},
     {"parent-graph",
      [](World& w) {
        const weir::GraphPtr child = std::exchange(w.graph, nullptr);

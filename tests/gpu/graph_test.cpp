@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,57 @@ TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each 
     CHECK(w[2] == (state & 1U));
     CHECK(w[3] == (state == 3 ? 1 : 0));
   }
+}
+
+TEST_CASE("graph memory: what the last launch left is freed behind it when the executable ends") {
+  const weir::StreamPtr stream = device().create_stream(), forked = device().create_stream();
+  const auto used = [] {
+    cuuint64_t bytes = 0;
+    DRIVER(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &bytes);
+    return bytes;
+  };
+  constexpr std::size_t size = std::size_t{64} << 20;
+  constexpr int rounds = 24;
+  auto words = device().allocate<std::uint32_t>(rounds, weir::MemoryKind::pinned);
+  std::uint64_t most = 0;
+  const auto run = [&](bool fork, int launches, bool at_once) {
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      weir::Buffer<std::uint32_t> kept;
+      const weir::GraphPtr graph = stream->capture([&](weir::Stream& s) {
+        // Freed by a node: the driver may use its address again for what follows.
+        auto freed = s.allocate_async<std::uint32_t>(size / 4);
+        s.fill(freed, round);
+        freed.reset();
+        weir::Stream& on = fork ? *forked : s;
+        if (fork) on.wait(s);
+        kept = on.allocate_async<std::uint32_t>(size / 4);
+        on.fill(kept, round);
+        on.copy(words.subspan(round, 1), kept.subspan(0, 1));
+        if (fork) s.wait(on);
+      });
+      kept.reset();
+      const weir::GraphExecPtr exec = graph->instantiate();
+      for (int i = 0; i < launches; ++i) exec->launch(i % 2 == 0 ? *stream : *forked);
+      if (!at_once) {
+        stream->synchronize();
+        forked->synchronize();
+      }
+      most = std::max(most, std::uint64_t{used()});
+    }
+    stream->synchronize();
+    forked->synchronize();
+    for (std::uint32_t round = 0; launches != 0 && round < rounds; ++round) CHECK(words.host()[round] == round);
+  };
+  for (const bool fork : {true, false}) {
+    for (const int launches : {0, 1, 3}) {
+      run(fork, launches, false);
+      run(fork, launches, true);
+    }
+  }
+  INFO("most at a time: ", most >> 20, " MiB");
+  CHECK(most < 8 * size);
+  (void)DRIVER(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)(0);
+  CHECK(used() < size);
 }
 
 TEST_CASE("resumed capture: its failure destroys the graph, later uses say so, and older executables still work") {
