@@ -321,11 +321,12 @@ inline void StreamCore::wait_for(Stream& stream, const Event& event, const Captu
     stream.do_wait(event, capture);
 }
 
-inline void StreamCore::wait_for(Stream& stream, Stream& other, const CaptureState& capture) {
+inline void StreamCore::wait_for(Stream& stream, Stream& other, const CaptureState& capture,
+                                 const CaptureState& of_other) {
   if (is_watched(stream)) [[unlikely]]
-    wait_watched(stream, other, capture);
+    wait_watched(stream, other, capture, of_other);
   else
-    stream.do_wait_stream(other, capture);
+    stream.do_wait_stream(other, capture, of_other);
 }
 
 void StreamCore::record_watched(Stream& stream, Event& event, const CaptureState& capture) {
@@ -340,9 +341,9 @@ void StreamCore::wait_watched(Stream& stream, const Event& event, const CaptureS
   watched.run([&] { stream.do_wait(event, capture); });
 }
 
-void StreamCore::wait_watched(Stream& stream, Stream& other, const CaptureState& capture) {
+void StreamCore::wait_watched(Stream& stream, Stream& other, const CaptureState& capture, const CaptureState& of_other) {
   Watched(stream, OperationKind::wait_stream, "Stream::wait", capture).awaits(other).run([&] {
-    stream.do_wait_stream(other, capture);
+    stream.do_wait_stream(other, capture, of_other);
   });
 }
 
@@ -461,17 +462,17 @@ void Stream::wait(Stream& other) {
   const CaptureState mine = call.usable_capture();
   const CaptureState theirs = other_call.usable_capture();
   if (!mine && !theirs) [[likely]] {
-    StreamCore::wait_for(*this, other, mine);
+    StreamCore::wait_for(*this, other, mine, theirs);
     return;
   }
   check_join(call, kind_, mine, theirs.id, true);
   if (theirs && other.device_ != device_) call.require(Feature::cross_device_capture);
   if (mine) {
-    StreamCore::wait_for(*this, other, mine);
+    StreamCore::wait_for(*this, other, mine, theirs);
     return;
   }
   detail::Joining joining(*this, theirs.id, !do_is_non_blocking());
-  StreamCore::wait_for(*this, other, mine);
+  StreamCore::wait_for(*this, other, mine, theirs);
   joining.done();
   if (!Captures::instance().is_open(device_->backend(), theirs.id)) StreamCore::set_shared(*this);
 }

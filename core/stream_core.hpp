@@ -81,10 +81,11 @@ struct StreamCore {
 
   static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
   static void wait_for(Stream& stream, const Event& event, const CaptureState& capture);
-  static void wait_for(Stream& stream, Stream& other, const CaptureState& capture);
+  static void wait_for(Stream& stream, Stream& other, const CaptureState& capture, const CaptureState& of_other);
   [[gnu::cold, gnu::noinline]] static void record_watched(Stream& stream, Event& event, const CaptureState& capture);
   [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, const Event& event, const CaptureState& capture);
-  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, Stream& other, const CaptureState& capture);
+  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, Stream& other, const CaptureState& capture,
+                                                        const CaptureState& of_other);
 
   static void capture_conditional(Stream& stream, ConditionalKind kind, const std::uint32_t* condition,
                                   UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);

@@ -266,7 +266,8 @@ void GpuStream<Api>::do_wait_external(const Event& event, const CaptureState& ca
 }
 
 template <class Api>
-void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const CaptureState& capture) {
+void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const CaptureState& capture,
+                                    [[maybe_unused]] const CaptureState& of_other) {
   auto& awaited = static_cast<GpuStream&>(other);
   [[maybe_unused]] Capture joined;  // the capture that this stream joins
   if constexpr (Api::remembers_records()) {
@@ -275,7 +276,7 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
       const Submission submission(*this);
       return depend_on(theirs.dependencies);
     }
-    if (!capture && !api_.events_forget_captures() && awaited.do_capture_state()) joined = awaited.capture(true);
+    if (!capture && of_other && !api_.events_forget_captures()) joined = awaited.capture(true);
   }
   const typename Api::EventHandle event = awaited.waited_for();
   awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });

@@ -89,7 +89,7 @@ void HostStream::do_wait(const Event& event, const CaptureState&) {
   }
 }
 
-void HostStream::do_wait_stream(Stream& other, const CaptureState&) {
+void HostStream::do_wait_stream(Stream& other, const CaptureState&, const CaptureState&) {
   Queue& theirs = queue_of(other);
   if (Capture::wait(*queue_, theirs)) return;
   const std::uint64_t point = theirs.point();

@@ -32,7 +32,7 @@ class HostStream final : public Stream {
   void do_record_external(Event& event, const CaptureState& capture) override;
   void do_wait(const Event& event, const CaptureState& capture) override;
   void do_wait_external(const Event& event, const CaptureState& capture) override;
-  void do_wait_stream(Stream& other, const CaptureState& capture) override;
+  void do_wait_stream(Stream& other, const CaptureState& capture, const CaptureState& of_other) override;
 
   void do_launch_host_function(HostFunction&& function, const CaptureState& capture) override;
   void do_add_callback(StreamCallback&& callback) override;

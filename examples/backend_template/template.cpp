@@ -253,7 +253,7 @@ class TemplateStream final : public weir::Stream {
   void do_wait(const weir::Event& event, const weir::CaptureState&) override {
     wait_for(static_cast<const TemplateEvent&>(event).point());  // as it is now: a later record does not move this wait
   }
-  void do_wait_stream(weir::Stream& other, const weir::CaptureState&) override {
+  void do_wait_stream(weir::Stream& other, const weir::CaptureState&, const weir::CaptureState&) override {
     TemplateStream& stream = static_cast<TemplateStream&>(other);
     wait_for(stream.queues_.enqueue(stream.queue_, [] {}));
   }

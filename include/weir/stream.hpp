@@ -473,7 +473,8 @@ class WEIR_API Stream : public RefCounted {
   virtual void do_record_external(Event& event, const CaptureState& capture);
   virtual void do_wait(const Event& event, const CaptureState& capture) = 0;
   virtual void do_wait_external(const Event& event, const CaptureState& capture);
-  virtual void do_wait_stream(Stream& other, const CaptureState& capture) = 0;
+  /// `of_other`: the capture that `other` is in.
+  virtual void do_wait_stream(Stream& other, const CaptureState& capture, const CaptureState& of_other) = 0;
 
   virtual void do_launch_host_function(HostFunction&& function, const CaptureState& capture);
   virtual void do_add_callback(StreamCallback&& callback);

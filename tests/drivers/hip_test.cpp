@@ -96,6 +96,18 @@ TEST_CASE("hip loading: a runtime that does not start, with its code") {
   CHECK_SAYS(o, "open: driver_failed | hipErrorScripted");
 }
 
+TEST_CASE("hip calls: each operation of a stream that external code may know asks the runtime at most once") {
+  for (const std::string release : {"5.3", "6.2", "7.2"}) {
+    for (const std::string step : {"record", "wait", "wait-stream", "fill", "query", "synchronize"}) {
+      CAPTURE(release);
+      CAPTURE(step);
+      const Outcome o = tell(release, "trace=1", {"wrap", "event", "allocate", "record", step, "mark", step, "mark"});
+      INFO(o.errors);
+      CHECK(calls(between_marks(o), "hipStreamIsCapturing") <= 1);
+    }
+  }
+}
+
 TEST_CASE("hip calls: a stream that external code destroyed gives an error") {
   const Outcome o = tell("6.2", "fail=hipStreamGetCaptureInfo_v2:0:709 fail=hipStreamIsCapturing:0:709",
                          {"stream", "native-handle", "synchronize", "describe"});

@@ -71,7 +71,7 @@ class ImmediateStream final : public weir::Stream {
     static_cast<ImmediateEvent&>(event).take_time();
   }
   void do_wait(const weir::Event&, const weir::CaptureState&) override {}
-  void do_wait_stream(weir::Stream&, const weir::CaptureState&) override {}
+  void do_wait_stream(weir::Stream&, const weir::CaptureState&, const weir::CaptureState&) override {}
 
   void do_launch_host_function(weir::HostFunction&& function, const weir::CaptureState&) override {
     const std::lock_guard lock(queue_.running);
