@@ -197,6 +197,7 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                },
                                [this](const SubGraph& graph) {
                                  graph.program->set_wait_points(graph.wait_points);
+                                 if (graph.launch != 0) graph.program->watch(graph.launch, nullptr);
                                  return graph.program->start(*queue_, *continuation_);
                                },
                                [this](const Conditional& conditional) { return run_conditional(conditional); }},

@@ -29,6 +29,6 @@ WEIR_API const char* version() noexcept;
 WEIR_API const char* abi() noexcept;
 
 /// Counts incompatible changes of the interface. A plugin or program of another revision is refused.
-inline constexpr std::uint32_t interface_revision = 9;
+inline constexpr std::uint32_t interface_revision = 10;
 
 }  // namespace weir

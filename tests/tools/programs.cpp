@@ -558,6 +558,34 @@ void before_later_work(Device& device) {
   (right ? s.a : s.b)->fill(s.staging, 2.0F);
 }
 
+/// A graph whose branches run at once: a host function in one, a graph within the graph in the other.
+template <bool right>
+void a_graph_of_many_kinds(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::runtime_compilation) || !device.supports(Feature::graph_child_nodes) ||
+      !device.supports(Feature::host_functions_in_capture)) {
+    return;
+  }
+  const auto kernel = device.compile(source)->kernel("scale");
+  const auto z = device.allocate<float>(n);
+  const GraphPtr inner = s.b->capture([&](Stream& b) {
+    b.fill(s.x, 1.0F);
+    b.copy(s.y, s.x);
+  });
+  const auto exec = s.a->capture([&](Stream& a) {
+    a.zero(z);
+    a.launch_host_function([] {});
+    s.b->wait(a);
+    a.launch_host_function([] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); });
+    s.b->add_child_graph(*inner);
+    if (right) a.wait(s.b);
+    a.launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.y, z);
+    if (!right) a.wait(s.b);
+  })->instantiate();
+  for (int round = 0; round < 2; ++round) exec->launch(*s.a);
+  s.a->synchronize();
+}
+
 // --- For unusual schedules --------------------------------------------------------------------------------------------
 
 /// Fails if a lost wait shows: the end of the program is not 0 then.
@@ -614,6 +642,7 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(two_replays, 1),
     WEIR_TEST_PAIR(two_kernels, 1),
     WEIR_TEST_PAIR(declared_halves, 1),
+    WEIR_TEST_PAIR(a_graph_of_many_kinds, 1),
     WEIR_TEST_PAIR(external_library, 1),
     WEIR_TEST_PAIR(across_devices, 1),
     WEIR_TEST_PAIR(shows_a_lost_wait, 1),
