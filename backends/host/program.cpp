@@ -15,8 +15,9 @@ class Program::Node final : public Runnable, public Continuation {
  public:
   void run(Lane lane) noexcept override { program->run_from(this, lane); }
   void resume(Lane lane) noexcept override {
-    if (Node* const next = program->after(*this, lane)) program->run_from(next, lane);
+    if (Node* const next = program->after(*this, lane)) program->run_from(next, program->is_shaken_ ? Lane::none : lane);
   }
+  using Runnable::follow;
 
   Program* program = nullptr;
   Work work;
@@ -119,9 +120,9 @@ void Program::note_end(const Node& node) noexcept {
 }
 
 void Program::run_from(Node* node, Lane lane) noexcept {
-  while (node != nullptr) {
+  for (bool has_turn = true; node != nullptr; has_turn = !is_shaken_ || lane != Lane::worker) {
     const Lane wanted = lane_of(node->work);
-    if (wanted != Lane::none && wanted != lane) {
+    if ((wanted != Lane::none && wanted != lane) || !has_turn) {
       hand_out(*node);
       return;
     }
@@ -139,6 +140,7 @@ Program::Node* Program::after(Node& node, Lane lane) noexcept {
     if (successor.awaited.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     if (next == nullptr) {
       next = &successor;
+      next->follow(node);
     } else {
       hand_out(successor);
     }

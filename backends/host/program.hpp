@@ -56,6 +56,7 @@ class Program final : public RefCounted {
   Continuation* continuation_ = nullptr;
   std::uint64_t launch_ = 0;
   const void* parent_ = nullptr;
+  const bool is_shaken_ = Scheduler::instance().is_shaken();
   std::atomic<std::uint32_t> unfinished_{0};
 };
 

@@ -82,7 +82,7 @@ struct Operation {
   const Device* device = nullptr;
   const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
   StreamKey stream_key;
-  StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  StreamKey awaited;             ///< `wait_stream`: the stream that is waited for
   const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
   const Event* event = nullptr;
   /// `record_external`, `wait_external`: each launch of the graph records the event, or waits for it.

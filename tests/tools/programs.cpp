@@ -601,6 +601,78 @@ void shows_a_lost_wait(Device& device) {
   if (s.staging.host()[0] != 4.0F) throw std::runtime_error("the wait is missing");
 }
 
+/// What is in pinned memory now that both streams are done.
+float seen_in(const Scene& s, const Buffer<float>& memory) {
+  s.a->synchronize();
+  s.b->synchronize();
+  return memory.host()[0];
+}
+
+/// The memory is filled again long after it should have been read: a reader must be very late to see that.
+template <bool right>
+void shows_a_late_reader(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 1.0F);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  for (int i = 0; i < 24; ++i) s.a->fill(s.y, static_cast<float>(i));
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 2.0F);
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
+}
+
+/// A reader takes two values that belong together, between two operations of the writer's, or the other way round.
+template <bool right>
+void shows_a_torn_pair(Device& device) {
+  Scene s(device);
+  const auto second = device.allocate<float>(n, MemoryKind::pinned);
+  s.a->zero(s.x);
+  s.a->zero(s.y);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  s.b->copy(second, s.y);
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 1.0F);
+  s.a->fill(s.y, 1.0F);
+  if (seen_in(s, s.staging) != seen_in(s, second)) throw std::runtime_error("one value is old, one is new");
+}
+
+/// The same, with work of the writer's between: the reader must be early, and then very late.
+template <bool right>
+void shows_an_overtaken_reader(Device& device) {
+  Scene s(device);
+  const auto second = device.allocate<float>(n, MemoryKind::pinned);
+  const auto other = device.allocate<float>(n);
+  s.a->zero(s.x);
+  s.a->zero(s.y);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  s.b->copy(second, s.y);
+  for (int i = 0; i < 24; ++i) s.a->fill(other, static_cast<float>(i));
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 1.0F);
+  s.a->fill(s.y, 1.0F);
+  if (seen_in(s, s.staging) == 0.0F && seen_in(s, second) == 1.0F) throw std::runtime_error("overtaken between two reads");
+}
+
+/// A late reader again, as a branch of a graph.
+template <bool right>
+void shows_a_late_branch(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  const auto exec = s.a->capture([&](Stream& a) {
+    a.fill(s.x, 1.0F);
+    s.b->wait(a);
+    for (int i = 0; i < 24; ++i) a.fill(s.y, static_cast<float>(i));
+    s.b->copy(s.staging, s.x);
+    if (right) a.wait(s.b);
+    a.fill(s.x, 2.0F);
+    if (!right) a.wait(s.b);
+  })->instantiate();
+  exec->launch(*s.a);
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
+}
+
 #define WEIR_TEST_PAIR(program, reports) \
   {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }
 
@@ -646,6 +718,10 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(external_library, 1),
     WEIR_TEST_PAIR(across_devices, 1),
     WEIR_TEST_PAIR(shows_a_lost_wait, 1),
+    WEIR_TEST_PAIR(shows_a_late_reader, 1),
+    WEIR_TEST_PAIR(shows_a_torn_pair, 2),
+    WEIR_TEST_PAIR(shows_an_overtaken_reader, 2),
+    WEIR_TEST_PAIR(shows_a_late_branch, 1),
 };
 
 }  // namespace

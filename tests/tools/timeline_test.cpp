@@ -91,7 +91,7 @@ struct Slice {
 
 struct Trace {
   std::map<std::uint64_t, std::string> tracks;
-  std::map<std::uint64_t, std::uint64_t> parents;  // of tracks
+  std::map<std::uint64_t, std::uint64_t> parents;      // of tracks
   std::map<std::uint64_t, std::vector<Slice>> slices;  // in the order of their begins
   std::map<std::uint64_t, std::vector<std::uint64_t>> counters;
 };
@@ -202,9 +202,8 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
 TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch's slice") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/trace";
-  const auto outcome =
-      weir::test::run(WEIR_TEST_PROGRAMS, {"right_a_graph_of_many_kinds"},
-                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_a_graph_of_many_kinds"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
   CAPTURE(outcome.errors);
   REQUIRE(outcome.status == 0);
   CHECK(outcome.complains(": 2 operations, busy"));  // nodes are parts of these
@@ -224,9 +223,9 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
   CHECK(trace.slices.at(stream).size() > 2);
   for (const Slice& launch : launches) {
     CHECK(launch.within.empty());
-    CHECK(launch.annotations == std::map<std::string, std::uint64_t>{
-                                    {"nodes: kernel", 1}, {"nodes: fill", 1}, {"nodes: host_function", 2},
-                                    {"nodes: child_graph", 1}});
+    CHECK(launch.annotations ==
+          std::map<std::string, std::uint64_t>{
+              {"nodes: kernel", 1}, {"nodes: fill", 1}, {"nodes: host_function", 2}, {"nodes: child_graph", 1}});
     std::map<std::string, Slice> nodes;  // those in the child graph have its name in front
     std::map<std::string, std::uint64_t> tracks;
     for (const auto& [track, slices] : trace.slices) {
