@@ -461,6 +461,43 @@ void branches_of_a_graph(Device& device) {
   graph->instantiate()->launch(*s.a);
 }
 
+/// Branches of a graph are ordered by a value, which orders nothing outside of it. Drivers may run branches one after
+/// another, and then the wait would not end: on GPUs an edge leads from the write to it.
+template <bool right, bool first>
+void branches_and_a_value(Device& device) {
+  Scene s(device);
+  const bool is_host = device.backend().name() == "host", waits_first = first && is_host;
+  if (!s.has_values() || !device.supports(Feature::memory_operations_in_capture)) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  const auto read = [&] {
+    s.b->wait_value(flag.data(), 1U);
+    s.b->copy(s.y, s.x);
+  };
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
+    a.zero(flag);
+    s.b->wait(a);
+    if (waits_first) read();
+    if (right) a.fill(s.x, 1.0F);
+    a.write_value(flag.data(), 1U);
+    if (!is_host) s.b->wait(a);
+    if (!right) a.fill(s.x, 1.0F);
+    if (!waits_first) read();
+    a.wait(s.b);
+  });
+  const auto exec = graph->instantiate();
+  exec->launch(*s.a);
+  if (right) s.b->wait(s.a);
+  s.b->fill(s.x, 2.0F);
+}
+template <bool right>
+void branches_ordered_by_a_value(Device& device) {
+  branches_and_a_value<right, false>(device);
+}
+template <bool right>
+void branches_that_wait_first(Device& device) {
+  branches_and_a_value<right, true>(device);
+}
+
 /// The input of a graph is written while it runs.
 template <bool right>
 void the_input_of_a_replay(Device& device) {
@@ -573,7 +610,7 @@ void a_graph_of_many_kinds(Device& device) {
     b.copy(s.y, s.x);
     b.launch_host_function([] {});  // comes behind the one that sleeps: host functions run one at a time
   });
-  const auto exec = s.a->capture([&](Stream& a) {
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
     a.zero(z);
     a.launch_host_function([] {});
     s.b->wait(a);
@@ -582,7 +619,8 @@ void a_graph_of_many_kinds(Device& device) {
     if (right) a.wait(s.b);
     a.launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.y, z);
     if (!right) a.wait(s.b);
-  })->instantiate();
+  });
+  const auto exec = graph->instantiate();
   for (int round = 0; round < 2; ++round) exec->launch(*s.a);
   s.a->synchronize();
 }
@@ -661,7 +699,7 @@ template <bool right>
 void shows_a_late_branch(Device& device) {
   Scene s(device);
   if (!device.supports(Feature::graph_capture)) return;
-  const auto exec = s.a->capture([&](Stream& a) {
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
     a.fill(s.x, 1.0F);
     s.b->wait(a);
     for (int i = 0; i < 24; ++i) a.fill(s.y, static_cast<float>(i));
@@ -669,7 +707,8 @@ void shows_a_late_branch(Device& device) {
     if (right) a.wait(s.b);
     a.fill(s.x, 2.0F);
     if (!right) a.wait(s.b);
-  })->instantiate();
+  });
+  const auto exec = graph->instantiate();
   exec->launch(*s.a);
   if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
@@ -711,6 +750,8 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(the_body_of_a_condition, 1),
     WEIR_TEST_PAIR(an_updated_graph, 1),
     WEIR_TEST_PAIR(branches_of_a_graph, 1),
+    WEIR_TEST_PAIR(branches_ordered_by_a_value, 3),
+    WEIR_TEST_PAIR(branches_that_wait_first, 3),
     WEIR_TEST_PAIR(the_input_of_a_replay, 1),
     WEIR_TEST_PAIR(two_replays, 1),
     WEIR_TEST_PAIR(two_kernels, 1),
