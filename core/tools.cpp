@@ -33,6 +33,7 @@ using detail::is_watched;
 struct All {
   std::vector<std::unique_ptr<Tool>> list;  // fixed once `closed`
   bool closed = false;
+  bool watches_nodes = false;  // whether one of them does
 };
 
 /// Never destroyed: objects with static lifetime may still use Weir at the process's end.
@@ -45,6 +46,7 @@ All& all() noexcept {
 struct Thread {
   bool in_tool = false;             // calls of a tool are shown to no tool
   std::uint64_t host_function = 0;  // the operation whose function runs
+  std::uint64_t launch = 0;         // the launch of a graph that the thread is in
   std::vector<std::string> ranges;
   std::vector<MemoryAccess> touches;
   bool has_touches = false;
@@ -91,6 +93,7 @@ void finish_all() {
 
 void add(std::unique_ptr<Tool> tool) {
   if (all().list.empty()) std::atexit(finish_all);
+  all().watches_nodes |= tool->watches_nodes();
   all().list.push_back(std::move(tool));
   detail::tools_watch.store(true, std::memory_order_relaxed);
 }
@@ -145,6 +148,17 @@ int support::begin_driver_call(const DriverCall& call) noexcept {
     if (const int answer = tool->before_driver_call(call); result == 0) result = answer;
   }
   return result;
+}
+
+std::uint64_t support::watched_launch() noexcept {
+  return all().watches_nodes && !is_silent() ? this_thread().launch : 0;
+}
+
+void support::note_node(const NodeRun& run) noexcept {
+  if (is_silent()) return;
+  for (const auto& tool : all().list) {
+    if (tool->watches_nodes()) tool->after_node(run);
+  }
 }
 
 support::UnshownCalls::UnshownCalls() noexcept : outer_(std::exchange(this_thread().in_tool, true)) {}
@@ -230,6 +244,7 @@ void Watched::begin() {
     tool->before(operation_);
     ++told_;
   }
+  if (operation_.kind == OperationKind::launch_graph) weir::this_thread().launch = operation_.id;
 }
 
 void Watched::begin_always() noexcept {
@@ -244,6 +259,7 @@ void Watched::end(bool has_failed) noexcept {
   if (!std::exchange(begun_, false)) return;
   operation_.accesses = accesses_;
   operation_.has_failed = has_failed;
+  weir::this_thread().launch = 0;
   const InTool scope;
   for (std::size_t i = told_; i-- > 0;) all().list[i]->after(operation_);
 }

@@ -94,7 +94,7 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   // A launch waits for the records that exist when it is enqueued.
   std::vector<SignalWait> wait_points = program_->wait_points();
   if (program_->calls_host_functions()) queue.device().host_thread().ensure_started();
-  queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points)});
+  queue.enqueue(SubGraph{nullptr, program_, std::move(wait_points), support::watched_launch()});
   program_->expect_records();
   last_number_ = queue.submitted();
   if (last_.get() != &queue) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/program.hpp"
 
+#include <chrono>
+
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/queue.hpp"
+#include "weir/backend_support.hpp"
+#include "weir/operation.hpp"
 
 namespace weir::host {
 
@@ -11,8 +15,9 @@ class Program::Node final : public Runnable, public Continuation {
  public:
   void run(Lane lane) noexcept override { program->run_from(this, lane); }
   void resume(Lane lane) noexcept override {
-    if (Node* const next = program->after(*this, lane)) program->run_from(next, lane);
+    if (Node* const next = program->after(*this, lane)) program->run_from(next, program->is_shaken_ ? Lane::none : lane);
   }
+  using Runnable::follow;
 
   Program* program = nullptr;
   Work work;
@@ -20,6 +25,8 @@ class Program::Node final : public Runnable, public Continuation {
   std::vector<std::uint32_t> successors;
   std::uint32_t predecessors = 0;
   std::atomic<std::uint32_t> awaited{0};
+  NodeKind kind{};
+  std::chrono::steady_clock::time_point begin;  // if tools are told
 };
 
 Program::Program(const GraphData& graph)
@@ -30,6 +37,7 @@ Program::Program(const GraphData& graph)
     const GraphNode& source = graph.nodes[i];
     Node& node = nodes_[i];
     node.program = this;
+    node.kind = source.kind;
     node.work = source.work;
     node.predecessors = static_cast<std::uint32_t>(source.after.size());
     for (const std::uint32_t before : source.after) nodes_[before].successors.push_back(i);
@@ -97,25 +105,42 @@ bool Program::finish(std::uint32_t count) noexcept {
   return unfinished_.fetch_sub(count, std::memory_order_acq_rel) == count;
 }
 
+void Program::note_begin(Node& node) noexcept {
+  if (auto* const sub = std::get_if<SubGraph>(&node.work)) sub->program->watch(launch_, &node);
+  if (auto* const conditional = std::get_if<Conditional>(&node.work)) conditional->program->watch(launch_, &node);
+  node.begin = std::chrono::steady_clock::now();
+}
+
+void Program::note_end(const Node& node) noexcept {
+  NodeRun run{launch_, &node, parent_, node.kind, {}, 0, node.begin, std::chrono::steady_clock::now()};
+  if (const auto* const launch = std::get_if<Launch>(&node.work)) run.kernel = launch->kernel->name();
+  if (const auto* const copy = std::get_if<Copy>(&node.work)) run.bytes = copy->width * copy->height;
+  if (const auto* const fill = std::get_if<Fill>(&node.work)) run.bytes = fill->width * fill->height * fill->element_size;
+  support::note_node(run);
+}
+
 void Program::run_from(Node* node, Lane lane) noexcept {
-  while (node != nullptr) {
+  for (bool has_turn = true; node != nullptr; has_turn = !is_shaken_ || lane != Lane::worker) {
     const Lane wanted = lane_of(node->work);
-    if (wanted != Lane::none && wanted != lane) {
+    if ((wanted != Lane::none && wanted != lane) || !has_turn) {
       hand_out(*node);
       return;
     }
+    if (launch_ != 0) [[unlikely]] note_begin(*node);
     if (node->work_run.start(node->work, *queue_, *node) == Progress::pending) return;
     node = after(*node, lane);
   }
 }
 
 Program::Node* Program::after(Node& node, Lane lane) noexcept {
+  if (launch_ != 0) [[unlikely]] note_end(node);
   Node* next = nullptr;
   for (const std::uint32_t i : node.successors) {
     Node& successor = nodes_[i];
     if (successor.awaited.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
     if (next == nullptr) {
       next = &successor;
+      next->follow(node);
     } else {
       hand_out(successor);
     }

@@ -28,12 +28,20 @@ class Program final : public RefCounted {
   std::vector<SignalWait> wait_points() const;
   /// Sets what the next run waits for: the result of `wait_points` when the run was enqueued. Empty: as before.
   void set_wait_points(const std::vector<SignalWait>& points);
+  /// Tools are told of each node of the runs that follow. `launch`: the number for tools; `parent`: the node that this is
+  /// the graph of, or null.
+  void watch(std::uint64_t launch, const void* parent) noexcept {
+    launch_ = launch;
+    parent_ = parent;
+  }
 
  private:
   class Node;
   void run_from(Node* node, Lane lane) noexcept;
   Node* after(Node& node, Lane lane) noexcept;
   void hand_out(Node& node) noexcept;
+  void note_begin(Node& node) noexcept;
+  void note_end(const Node& node) noexcept;
   bool finish(std::uint32_t count) noexcept;
 
   std::uint32_t node_count_;
@@ -46,6 +54,9 @@ class Program final : public RefCounted {
   std::vector<std::shared_ptr<void>> memory_;
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;
+  std::uint64_t launch_ = 0;
+  const void* parent_ = nullptr;
+  const bool is_shaken_ = Scheduler::instance().is_shaken();
   std::atomic<std::uint32_t> unfinished_{0};
 };
 

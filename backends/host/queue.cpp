@@ -171,7 +171,7 @@ void Queue::run(Lane lane) noexcept {
       hand_to(wanted);
       return;
     }
-    if (is_shaken && lane == Lane::worker && done != 0) {  // the lot decides what is next
+    if (is_shaken && lane == Lane::worker && done != 0) {  // the schedule decides what is next
       hand_to(lane);
       return;
     }

@@ -10,15 +10,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <new>
-#include <random>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "backends/host/schedule.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
 
@@ -95,12 +94,10 @@ struct Scheduler::Arena {
   WorkerSignals worker_signals;
 };
 
-/// Schedules that are legal but unusual. One operation runs at a time, of a stream that is drawn by lot. None runs before
-/// the host waits, or has submitted nothing for a while: so the draws depend on the seed, and not on how fast the host is.
+/// One operation runs at a time, of a stream that the schedule chooses. None runs before the host waits, or has submitted
+/// nothing for a while: so the choice depends on the seed, and not on how fast the host is.
 struct Scheduler::Shaken {
-  explicit Shaken(long seed) : lot(static_cast<std::uint64_t>(seed)) {}
-
-  std::mt19937_64 lot;  // of the thread that runs the work
+  std::unique_ptr<Schedule> schedule;  // of the thread that runs the work
   std::mutex mutex;
   std::condition_variable changed;
   std::uint64_t submissions = 0;
@@ -111,12 +108,12 @@ struct Scheduler::Shaken {
 Scheduler& Scheduler::instance() {
   static auto* const scheduler =
       new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
-                    support::environment_number("WEIR_SCHEDULE", 0, 1, std::numeric_limits<long>::max()));
+                    Schedule::from_environment());
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads, long seed)
-    : threads_(threads), arena_(new Arena(threads)), shaken_(seed != 0 ? new Shaken(seed) : nullptr) {
+Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule) : threads_(threads), arena_(new Arena(threads)) {
+  if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
   const support::SignalsBlocked no_signals;  // for the workers that this starts
@@ -132,7 +129,7 @@ void Scheduler::submit(Runnable* item, Level level) {
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
   }
   if (shaken_ != nullptr) [[unlikely]] {
-    shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_lot(); });
+    shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
     const std::lock_guard lock(shaken_->mutex);
     ++shaken_->submissions;
     shaken_->changed.notify_all();
@@ -166,7 +163,7 @@ void Scheduler::run_most_urgent() noexcept {
   if (item != nullptr) item->run(Lane::worker);
 }
 
-void Scheduler::run_by_lot() noexcept {
+void Scheduler::run_by_schedule() noexcept {
   using namespace std::chrono_literals;
   constexpr auto a_while = 2ms;  // for hosts that wait for something else
   for (;;) {
@@ -185,7 +182,7 @@ void Scheduler::run_by_lot() noexcept {
       for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
         const std::uint32_t count = ready_count_[i].load(std::memory_order_relaxed);
         if (count == 0) continue;
-        item = ready_[i].take(shaken_->lot() % count);
+        item = shaken_->schedule->take(ready_[i], count);
         ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
       }
     }

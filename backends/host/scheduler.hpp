@@ -6,14 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "core/spin_lock.hpp"
 
-
 /// Threads: a pool of workers that all devices share, and a thread for host functions for each device.
 namespace weir::host {
+
+class Schedule;
 
 /// Where work may run. `none`: on a thread that runs no work, such as one that waited.
 enum class Lane : std::uint8_t { worker, host_functions, none };
@@ -45,10 +47,15 @@ class Runnable {
 
  protected:
   virtual ~Runnable() = default;
+  /// For schedules by priority: this goes on with what `other` has begun; or it may have any priority when it comes next.
+  void follow(const Runnable& other) noexcept { priority_ = other.priority_; }
+  void forget_priority() noexcept { priority_ = 0; }
 
  private:
   friend class RunList;
+  friend class Schedule;
   Runnable* next_runnable_ = nullptr;
+  std::uint64_t priority_ = 0;  // 0: none was drawn
 };
 
 /// Called once, when work that was not finished at once is finished. `lane`: that of the calling thread, which the
@@ -65,6 +72,7 @@ class Continuation {
 class RunList {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
+  Runnable* first() const noexcept { return head_; }
   void push(Runnable* item) noexcept;
   Runnable* pop() noexcept;
   /// The item behind `before` others. There must be so many.
@@ -85,7 +93,7 @@ class Scheduler {
   void submit(Runnable* item, Level level);
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
-  /// Whether each operation is followed by that of a stream that is drawn by lot: see WEIR_SCHEDULE.
+  /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
   bool is_shaken() const noexcept { return shaken_ != nullptr; }
 
   /// Held by a thread of the host while it waits for work.
@@ -98,9 +106,9 @@ class Scheduler {
   };
 
  private:
-  Scheduler(int threads, long seed);
+  Scheduler(int threads, std::unique_ptr<Schedule> schedule);
   void run_most_urgent() noexcept;
-  void run_by_lot() noexcept;
+  void run_by_schedule() noexcept;
 
   struct Arena;
   struct Shaken;

@@ -197,6 +197,7 @@ Progress WorkRun::start(const Work& work, Queue& queue, Continuation& continuati
                                },
                                [this](const SubGraph& graph) {
                                  graph.program->set_wait_points(graph.wait_points);
+                                 if (graph.launch != 0) graph.program->watch(graph.launch, nullptr);
                                  return graph.program->start(*queue_, *continuation_);
                                },
                                [this](const Conditional& conditional) { return run_conditional(conditional); }},
@@ -360,9 +361,15 @@ void WorkRun::resume(Lane lane) noexcept {
 }
 
 /// Behind all that waits for a worker, however urgent this is: what ends the loop may be among it.
-void WorkRun::take_next_turn() noexcept { Scheduler::instance().submit(this, Level::low); }
+void WorkRun::take_next_turn() noexcept {
+  forget_priority();  // else one loop could keep another out for ever
+  Scheduler::instance().submit(this, Level::low);
+}
 
-void WorkRun::come_back() noexcept { Scheduler::instance().submit(this, queue_->level()); }
+void WorkRun::come_back() noexcept {
+  forget_priority();
+  Scheduler::instance().submit(this, queue_->level());
+}
 
 void WorkRun::run(Lane lane) noexcept {
   if (const auto* const operations = std::get_if<MemoryOperations>(work_)) {

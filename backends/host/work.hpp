@@ -109,6 +109,7 @@ struct SubGraph {
   Ptr<GraphData> graph;
   Ptr<Program> program;  // null until the graph around it is instantiated
   std::vector<SignalWait> wait_points{};  // of a launch: where the events that it waits for were recorded
+  std::uint64_t launch = 0;               // of a launch: its number for tools, or 0
 };
 struct Conditional {
   const std::uint32_t* condition;

@@ -93,7 +93,7 @@ namespace weir::detail {
   X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) X(Communicator) X(CommunicatorOptions)                 \
   X(CommunicatorRequest) X(CollectiveCall) X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties)            \
   X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes) X(PendingWork) X(Suspect)           \
-  X(DeviceHealth) X(MemoryAccess) X(StreamKey) X(Operation) X(Driver) X(DriverCall)
+  X(DeviceHealth) X(MemoryAccess) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
@@ -101,7 +101,7 @@ namespace weir::detail {
   X(DeviceProperties, unified_addressing) X(StreamOptions, priority) X(CollectiveCall, count)              \
   X(CommunicatorRequest, time_out) X(Topology, edges) X(KernelProperties, binary_version)                  \
   X(CompileOptions, kernels) X(LaunchConfig, cooperative) X(PendingWork, behind) X(DeviceHealth, suspects) \
-  X(Operation, has_failed) X(DriverCall, result)
+  X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
 // clang-format on
 
 /// Text that is built at compile time and ends with a 0.

@@ -15,6 +15,7 @@
 namespace weir {
 struct Driver;
 struct DriverCall;
+struct NodeRun;
 }  // namespace weir
 
 /// Functions for backends: the environment, the log, host functions, threads, device-wide calls.
@@ -85,6 +86,12 @@ WEIR_API bool is_driver_watched(const Driver&);
 WEIR_API int begin_driver_call(const DriverCall&) noexcept;
 /// Behind it, with its result.
 WEIR_API void end_driver_call(const DriverCall&) noexcept;
+
+/// For a backend that runs graphs itself, called in `GraphExec::do_launch`: the number of this launch if a tool wants to be
+/// told of the nodes, else 0.
+WEIR_API std::uint64_t watched_launch() noexcept;
+/// Tells that a node of such a launch has run.
+WEIR_API void note_node(const NodeRun&) noexcept;
 
 /// Scope in which the calling thread's driver calls are shown to no tool: a backend tries something out for itself.
 class WEIR_API UnshownCalls {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -11,9 +12,11 @@
 #include "weir/access.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/graph.hpp"
 #include "weir/stream_memory.hpp"
 
-/// What tools are told: the operations of a program, and the calls of its drivers. See weir/tool.hpp.
+/// What tools are told: the operations of a program, the nodes of its graphs as they run, and the calls of its drivers. See
+/// weir/tool.hpp.
 namespace weir {
 
 struct LaunchConfig;
@@ -79,7 +82,7 @@ struct Operation {
   const Device* device = nullptr;
   const Stream* stream = nullptr;  ///< null for what belongs to no stream, as `Device::synchronize`
   StreamKey stream_key;
-  StreamKey awaited;  ///< `wait_stream`: the stream that is waited for
+  StreamKey awaited;             ///< `wait_stream`: the stream that is waited for
   const Device* peer = nullptr;  ///< `enable_peer_access`, `disable_peer_access`: whose memory
   const Event* event = nullptr;
   /// `record_external`, `wait_external`: each launch of the graph records the event, or waits for it.
@@ -101,6 +104,18 @@ struct Operation {
   std::string_view tag;             ///< the innermost `Range` of the thread
   bool is_complete = false;         ///< `query`: the answer, in `after`
   bool has_failed = false;          ///< in `after`: it threw, and nothing was submitted
+};
+
+/// A node of a launched graph that has run. What it points to is valid during the call only, numbers until the launch ends.
+struct NodeRun {
+  std::uint64_t launch = 0;      ///< the operation that launched the graph
+  const void* node = nullptr;    ///< tells the nodes of one launch apart
+  const void* parent = nullptr;  ///< the child graph, or conditional node, that it is in; null for the launch's own
+  NodeKind kind{};
+  std::string_view kernel;  ///< a kernel's name
+  std::uint64_t bytes = 0;  ///< that a copy or a fill writes
+  /// From when its work began, not from when it could have, until all of it was done.
+  std::chrono::steady_clock::time_point begin, end;
 };
 
 /// A vendor's driver, as a backend has opened it.

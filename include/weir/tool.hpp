@@ -31,6 +31,12 @@ class WEIR_API Tool {
   virtual void begin_host_function(std::uint64_t /*operation*/) noexcept {}
   /// It has returned.
   virtual void end_host_function(std::uint64_t /*operation*/) noexcept {}
+  /// Whether the tool wants to be told of each node of a graph that runs. Asked once, when the tool is added.
+  virtual bool watches_nodes() const noexcept { return false; }
+  /// A node of a launched graph has run; the nodes of a child graph come before that one. Only backends that run graphs
+  /// themselves can tell, as `host` does: drivers of GPUs do not. Called on the thread that finished the node, before what
+  /// waits for it goes on. It must not call Weir.
+  virtual void after_node(const NodeRun&) noexcept {}
   /// A `Range` of the calling thread begins.
   virtual void begin_range(std::string_view /*name*/) noexcept {}
   /// The newest one ends.

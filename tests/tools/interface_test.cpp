@@ -36,6 +36,13 @@ class Recorder final : public weir::Tool {
   void after(const Operation& operation) noexcept override { note(operation, true); }
   void begin_host_function(std::uint64_t operation) noexcept override { functions.push_back(operation); }
   void end_host_function(std::uint64_t operation) noexcept override { functions.push_back(operation); }
+  bool watches_nodes() const noexcept override { return true; }
+  void after_node(const weir::NodeRun& run) noexcept override {
+    const std::lock_guard lock(mutex);
+    nodes.push_back(run);
+    nodes.back().kernel = "";  // valid during the call only
+    kernels.emplace_back(run.kernel);
+  }
   void begin_range(std::string_view name) noexcept override { ranges += std::string(name) + "("; }
   void end_range() noexcept override { ranges += ")"; }
 
@@ -47,6 +54,8 @@ class Recorder final : public weir::Tool {
   std::mutex mutex;
   std::vector<Seen> seen;
   std::vector<std::uint64_t> functions;
+  std::vector<weir::NodeRun> nodes;
+  std::vector<std::string> kernels;  // of these nodes
   std::string ranges;
   std::function<void(const Operation&)> on_before;
 
@@ -71,6 +80,8 @@ Recorder& recorder() {
   }();
   (void)tool->take();
   tool->functions.clear();
+  tool->nodes.clear();
+  tool->kernels.clear();
   tool->ranges.clear();
   tool->on_before = nullptr;
   return *tool;
@@ -253,6 +264,44 @@ TEST_CASE("tools: host functions and the host's accesses") {
   CHECK(accesses[1].operation.allocation == x.allocation().get());
   CHECK(is(accesses[1].accesses[0], x.data(), 16, AccessKind::read_write));
   CHECK(tool.functions == std::vector<std::uint64_t>{function, function});
+}
+
+TEST_CASE("tools: the nodes of a launch are told as they end, and those of a graph within it before that one") {
+  const auto stream = device().create_stream();
+  const auto x = device().allocate<float>(100), y = device().allocate<float>(100);
+  const auto rounds = device().allocate<std::uint32_t>(1);
+  const auto kernel = device().compile(source)->kernel("scale");
+  const auto inner = stream->capture([&](weir::Stream& s) { s.fill(x, 1.0F); });
+  const auto exec = stream
+                        ->capture([&](weir::Stream& s) {
+                          s.add_child_graph(*inner);
+                          s.launch(kernel, {1, 128}, 100U, 2.0F, x, y);
+                          s.capture_if(rounds.data(), [&](weir::Stream& body) { body.copy(x, y); });
+                        })
+                        ->instantiate();
+  stream->fill(rounds, 1U);
+  Recorder& tool = recorder();
+  exec->launch(*stream);
+  exec->launch(*stream);
+  stream->synchronize();
+  const auto seen = tool.take();
+  REQUIRE(tool.nodes.size() == 10);
+  for (std::size_t i = 0; i < 10; ++i) {
+    const weir::NodeRun& node = tool.nodes[i];
+    const weir::NodeRun* const launch = &tool.nodes[i / 5 * 5];  // the first node of that launch
+    constexpr weir::NodeKind kinds[] = {weir::NodeKind::fill, weir::NodeKind::child_graph, weir::NodeKind::kernel,
+                                        weir::NodeKind::copy, weir::NodeKind::conditional};
+    CAPTURE(i);
+    CHECK(node.launch == seen[i / 5 * 2].operation.id);
+    CHECK(node.kind == kinds[i % 5]);
+    CHECK(tool.kernels[i] == (i % 5 == 2 ? "scale" : ""));
+    CHECK(node.bytes == (i % 5 == 0 || i % 5 == 3 ? 400U : 0U));
+    CHECK(node.parent == (i % 5 == 0 ? launch[1].node : i % 5 == 3 ? launch[4].node : nullptr));
+    CHECK(node.begin <= node.end);
+    if (i % 5 == 0) CHECK(launch[1].begin <= node.begin);
+    if (i % 5 == 3) CHECK(launch[4].begin <= node.begin);
+    if (i % 5 != 0) CHECK(tool.nodes[i - 1].end <= node.end);
+  }
 }
 
 TEST_CASE("tools: memory comes and goes") {

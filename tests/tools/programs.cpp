@@ -461,6 +461,43 @@ void branches_of_a_graph(Device& device) {
   graph->instantiate()->launch(*s.a);
 }
 
+/// Branches of a graph are ordered by a value, which orders nothing outside of it. Drivers may run branches one after
+/// another, and then the wait would not end: on GPUs an edge leads from the write to it.
+template <bool right, bool first>
+void branches_and_a_value(Device& device) {
+  Scene s(device);
+  const bool is_host = device.backend().name() == "host", waits_first = first && is_host;
+  if (!s.has_values() || !device.supports(Feature::memory_operations_in_capture)) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  const auto read = [&] {
+    s.b->wait_value(flag.data(), 1U);
+    s.b->copy(s.y, s.x);
+  };
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
+    a.zero(flag);
+    s.b->wait(a);
+    if (waits_first) read();
+    if (right) a.fill(s.x, 1.0F);
+    a.write_value(flag.data(), 1U);
+    if (!is_host) s.b->wait(a);
+    if (!right) a.fill(s.x, 1.0F);
+    if (!waits_first) read();
+    a.wait(s.b);
+  });
+  const auto exec = graph->instantiate();
+  exec->launch(*s.a);
+  if (right) s.b->wait(s.a);
+  s.b->fill(s.x, 2.0F);
+}
+template <bool right>
+void branches_ordered_by_a_value(Device& device) {
+  branches_and_a_value<right, false>(device);
+}
+template <bool right>
+void branches_that_wait_first(Device& device) {
+  branches_and_a_value<right, true>(device);
+}
+
 /// The input of a graph is written while it runs.
 template <bool right>
 void the_input_of_a_replay(Device& device) {
@@ -558,6 +595,36 @@ void before_later_work(Device& device) {
   (right ? s.a : s.b)->fill(s.staging, 2.0F);
 }
 
+/// A graph whose branches run at once: a host function in one, a graph within the graph in the other.
+template <bool right>
+void a_graph_of_many_kinds(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::runtime_compilation) || !device.supports(Feature::graph_child_nodes) ||
+      !device.supports(Feature::host_functions_in_capture)) {
+    return;
+  }
+  const auto kernel = device.compile(source)->kernel("scale");
+  const auto z = device.allocate<float>(n);
+  const GraphPtr inner = s.b->capture([&](Stream& b) {
+    b.fill(s.x, 1.0F);
+    b.copy(s.y, s.x);
+    b.launch_host_function([] {});  // comes behind the one that sleeps: host functions run one at a time
+  });
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
+    a.zero(z);
+    a.launch_host_function([] {});
+    s.b->wait(a);
+    a.launch_host_function([] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); });
+    s.b->add_child_graph(*inner);
+    if (right) a.wait(s.b);
+    a.launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.y, z);
+    if (!right) a.wait(s.b);
+  });
+  const auto exec = graph->instantiate();
+  for (int round = 0; round < 2; ++round) exec->launch(*s.a);
+  s.a->synchronize();
+}
+
 // --- For unusual schedules --------------------------------------------------------------------------------------------
 
 /// Fails if a lost wait shows: the end of the program is not 0 then.
@@ -571,6 +638,79 @@ void shows_a_lost_wait(Device& device) {
   for (int i = 0; i < 4; ++i) s.b->copy(s.staging, s.x);
   s.b->synchronize();
   if (s.staging.host()[0] != 4.0F) throw std::runtime_error("the wait is missing");
+}
+
+/// What is in pinned memory now that both streams are done.
+float seen_in(const Scene& s, const Buffer<float>& memory) {
+  s.a->synchronize();
+  s.b->synchronize();
+  return memory.host()[0];
+}
+
+/// The memory is filled again long after it should have been read: a reader must be very late to see that.
+template <bool right>
+void shows_a_late_reader(Device& device) {
+  Scene s(device);
+  s.a->fill(s.x, 1.0F);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  for (int i = 0; i < 24; ++i) s.a->fill(s.y, static_cast<float>(i));
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 2.0F);
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
+}
+
+/// A reader takes two values that belong together, between two operations of the writer's, or the other way round.
+template <bool right>
+void shows_a_torn_pair(Device& device) {
+  Scene s(device);
+  const auto second = device.allocate<float>(n, MemoryKind::pinned);
+  s.a->zero(s.x);
+  s.a->zero(s.y);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  s.b->copy(second, s.y);
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 1.0F);
+  s.a->fill(s.y, 1.0F);
+  if (seen_in(s, s.staging) != seen_in(s, second)) throw std::runtime_error("one value is old, one is new");
+}
+
+/// The same, with work of the writer's between: the reader must be early, and then very late.
+template <bool right>
+void shows_an_overtaken_reader(Device& device) {
+  Scene s(device);
+  const auto second = device.allocate<float>(n, MemoryKind::pinned);
+  const auto other = device.allocate<float>(n);
+  s.a->zero(s.x);
+  s.a->zero(s.y);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, s.x);
+  s.b->copy(second, s.y);
+  for (int i = 0; i < 24; ++i) s.a->fill(other, static_cast<float>(i));
+  if (right) s.a->wait(s.b);
+  s.a->fill(s.x, 1.0F);
+  s.a->fill(s.y, 1.0F);
+  if (seen_in(s, s.staging) == 0.0F && seen_in(s, second) == 1.0F) throw std::runtime_error("overtaken between two reads");
+}
+
+/// A late reader again, as a branch of a graph.
+template <bool right>
+void shows_a_late_branch(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  const GraphPtr graph = s.a->capture([&](Stream& a) {
+    a.fill(s.x, 1.0F);
+    s.b->wait(a);
+    for (int i = 0; i < 24; ++i) a.fill(s.y, static_cast<float>(i));
+    s.b->copy(s.staging, s.x);
+    if (right) a.wait(s.b);
+    a.fill(s.x, 2.0F);
+    if (!right) a.wait(s.b);
+  });
+  const auto exec = graph->instantiate();
+  exec->launch(*s.a);
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
 
 #define WEIR_TEST_PAIR(program, reports) \
@@ -610,13 +750,20 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(the_body_of_a_condition, 1),
     WEIR_TEST_PAIR(an_updated_graph, 1),
     WEIR_TEST_PAIR(branches_of_a_graph, 1),
+    WEIR_TEST_PAIR(branches_ordered_by_a_value, 3),
+    WEIR_TEST_PAIR(branches_that_wait_first, 3),
     WEIR_TEST_PAIR(the_input_of_a_replay, 1),
     WEIR_TEST_PAIR(two_replays, 1),
     WEIR_TEST_PAIR(two_kernels, 1),
     WEIR_TEST_PAIR(declared_halves, 1),
+    WEIR_TEST_PAIR(a_graph_of_many_kinds, 1),
     WEIR_TEST_PAIR(external_library, 1),
     WEIR_TEST_PAIR(across_devices, 1),
     WEIR_TEST_PAIR(shows_a_lost_wait, 1),
+    WEIR_TEST_PAIR(shows_a_late_reader, 1),
+    WEIR_TEST_PAIR(shows_a_torn_pair, 2),
+    WEIR_TEST_PAIR(shows_an_overtaken_reader, 2),
+    WEIR_TEST_PAIR(shows_a_late_branch, 1),
 };
 
 }  // namespace

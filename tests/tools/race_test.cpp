@@ -80,6 +80,10 @@ TEST_CASE("race: a report says who, where and what would mend it") {
         std::string::npos);
   CHECK(::run("wrong_event_recorded_early").report["reports"][0]["note"].get<std::string>().find("too early") !=
         std::string::npos);
+  for (const char* const program : {"wrong_branches_of_a_graph", "wrong_branches_that_wait_first"}) {
+    const std::string remedy = ::run(program).report["reports"][0]["remedy"];  // no wait of the host's mends a graph
+    CHECK(remedy.find("second.wait(first)") != std::string::npos);
+  }
   CHECK(report["note"] == "");
   CHECK(::run("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -85,10 +86,12 @@ struct Slice {
   std::string name;
   std::map<std::string, std::uint64_t> annotations;
   std::set<std::uint64_t> flows, flow_ends;
+  std::string within;  // the slice of the same track that it is nested in
 };
 
 struct Trace {
   std::map<std::uint64_t, std::string> tracks;
+  std::map<std::uint64_t, std::uint64_t> parents;      // of tracks
   std::map<std::uint64_t, std::vector<Slice>> slices;  // in the order of their begins
   std::map<std::uint64_t, std::vector<std::uint64_t>> counters;
 };
@@ -119,6 +122,7 @@ Trace read_trace(const std::string& content) {
       }
       CHECK_FALSE(name.empty());
       CHECK(trace.tracks.emplace(number(track, 1), name).second);
+      trace.parents[number(track, 1)] = number(track, 5);
       continue;
     }
     const std::string event_text = text(packet, 11);
@@ -131,7 +135,8 @@ Trace read_trace(const std::string& content) {
     std::vector<Slice>& slices = trace.slices[track];
     switch (number(event, 9)) {
       case 1: {
-        Slice slice{time, 0, text(event, 23), {}, {}, {}};
+        Slice slice{time, 0, text(event, 23), {}, {}, {}, ""};
+        if (!open[track].empty()) slice.within = slices[open[track].back()].name;
         for (const Field& field : event) {
           if (field.number == 4) slice.annotations[text(decode(field.bytes), 10)] = number(decode(field.bytes), 3);
           if (field.number == 47) slice.flows.insert(field.value);
@@ -192,6 +197,75 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   const auto& [track, values] = *trace.counters.begin();
   CHECK(trace.tracks.at(track).find("memory in use") != std::string::npos);
   CHECK(values == std::vector<std::uint64_t>{16384, 32768, 49152, 32768, 16384, 0});
+}
+
+TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch's slice") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_a_graph_of_many_kinds"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.complains(": 2 operations, busy"));  // nodes are parts of these
+  std::ifstream in(file, std::ios::binary);
+  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+
+  std::uint64_t stream = 0;
+  std::vector<Slice> launches;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) {
+      if (slice.name != "launch_graph") continue;
+      stream = track;
+      launches.push_back(slice);
+    }
+  }
+  REQUIRE(launches.size() == 2);
+  CHECK(trace.slices.at(stream).size() > 2);
+  bool overlaps = false;
+  for (const Slice& launch : launches) {
+    CHECK(launch.within.empty());
+    CHECK(launch.annotations ==
+          std::map<std::string, std::uint64_t>{
+              {"nodes: kernel", 1}, {"nodes: fill", 1}, {"nodes: host_function", 2}, {"nodes: child_graph", 1}});
+    std::map<std::string, Slice> nodes;  // those in the child graph have its name in front
+    std::map<std::string, std::uint64_t> tracks;
+    for (const auto& [track, slices] : trace.slices) {
+      if (track != stream && trace.parents.at(track) != stream) continue;
+      for (const Slice& slice : slices) {
+        if (slice.name == "launch_graph" || slice.begin < launch.begin || slice.end > launch.end) continue;
+        std::string name = slice.within == "child_graph" ? "child_graph/" + slice.name : slice.name;
+        if (nodes.contains(name)) name += " 2";
+        CAPTURE(name);
+        CHECK(nodes.emplace(name, slice).second);
+        tracks[name] = track;
+        if (slice.within != "child_graph") CHECK(slice.within == (track == stream ? "launch_graph" : ""));
+      }
+    }
+    REQUIRE(nodes.size() == 8);
+    const Slice &fill = nodes["fill"], &function = nodes["host_function 2"], &child = nodes["child_graph"],
+                &kernel = nodes["scale"];
+    CHECK(fill.annotations.at("bytes") == 4096 * sizeof(float));
+    CHECK(nodes["host_function"].begin >= fill.end);
+    CHECK(function.begin >= nodes["host_function"].end);
+    CHECK(child.begin >= nodes["host_function"].end);
+    CHECK(function.end - function.begin >= 45'000'000);
+    CHECK(kernel.begin >= function.end);
+    CHECK(kernel.begin >= child.end);
+    const Slice &inner_fill = nodes["child_graph/fill"], &inner_copy = nodes["child_graph/copy"];
+    CHECK(inner_fill.begin >= child.begin);
+    CHECK(inner_copy.begin >= inner_fill.end);
+    CHECK(inner_copy.end <= child.end);
+    CHECK(inner_copy.annotations.at("bytes") == 4096 * sizeof(float));
+    CHECK(tracks["child_graph/copy"] == tracks["child_graph"]);
+    CHECK(nodes["child_graph/host_function"].begin >= function.end);
+    // Unless no thread was free for 50 ms, the other branch runs while the host function sleeps.
+    if (child.begin >= function.end) continue;
+    overlaps = true;
+    CHECK(tracks["child_graph"] != tracks["host_function 2"]);
+    const std::uint64_t below = std::max(tracks["child_graph"], tracks["host_function 2"]);
+    CHECK(trace.tracks.at(below) == trace.tracks.at(stream) + " branch 2");
+  }
+  CHECK(overlaps);
 }
 
 // For traces of other programs: WEIR_TEST_TRACE=weir.pftrace weir_tool_tests -tc="timeline: a trace that is named*"

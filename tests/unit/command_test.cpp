@@ -226,6 +226,17 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(weir_command({"shake", "--", "no-such-program-anywhere"}).status == 127);
   CHECK(weir_command({"shake", "--first=0", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake", "--seeds=0", "--", "/bin/true"}).status == 2);
+  const std::vector<std::string> tell = {"--", "/bin/sh", "-c", "echo $WEIR_SCHEDULE"};
+  const auto schedules = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"shake", "--seeds=2", "--schedule=pct"});
+    options.insert(options.end(), tell.begin(), tell.end());
+    return weir_command(options);
+  };
+  CHECK(schedules({}).output == "pct:1\npct:2\n");
+  CHECK(schedules({"--depth=2"}).output == "pct:1:2\npct:2:2\n");
+  CHECK(schedules({"--backend=cuda"}).complains("--schedule=pct is for --backend=host"));
+  CHECK(weir_command({"shake", "--depth=2", "--", "/bin/true"}).complains("--depth belongs to --schedule=pct"));
+  CHECK(weir_command({"shake", "--schedule=fair", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
 }
 

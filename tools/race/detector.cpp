@@ -342,7 +342,7 @@ void Detector::run(const Operation& operation) {
     case OperationKind::free: return free(operation);
     case OperationKind::launch_graph: return launch(operation, state, point);
     case OperationKind::memory_operations:
-      for (const MemoryOperation& each : operation.memory_operations) operate(each, state);
+      for (const MemoryOperation& each : operation.memory_operations) operate(each, values_, state.lane, state.clock);
       return;
     case OperationKind::host_function:
     case OperationKind::callback: add_function(operation.id, {point, state.clock, false}); return;
@@ -407,50 +407,53 @@ Clock Detector::everything() const {
 
 // --- Values -----------------------------------------------------------------------------------------------------------
 
-void Detector::operate(const MemoryOperation& operation, StreamState& state) {
+/// `clock`: of the lane that does this. Returns false for a wait of which it is not known what ends it.
+bool Detector::operate(const MemoryOperation& operation, Values& values, std::uint32_t lane, Clock& clock) {
   if (operation.is_write()) {
-    std::vector<Write>& writes = writes_[operation.address];
+    std::vector<Write>& writes = values.writes[operation.address];
     if (writes.size() >= most_writes) writes.erase(writes.begin());
-    writes.push_back({operation.value, state.lane, state.clock});
-    std::vector<Waiter>& waiters = waiters_[operation.address];
+    writes.push_back({operation.value, lane, clock});
+    std::vector<Waiter>& waiters = values.waiters[operation.address];
     std::erase_if(waiters, [&](Waiter& waiter) {
       if (waiter.result->before) return true;  // the host knows that it is over
       if (!meets(operation.value, waiter.wait)) return false;
-      const auto own = state.clock.open_waits();
+      const auto own = clock.open_waits();
       if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
-      waiter.result->before = std::make_unique<Clock>(state.clock);
+      waiter.result->before = std::make_unique<Clock>(clock);
       return true;
     });
-    return;
+    return true;
   }
-  if (!operation.is_wait()) return;
+  if (!operation.is_wait()) return true;
   // Of the last writes of one stream, the first from which on all meet the condition.
-  const std::vector<Write>& writes = writes_[operation.address];
+  const std::vector<Write>& writes = values.writes[operation.address];
   const Write* found = nullptr;
   for (auto write = writes.rbegin(); write != writes.rend() && meets(write->value, operation); ++write) {
     if (found != nullptr && write->lane != found->lane) break;
     found = &*write;
   }
   if (found != nullptr) {
-    state.clock.join(found->clock);
-    return;
+    clock.join(found->clock);
+    return true;
   }
   auto result = std::make_shared<ValueWait>();
-  std::vector<Waiter>& waiters = waiters_[operation.address];
+  std::vector<Waiter>& waiters = values.waiters[operation.address];
   std::erase_if(waiters, [](const Waiter& waiter) { return waiter.result->before != nullptr; });
   if (waiters.size() >= most_waiters) {  // a kernel ends them, it seems
     waiters.front().result->before = std::make_unique<Clock>(everything());
     waiters.erase(waiters.begin());
   }
   waiters.push_back({operation, result});
-  state.clock.add(std::move(result));
+  clock.add(std::move(result));
+  return false;
 }
 
 /// The values there are written over by something else, so that no later wait is for them.
-void Detector::forget_values(const Region& region) {
+void Detector::forget_values(Values& values, const Region& region) {
   constexpr std::uintptr_t widest = sizeof(std::uint64_t);
-  auto next = writes_.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
-  while (next != writes_.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) next = writes_.erase(next);
+  auto& writes = values.writes;
+  auto next = writes.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
+  while (next != writes.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) next = writes.erase(next);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -476,7 +479,7 @@ void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock
   if (access.region.width == 0) return;
   Block* const block = memory_.find(access.region.begin);
   if (block == nullptr) {
-    if (access.writes) forget_values(access.region);
+    if (access.writes) forget_values(values_, access.region);
     return;
   }
   if (access.region.is_one_piece()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
@@ -484,7 +487,7 @@ void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock
 }
 
 void Detector::touch(Block& block, Access access, const Clock& clock, bool is_free) {
-  if (access.writes) forget_values(access.region);
+  if (access.writes) forget_values(values_, access.region);
   if (block.freed && !is_free) {
     // A host function that was enqueued before the free may touch the memory when the free is enqueued already.
     if (access.point.lane == block.freed_at.lane && access.point.number < block.freed_at.number) return;
@@ -579,7 +582,7 @@ Detector::Capture& Detector::capture_of(const Operation& operation) {
 
 std::pair<std::uint32_t, Clock>& Detector::lane_of(Capture& capture, const StreamKey& key) {
   const auto [there, is_new] = capture.lanes.try_emplace(key);
-  if (is_new) there->second.first = capture.model.lanes++;
+  if (is_new) there->second.first = ++capture.model.lanes;  // from 1, as 0 is the host
   return there->second;
 }
 
@@ -625,10 +628,15 @@ void Detector::note_in_capture(const Operation& operation) {
   node.point = point;
   const StepPtr step = step_of(operation, what_of(operation));
   for (const MemoryAccess& access : operation.accesses) {
-    if (access.bytes != 0) node.accesses.push_back(access_of(access, point, step, clock));
+    if (access.bytes == 0) continue;
+    node.accesses.push_back(access_of(access, point, step, clock));
+    if (node.accesses.back().writes) forget_values(capture.values, node.accesses.back().region);
+  }
+  // A wait that the graph itself ends is none of the launch's.
+  for (const MemoryOperation& each : operation.memory_operations) {
+    if (!operate(each, capture.values, lane, clock) || each.is_write()) node.memory_operations.push_back(each);
   }
   node.clock = clock;
-  node.memory_operations.assign(operation.memory_operations.begin(), operation.memory_operations.end());
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
   if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
   if (operation.kind == OperationKind::wait_event) node.awaited.push_back(operation.event);
@@ -671,6 +679,7 @@ void Detector::end_capture(const Operation& operation) {
   const auto found = captures_.find(capture_id(operation));
   if (found == captures_.end()) return;
   if (operation.new_graph != nullptr && !operation.has_failed) {
+    drop_ended_waits(found->second);
     check_graph(found->second.model);
     if (found->second.conditional != 0) {
       for (Node& node : found->second.model.nodes) bodies_[found->second.conditional].push_back(std::move(node));
@@ -679,6 +688,18 @@ void Detector::end_capture(const Operation& operation) {
     }
   }
   captures_.erase(found);
+}
+
+/// Of those waits that were open when they were captured: a later write may have ended them.
+void Detector::drop_ended_waits(Capture& capture) {
+  for (Node& node : capture.model.nodes) {
+    std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
+      const std::vector<Waiter>& open = capture.values.waiters[each.address];
+      return each.is_wait() && std::none_of(open.begin(), open.end(), [&](const Waiter& waiter) {
+               return waiter.wait.value == each.value && waiter.wait.condition == each.condition;
+             });
+    });
+  }
 }
 
 /// Reports nodes of one graph that may run at once and touch the same memory.
@@ -701,7 +722,9 @@ void Detector::check_graph(const Model& model) {
       const Entry& second = in_order ? entries[j] : entries[i];
       bool open = false;
       if (first.node == second.node || !first.access->conflicts_with(*second.access)) continue;
-      if (second.node->clock.covers(first.access->point, open)) continue;
+      if (second.node->clock.covers(first.access->point, open) || first.node->clock.covers(second.access->point, open))
+        continue;
+      if (open) continue;  // it depends on a wait that something else ends
       if (Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin))) {
         report_.add(Fault::race, *first.access, *second.access, *block, "");
       }
@@ -722,7 +745,7 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
     }
   }
   for (const Node& node : model.nodes) {
-    for (const MemoryOperation& each : node.memory_operations) operate(each, state);
+    for (const MemoryOperation& each : node.memory_operations) operate(each, values_, state.lane, state.clock);
   }
   const StepPtr launch_step = step_of(operation, what_of(operation));
   for (const Node& node : model.nodes) {

@@ -63,8 +63,23 @@ class Detector final : public Tool {
     std::uint32_t lanes = 0;
   };
   using ModelPtr = std::shared_ptr<Model>;
+  struct Write {
+    std::uint64_t value = 0;
+    std::uint32_t lane = 0;
+    Clock clock;
+  };
+  struct Waiter {
+    MemoryOperation wait{};
+    std::shared_ptr<ValueWait> result;
+  };
+  /// Values that are written and waited for, by their addresses: those of streams, or those of one capture.
+  struct Values {
+    std::map<const void*, std::vector<Write>> writes;
+    std::map<const void*, std::vector<Waiter>> waiters;
+  };
   struct Capture {
     Model model;
+    Values values;
     std::map<StreamKey, std::pair<std::uint32_t, Clock>> lanes;
     std::uint64_t conditional = 0;  ///< the operation of the conditional node whose body this is, or 0
   };
@@ -83,15 +98,6 @@ class Detector final : public Tool {
     Point point;
     Clock clock;
     bool in_graph = false;
-  };
-  struct Write {
-    std::uint64_t value = 0;
-    std::uint32_t lane = 0;
-    Clock clock;
-  };
-  struct Waiter {
-    MemoryOperation wait{};
-    std::shared_ptr<ValueWait> result;
   };
   /// Two accesses whose order depends on a wait that is open.
   struct Doubt {
@@ -120,6 +126,7 @@ class Detector final : public Tool {
   static void add_model(Node& node, const Model& model);
   Node* node_of(const Operation& operation);
   void end_capture(const Operation& operation);
+  static void drop_ended_waits(Capture& capture);
   void check_graph(const Model& model);
 
   void check_host(const Operation& operation);
@@ -128,8 +135,8 @@ class Detector final : public Tool {
   void judge(const Access& first, const Access& second, const Clock& clock, Block& block);
   void allocate(const Operation& operation);
   void free(const Operation& operation);
-  void operate(const MemoryOperation& operation, StreamState& state);
-  void forget_values(const Region& region);
+  bool operate(const MemoryOperation& operation, Values& values, std::uint32_t lane, Clock& clock);
+  static void forget_values(Values& values, const Region& region);
   void settle_doubts(bool is_end);
   std::string note_of(const Access& first, const Access& second) const;
   void host_learns(const Clock& clock);
@@ -149,8 +156,7 @@ class Detector final : public Tool {
   std::map<std::uint64_t, Clock> awaited_;  ///< what a wait of the host's waits for, by its operation
   std::map<std::uint64_t, std::vector<std::uint64_t>> conditionals_;  ///< those that a thread is in the middle of
   std::map<std::uint64_t, std::vector<Node>> bodies_;                 ///< of bodies whose captures have ended
-  std::map<const void*, std::vector<Write>> writes_;
-  std::map<const void*, std::vector<Waiter>> waiters_;
+  Values values_;
   Memory memory_;
   std::vector<Doubt> doubts_;
 };

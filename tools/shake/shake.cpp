@@ -4,11 +4,13 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "tools/work.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
+#include "weir/error.hpp"
 #include "weir/stream.hpp"
 #include "weir/tool.hpp"
 #include "weir/version.hpp"
@@ -70,6 +72,11 @@ class Shake final : public Tool {
 };
 
 Tool* create() {
+  if (const auto schedule = support::environment("WEIR_SCHEDULE"); schedule && schedule->starts_with("pct:")) {
+    throw Error(Errc::invalid_environment, "reading WEIR_SCHEDULE='" + *schedule + "'", "",
+                "the tool shake takes a seed alone, since it holds streams of GPUs back and chooses no order; schedules by "
+                "priority are the host backend's, which needs no tool for them: give a whole number, or leave the tool out");
+  }
   return new Shake(
       static_cast<std::uint64_t>(support::environment_number("WEIR_SCHEDULE", 1, 1, std::numeric_limits<long>::max())));
 }

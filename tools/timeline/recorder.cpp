@@ -17,6 +17,8 @@
 #include "tools/work.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
+#include "weir/error.hpp"
+#include "weir/graph.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
 #include "weir/version.hpp"
@@ -35,6 +37,10 @@ std::uint64_t bytes_of(const Operation& operation) noexcept {
   return operation.accesses.front().bytes * operation.accesses.front().rows;
 }
 
+std::uint64_t nanoseconds(std::chrono::steady_clock::time_point time) noexcept {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
 std::string name_of(const Operation& operation) {
   if (operation.kernel != nullptr) return operation.kernel->name();
   return std::string(operation.kind == OperationKind::external ? std::string_view(operation.name)
@@ -44,13 +50,10 @@ std::string name_of(const Operation& operation) {
 }  // namespace
 
 Recorder::Recorder(std::string file) : file_(std::move(file)), process_(::getpid()), next_collect_(most_pending) {
-  tracks_[process_track] = {"", 0, false};
+  tracks_[process_track] = {};
 }
 
-std::uint64_t Recorder::now() noexcept {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
+std::uint64_t Recorder::now() noexcept { return nanoseconds(std::chrono::steady_clock::now()); }
 
 std::uint64_t Recorder::new_track(Track track) {
   tracks_[++last_track_] = std::move(track);
@@ -59,7 +62,7 @@ std::uint64_t Recorder::new_track(Track track) {
 
 std::uint64_t Recorder::thread_track(std::uint64_t thread) {
   std::uint64_t& track = threads_[thread];
-  if (track == 0) track = new_track({fmt::format("thread {}", thread), thread, false});
+  if (track == 0) track = new_track({fmt::format("thread {}", thread), thread});
   return track;
 }
 
@@ -67,8 +70,7 @@ Recorder::StreamState& Recorder::stream_of(const Operation& operation) {
   StreamState& state = streams_[operation.stream_key];
   if (state.track == 0) {
     const char* const kind = operation.stream->kind() == StreamKind::legacy_default ? "default stream" : "stream";
-    state.track =
-        new_track({fmt::format("{} {} {}", operation.device->describe(), kind, operation.stream_key.handle), 0, false});
+    state.track = new_track({fmt::format("{} {} {}", operation.device->describe(), kind, operation.stream_key.handle)});
   }
   return state;
 }
@@ -120,6 +122,7 @@ void Recorder::after(const Operation& operation) noexcept try {
     begun = std::move(found.mapped());
   }
   if (begun.event && !operation.has_failed) end = const_cast<Stream*>(operation.stream)->record({.timing = true});
+  if (operation.kind == OperationKind::instantiate && !operation.has_failed) note_executable(operation);
   const std::lock_guard lock(mutex_);
   Slice call{thread_track(system_thread()), begun.time, end_time, operation.name, {}, {}, {}};
   if (operation.kernel != nullptr) call.name = fmt::format("launch {}", operation.kernel->name());
@@ -150,6 +153,10 @@ void Recorder::note_work(const Operation& operation, EventPtr begin, EventPtr en
     const Dim3 grid = operation.config->grid, block = operation.config->block;
     slice.annotations.emplace_back("blocks", std::uint64_t{grid.x} * grid.y * grid.z);
     slice.annotations.emplace_back("threads in a block", std::uint64_t{block.x} * block.y * block.z);
+  }
+  if (operation.kind == OperationKind::launch_graph) {
+    launches_[operation.id] = {operation.device, slices_.size()};
+    slice.annotations = executables_[operation.exec];
   }
   for (const std::size_t source : std::exchange(stream.waits_for, {})) {
     slices_[source].flows.push_back(++last_flow_);
@@ -201,6 +208,104 @@ void Recorder::collect() noexcept {
   });
 }
 
+// --- Graphs -----------------------------------------------------------------------------------------------------------
+
+void Recorder::note_executable(const Operation& operation) {
+  Topology graph;
+  try {
+    graph = operation.graph->topology();  // not under the lock, as above
+  } catch (const Error& error) {
+    support::log(support::LogLevel::debug, "timeline: ", error.what());
+  }
+  Annotations annotations;
+  for (int i = 0; i <= static_cast<int>(NodeKind::other); ++i) {
+    const auto kind = static_cast<NodeKind>(i);
+    if (const std::size_t count = graph.count(kind); count != 0) {
+      annotations.emplace_back(fmt::format("nodes: {}", to_string(kind)), count);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  executables_[operation.exec] = std::move(annotations);
+}
+
+void Recorder::after_node(const NodeRun& run) noexcept try {
+  const std::lock_guard lock(mutex_);
+  nodes_[run.launch].push_back({run.node, run.parent, nanoseconds(run.begin), nanoseconds(run.end), run.bytes,
+                                std::string(run.kernel.empty() ? to_string(run.kind) : run.kernel)});
+} catch (const std::exception& error) {
+  support::log(support::LogLevel::debug, "timeline: ", error.what());
+}
+
+/// Makes slices of the nodes. Their times are the host's, those of streams are later by what the host took to see the
+/// device's first event: no more than what any launch leaves between the end of its nodes and its own.
+void Recorder::add_nodes() {
+  std::map<const Device*, std::int64_t> later;
+  const auto times_of = [&](const Launch& launch) -> const Slice* {
+    const Slice& slice = slices_[launch.slice];
+    return slice.begin != 0 && slice.end != 0 ? &slice : nullptr;
+  };
+  for (const auto& [id, nodes] : nodes_) {
+    const auto launch = launches_.find(id);
+    if (launch == launches_.end()) continue;
+    const Slice* const slice = times_of(launch->second);
+    if (slice == nullptr) continue;
+    std::uint64_t end = 0;
+    for (const Node& node : nodes) end = std::max(end, node.end);
+    const auto distance = static_cast<std::int64_t>(slice->end - end);
+    const auto [shift, is_new] = later.try_emplace(launch->second.device, distance);
+    shift->second = std::min(shift->second, distance);
+  }
+  for (auto& [id, nodes] : nodes_) {
+    const auto launch = launches_.find(id);
+    if (launch == launches_.end()) continue;
+    const Slice* const slice = times_of(launch->second);
+    if (slice == nullptr) continue;
+    const auto shift = static_cast<std::uint64_t>(later.at(launch->second.device));
+    for (Node& node : nodes) {
+      node.begin = std::clamp(node.begin + shift, slice->begin, slice->end);
+      node.end = std::clamp(node.end + shift, node.begin, slice->end);
+    }
+    add_nodes_of(*slice, std::move(nodes));
+  }
+  nodes_.clear();
+}
+
+/// A node goes on the track of what it is a node of, in it. Where another one still runs there, it goes on the first track
+/// below the stream's that is free.
+void Recorder::add_nodes_of(const Slice& launch, std::vector<Node> nodes) {
+  // The nodes of a child graph were told before that one, and may begin in the same nanosecond.
+  std::reverse(nodes.begin(), nodes.end());
+  std::stable_sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.begin < b.begin; });
+  const std::uint64_t stream_track = launch.track;
+  std::vector<std::uint64_t>& branches = branch_tracks_[stream_track];
+  std::map<std::uint64_t, std::vector<const Node*>> open;  // by tracks
+  const auto is_free = [&](std::uint64_t track, const Node& node) {
+    std::vector<const Node*>& stack = open[track];
+    while (!stack.empty() && stack.back()->end <= node.begin) stack.pop_back();
+    return stack.empty() || stack.back()->node == node.parent;
+  };
+  for (const Node& node : nodes) {
+    std::uint64_t track = stream_track;
+    for (const auto& [other, stack] : open) {
+      const auto is_parent = [&](const Node* outer) { return outer->node == node.parent && outer->end >= node.end; };
+      if (std::any_of(stack.begin(), stack.end(), is_parent)) track = other;
+    }
+    if (!is_free(track, node)) {
+      std::size_t i = 0;
+      while (i < branches.size() && !is_free(branches[i], node)) ++i;
+      if (i == branches.size()) {
+        const std::string name = fmt::format("{} branch {}", tracks_.at(stream_track).name, i + 2);
+        branches.push_back(new_track({name, 0, false, stream_track}));
+      }
+      track = branches[i];
+    }
+    open[track].push_back(&node);
+    Slice slice{track, node.begin, node.end, node.name, {}, {}, {}, true};
+    if (node.bytes != 0) slice.annotations.emplace_back("bytes", node.bytes);
+    slices_.push_back(std::move(slice));
+  }
+}
+
 // --- Ranges -----------------------------------------------------------------------------------------------------------
 
 void Recorder::begin_range(std::string_view name) noexcept try {
@@ -243,6 +348,7 @@ void Recorder::write() noexcept try {
   }
   const std::lock_guard lock(mutex_);
   collect();
+  add_nodes();
   std::ofstream out(file_, std::ios::binary);
   out << encode();
   if (!out.flush()) {
@@ -312,7 +418,8 @@ std::string Recorder::encode() const {
                                                .add(field::track::thread_id, track.thread)
                                                .add(field::track::thread_name, track.name));
     } else {
-      descriptor.add(field::track::parent, process_track).add(field::track::name, track.name);
+      descriptor.add(field::track::parent, track.parent != 0 ? track.parent : process_track);
+      descriptor.add(field::track::name, track.name);
       if (track.is_counter)
         descriptor.add(field::track::counter, Message().add(field::track::counter_unit, field::track::unit_bytes));
     }
@@ -334,7 +441,7 @@ std::string Recorder::summary() const {
   std::vector<const Slice*> waits;
   std::uint64_t first = UINT64_MAX, last = 0;
   for (const Slice& slice : slices_) {
-    if (slice.begin == 0 || slice.end < slice.begin) continue;
+    if (slice.begin == 0 || slice.end < slice.begin || slice.is_nested) continue;
     if (tracks_.at(slice.track).thread != 0) {
       if (slice.name.ends_with("::synchronize")) waits.push_back(&slice);
       continue;

@@ -14,7 +14,8 @@
 #include "weir/event.hpp"
 #include "weir/tool.hpp"
 
-/// What happened when: on the threads of the host by its clock, on streams by events around each operation.
+/// What happened when: on the threads of the host by its clock, on streams by events around each operation, and in graphs by
+/// what a backend that runs them itself tells of each node.
 namespace weir::timeline {
 
 class Recorder final : public Tool {
@@ -23,6 +24,8 @@ class Recorder final : public Tool {
 
   void before(const Operation& operation) override;
   void after(const Operation& operation) noexcept override;
+  bool watches_nodes() const noexcept override { return true; }
+  void after_node(const NodeRun& run) noexcept override;
   void begin_range(std::string_view name) noexcept override;
   void end_range() noexcept override;
   int finish() noexcept override;
@@ -39,6 +42,7 @@ class Recorder final : public Tool {
     std::string name;
     Annotations annotations;
     std::vector<std::uint64_t> flows, flow_ends;
+    bool is_nested = false;  ///< a node of a graph: its time is a part of the launch's
   };
   struct Count {
     std::uint64_t track, time, value;
@@ -47,6 +51,7 @@ class Recorder final : public Tool {
     std::string name;
     std::uint64_t thread = 0;  ///< the system's number, or 0
     bool is_counter = false;
+    std::uint64_t parent = 0;  ///< the track below which this one is; 0: the process's
   };
   struct StreamState {
     std::uint64_t track = 0;
@@ -64,6 +69,17 @@ class Recorder final : public Tool {
     EventPtr begin, end;
     std::size_t slice;
   };
+  /// A node of a graph that has run, by the host's clock.
+  struct Node {
+    const void *node, *parent;
+    std::uint64_t begin, end, bytes;
+    std::string name;
+  };
+  /// A launch of a graph, whose slice is number `slice`.
+  struct Launch {
+    const Device* device;
+    std::size_t slice;
+  };
   struct Begun {
     std::uint64_t time = 0;
     EventPtr event;
@@ -77,6 +93,9 @@ class Recorder final : public Tool {
   void note_order(const Operation& operation);
   void note_work(const Operation& operation, EventPtr begin, EventPtr end);
   void note_memory(const Operation& operation);
+  void note_executable(const Operation& operation);
+  void add_nodes();
+  void add_nodes_of(const Slice& launch, std::vector<Node> nodes);
   void collect() noexcept;
   std::string encode() const;
   std::string summary() const;
@@ -93,6 +112,10 @@ class Recorder final : public Tool {
   std::map<const Event*, std::optional<std::size_t>> events_;                // the last slice before the record
   std::map<const Device*, std::pair<std::uint64_t, std::uint64_t>> memory_;  // its track, and the bytes in use
   std::map<std::uint64_t, Begun> begun_;                                     // operations, by their ids
+  std::map<const GraphExec*, Annotations> executables_;                      // how many nodes of each kind
+  std::map<std::uint64_t, Launch> launches_;                                 // by their operations' ids
+  std::map<std::uint64_t, std::vector<Node>> nodes_;                         // by the launches
+  std::map<std::uint64_t, std::vector<std::uint64_t>> branch_tracks_;        // below a stream's
   std::deque<Slice> slices_;
   std::vector<Count> counts_;
   std::vector<Pending> pending_;

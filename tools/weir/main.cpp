@@ -197,6 +197,15 @@ int main(int argc, char** argv) {
   shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
       ->type_name("N")
       ->check(positive);
+  shake_command
+      ->add_option("--schedule", shake_options.schedule,
+                   "random: the next stream is drawn each time, as if not given; pct: streams have priorities, which change "
+                   "at a few steps")
+      ->check(CLI::IsMember({"random", "pct"}));
+  shake_command
+      ->add_option("--depth", shake_options.depth, "For --schedule=pct, which changes priorities N-1 times: 3 if not given")
+      ->type_name("N")
+      ->check(positive);
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
       "cannot be run, 127 if there is none of that name\n");
@@ -224,6 +233,12 @@ int main(int argc, char** argv) {
         refuse("'" + extras.front() + "' stands before --", extras.front() + " [ARGUMENT]…");
       }
       if (run_options.command.empty()) refuse("a program is missing", "PROGRAM [ARGUMENT]…");
+      const bool is_pct = shake_options.schedule == "pct";
+      const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
+      if (shake_options.depth != 0 && !is_pct) wrong("--depth belongs to --schedule=pct");
+      if (is_pct && shake_options.backend != "host") {
+        wrong("--schedule=pct is for --backend=host: on GPUs no order can be chosen, streams are held back by lot");
+      }
     }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {

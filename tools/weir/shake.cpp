@@ -27,7 +27,9 @@ int shake_program(const ShakeOptions& options) {
   std::string failed, first_failed;
   unsigned failures = 0;
   for (unsigned i = 0; i < options.seeds; ++i) {
-    const std::string seed = std::to_string(options.first + i);
+    std::string seed = std::to_string(options.first + i);
+    if (options.schedule == "pct") seed.insert(0, "pct:");
+    if (options.depth != 0) seed += ":" + std::to_string(options.depth);
     ::setenv("WEIR_SCHEDULE", seed.c_str(), 1);
     pid_t child = 0;
     if (const int error = ::posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ); error != 0) {

@@ -11,6 +11,8 @@ struct ShakeOptions {
   unsigned seeds = 20;               ///< how many
   unsigned first = 1;                ///< the first of them
   std::string backend = "host";      ///< what the program runs on
+  std::string schedule = "random";   ///< "random", or "pct": by priorities
+  unsigned depth = 0;                ///< of "pct"; 0: the usual one
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 

@@ -27,7 +27,8 @@ _weir() {
     --backend | --require) words='cuda hip host' ;;
     --log) words='error warn info debug' ;;
     --tools) words='race timeline ranges faults shake validate' ;;
-    --device | --disable-features | --timeout | --seeds | --first) words='' ;;
+    --schedule) words='random pct' ;;
+    --device | --disable-features | --timeout | --seeds | --first | --depth) words='' ;;
     -o | --output)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
@@ -52,7 +53,7 @@ _weir() {
           ;;
         run) words='--help --backend --device --disable-features --log --tools --' ;;
         timeline) words='--help --backend --output --' ;;
-        shake) words='--help --seeds --first --backend --' ;;
+        shake) words='--help --seeds --first --schedule --depth --backend --' ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'

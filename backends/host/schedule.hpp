@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+/// Schedules that are legal but unusual, by a seed: WEIR_SCHEDULE.
+namespace weir::host {
+
+class Runnable;
+class RunList;
+
+/// Which of the streams that may run is next, one operation at a time. What it draws depends on the seed alone.
+class Schedule {
+ public:
+  /// What WEIR_SCHEDULE asks for; null if it is not set. Throws `invalid_environment`.
+  static std::unique_ptr<Schedule> from_environment();
+
+  /// Takes what runs next out of `ready`, which has `count` items and is not empty.
+  Runnable* take(RunList& ready, std::size_t count) noexcept;
+
+ private:
+  explicit Schedule(std::uint64_t seed) : lot_(seed) {}
+  void draw_changes(std::size_t count);
+  Runnable* take_by_priority(RunList& ready) noexcept;
+
+  std::mt19937_64 lot_;
+  bool by_priority_ = false;
+  /// With priorities: the steps at which what would run gets a priority below all that were drawn, which is its place here.
+  std::vector<std::uint64_t> changes_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace weir::host
