@@ -386,7 +386,9 @@ class Rewriter {
     std::size_t end = token(head.open).match + 1;
     while (end < count() && !is(end, ";")) ++end;
     std::string instance;
-    for (std::size_t i = head.name; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
+    std::size_t first = head.name;  // `vllm::attention<float>`, outside of the namespace
+    while (first > 1 && is(first - 1, "::") && is_identifier(first - 2)) first -= 2;
+    for (std::size_t i = first; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
     if (head.open == head.name + 1) {
       refuse(head.name,
              fmt::format("the instance of '{}' is not named; write its arguments: {}<float>(…)", instance, instance));
