@@ -134,6 +134,14 @@ WEIR_BF_ONE(hceil, ceilf(a))
 WEIR_BF_ONE(htrunc, truncf(a))
 WEIR_BF_ONE(hrint, rintf(a))
 #undef WEIR_BF_ONE
+#ifdef __WEIR_HOST__
+WEIR_BF __nv_bfloat16 atomicAdd(__nv_bfloat16* p, __nv_bfloat16 v) {
+  return weir_host::atomic_update(p, [v](__nv_bfloat16 old) { return __hadd(old, v); });
+}
+WEIR_BF __nv_bfloat162 atomicAdd(__nv_bfloat162* p, __nv_bfloat162 v) {
+  return weir_host::atomic_update(p, [v](__nv_bfloat162 old) { return __hadd2(old, v); });
+}
+#endif
 #undef WEIR_BF
 #undef WEIR_BF_MEMBER
 #endif

@@ -307,6 +307,23 @@ WEIR_CG weir_T reduce(const thread_block_tile<weir_N, weir_P>& g, weir_T v, Op o
   for (int k = (int)weir_N / 2; k > 0; k /= 2) v = op(v, g.shfl_xor(v, k));
   return v;
 }
+// Those of a group that say the same.
+template <class weir_T>
+WEIR_CG coalesced_group labeled_partition(const coalesced_group& g, weir_T label) {
+  weir::lanes same = 0;
+  for (weir::lanes left = g.mask; left != 0; left &= left - 1) {
+    const int lane = __ffsll(left) - 1;
+    if (__shfl(label, lane) == label) same |= 1ull << lane;
+  }
+  return coalesced_group(same);
+}
+template <unsigned weir_N, class weir_P, class weir_T>
+WEIR_CG coalesced_group labeled_partition(const thread_block_tile<weir_N, weir_P>&, weir_T label) {
+  const weir::lanes tile = (weir_N == 64 ? ~0ull : (1ull << (weir_N % 64)) - 1) << (weir::lane() / weir_N * weir_N);
+  return labeled_partition(coalesced_group(__ballot(1) & tile), label);
+}
+template <class weir_G>
+WEIR_CG coalesced_group binary_partition(const weir_G& g, bool p) { return labeled_partition(g, (int)p); }
 template <class weir_T, class Op>
 WEIR_CG weir_T reduce(const coalesced_group& g, weir_T v, Op op) {
   weir_T sum = g.shfl(v, 0);

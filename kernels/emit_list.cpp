@@ -385,7 +385,7 @@ void Emitter::leave_list(const Statement& s) {
 }
 
 void Emitter::loop(const Statement& s) {
-  bool continues = false, varying_step = false;
+  bool continues = false, varying_step = !s.after.empty();
   for_all(s,
           [&](const Statement& inner) { continues = continues || (inner.is(Kind::jump) && inner.words[0].is("continue")); });
   for (const Words& part : split_at_commas(s.step)) varying_step = varying_step || !is_uniform_assignment(part, f_, unit_);
@@ -402,6 +402,7 @@ void Emitter::loop(const Statement& s) {
 }
 
 void Emitter::step(const Statement& s) {
+  list(s.after, Loop::none);
   if (s.step.empty()) return;
   std::vector<Statement> steps;
   for (Words& part : split_at_commas(s.step)) {
@@ -416,7 +417,7 @@ void Emitter::step(const Statement& s) {
 }
 
 void Emitter::loop_together(const Statement& s) {
-  bool uniform_step = true;
+  bool uniform_step = s.after.empty();
   for (const Words& part : split_at_commas(s.step)) uniform_step = uniform_step && is_uniform_assignment(part, f_, unit_);
   const auto look = [&] {
     list(s.before, Loop::none);

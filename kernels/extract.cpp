@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/conditions.hpp"
 #include "kernels/function.hpp"
 #include "kernels/vocabulary.hpp"
 
@@ -35,7 +36,9 @@ class Extractor {
  private:
   void list(Statements& statements) {
     Statements out;
+    const auto lambdas = lambdas_;
     for (Statement& s : statements) statement(std::move(s), out);
+    lambdas_ = lambdas;
     statements = std::move(out);
   }
 
@@ -54,7 +57,10 @@ class Extractor {
                         i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class);
   }
   bool is_meeting_place(const Words& words, std::size_t i) const {
-    return meeting_at(words, i) != nullptr || callee_at(words, i) != Unit::Callee::none;
+    return meeting_at(words, i) != nullptr || callee_at(words, i) != Unit::Callee::none || is_lambda(words, i);
+  }
+  bool is_lambda(const Words& words, std::size_t i) const {
+    return !lambdas_.empty() && can_name_variable(words, i) && lambdas_.count(words[i].text) != 0;
   }
   bool has_meeting(const Words& words) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -68,6 +74,33 @@ class Extractor {
     }
   }
 
+  bool meets_in(const Statement& s) const {
+    bool meets = false;
+    for_all(s, [&](const Statement& inner) {
+      for_own_words(inner, [&](const Words& words) { meets = meets || has_meeting(words); });
+    });
+    return meets;
+  }
+
+  // `if (T x = …; condition)` and `if (T x = …)` become a block.
+  bool branch_with_declaration(Statement& s, Statements& out) {
+    std::size_t end = 0;
+    while (end < s.words.size() && !s.words[end].is(";")) end = after(s.words, end);
+    Statement declaration;
+    const bool declares = end == s.words.size() && !s.words.empty() && parse_declaration(s.words, declaration) &&
+                          declaration.declarators[0].form != Declarator::Form::none;
+    if ((end == s.words.size() && !declares) || !meets_in(s)) return false;
+    Statement block;
+    block.token = s.token;
+    Words first = slice(s.words, 0, end);
+    append(first, made_up(";", s.token));
+    block.body = parse_statements(first);
+    s.words = declares ? Words{declaration.declarators[0].name} : slice(s.words, end + 1, s.words.size());
+    block.body.push_back(std::move(s));
+    statement(std::move(block), out);
+    return true;
+  }
+
   void statement(Statement&& s, Statements& out) {
     switch (s.kind) {
       case Kind::block: list(s.body); break;
@@ -75,7 +108,7 @@ class Extractor {
       case Kind::declaration: return declaration(std::move(s), out);
       case Kind::leave: pull(s.words, out); break;
       case Kind::branch:
-        if (contains(s.words, ";")) refuse_meeting(s.words, "in an if with an initializer; write the initializer before it");
+        if (branch_with_declaration(s, out)) return;
         pull(s.words, out);
         list(s.body);
         list(s.other);
@@ -89,11 +122,7 @@ class Extractor {
         });
         break;
       case Kind::choice: {
-        bool meets = false;
-        for_all(std::as_const(s), [&](const Statement& inner) {
-          for_own_words(inner, [&](const Words& words) { meets = meets || has_meeting(words); });
-        });
-        if (meets) return choice(std::move(s), out);
+        if (meets_in(s)) return choice(std::move(s), out);
         break;
       }
       case Kind::type: refuse_meeting(s.words, "inside a class or a declaration of a type"); break;
@@ -194,10 +223,24 @@ class Extractor {
   }
 
   void loop(Statement& s) {
-    refuse_meeting(s.step, "in the step of a for loop; write it at the end of the loop's body");
+    const auto lambdas = lambdas_;  // what the head declares hides what is around the loop
+    for (const Statement& first : s.first) {
+      for (const Declarator& d : first.declarators) declare(d.name.text);
+    }
     list(s.body);
     pull(s.words, s.before);
-    bool cooperates = s.cooperates || any_cooperates(s.body) || !s.before.empty();
+    if (has_meeting(s.step)) {
+      for (Words& part : split_at_commas(s.step)) {
+        Statement one;
+        one.kind = Kind::expression;
+        one.token = part.empty() ? s.token : part[0].token;
+        one.words = std::move(part);
+        statement(std::move(one), s.after);
+      }
+      s.step.clear();
+    }
+    lambdas_ = lambdas;
+    bool cooperates = s.cooperates || any_cooperates(s.body) || !s.before.empty() || !s.after.empty();
     for (const Statement& first : s.first) {
       for_own_words(first, [&](const Words& words) { cooperates = cooperates || has_meeting(words); });
     }
@@ -225,7 +268,17 @@ class Extractor {
   void declaration(Statement&& s, Statements& out) {
     for (Declarator& d : s.declarators) {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
-      pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
+      if (lambda_at(d.initializer, 0).body != 0 && closing(d.initializer, lambda_at(d.initializer, 0).body) + 1 ==
+          d.initializer.size() && has_meeting(d.initializer)) {
+        LocalLambda lambda = read_lambda(d.initializer, 0, own_, function_.made_up, out);
+        declare(d.name.text);
+        lambda.declared = declared_.size();
+        lambdas_[d.name.text] = std::move(lambda);
+        continue;
+      }
+      declare(d.name.text);
+      if (!d.tells_type)
+        pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
       one.kind = Kind::declaration;
       one.token = s.token;
@@ -233,6 +286,42 @@ class Extractor {
       one.declarators.push_back(std::move(d));
       out.push_back(std::move(one));
     }
+  }
+
+  // A call of a meeting or of a function in which threads meet.
+  struct Use {
+    std::size_t first, close;  ///< of the whole, with what stands before the name
+    bool member;
+    std::string name;  ///< with what qualifies it
+    Words template_arguments;
+    std::vector<Words> arguments;
+  };
+  static Use use_at(const Words& words, std::size_t at) {
+    Use use;
+    use.member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
+    use.first = use.member ? postfix_begin(words, at - 1) : at;
+    if (!use.member && use.first > 0 && (words[use.first - 1].is("::") || words[use.first - 1].is("template")))
+      use.first = postfix_begin(words, use.first);
+    for (std::size_t i = use.first; i <= at; ++i) {
+      const bool apart = i > use.first && words[i].is_identifier() && words[i - 1].is_identifier();
+      use.name += (apart ? " " : "") + words[i].text;
+    }
+    std::size_t open = at + 1;
+    if (is_at(words, open, "<")) {
+      const std::size_t close = closing_angle(words, open);
+      if (close == 0) throw Refused(words[at].token, fmt::format("this use of '{}' is not understood", words[at].text));
+      use.template_arguments = slice(words, open, close + 1);
+      open = close + 1;
+    }
+    if (!is_at(words, open, "("))
+      throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
+    use.close = closing(words, open);
+    if (use.close == words.size()) throw Refused(words[at].token, "this parenthesis is not closed");
+    use.arguments = split_at_commas(slice(words, open + 1, use.close));
+    if (std::any_of(use.arguments.begin(), use.arguments.end(), [](const Words& argument) { return argument.empty(); })) {
+      throw Refused(words[at].token, fmt::format("an argument of '{}' is missing", words[at].text));
+    }
+    return use;
   }
 
   // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
@@ -243,28 +332,30 @@ class Extractor {
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
+      const Lambda around = lambda_around(words, at);
+      if (around.body != 0) {
+        if (!is_at(words, closing(words, around.body) + 1, "(")) {
+          throw Refused(words[at].token,
+                        fmt::format("'{}' inside a lambda that is handed on; threads may meet in one that is "
+                                    "called where it is written, or by the name of a variable",
+                                    words[at].text));
+        }
+        at = around.first;
+      }
+      if (const Condition condition = condition_around(words, at); condition.kind != Condition::Kind::none) {
+        put_apart(words, condition, at, out);
+        continue;
+      }
       check_always_evaluated(words, at, list);
+      if (around.body != 0 || is_lambda(words, at)) {
+        call_lambda(words, at, around, out);
+        continue;
+      }
       const Meeting* const meeting = meeting_at(words, at);
-      const bool member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
-      std::size_t first = member ? postfix_begin(words, at - 1) : at;
-      if (!member && first > 0 && (words[first - 1].is("::") || words[first - 1].is("template")))
-        first = postfix_begin(words, first);
-      std::size_t open = at + 1;
-      Words template_arguments;
-      if (is_at(words, open, "<")) {
-        const std::size_t close = closing_angle(words, open);
-        if (close == 0) throw Refused(words[at].token, fmt::format("this use of '{}' is not understood", words[at].text));
-        template_arguments = slice(words, open, close + 1);
-        open = close + 1;
-      }
-      if (!is_at(words, open, "("))
-        throw Refused(words[at].token, fmt::format("'{}' can be called, and nothing else", words[at].text));
-      const std::size_t close = closing(words, open);
-      if (close == words.size()) throw Refused(words[at].token, "this parenthesis is not closed");
-      std::vector<Words> arguments = split_at_commas(slice(words, open + 1, close));
-      if (std::any_of(arguments.begin(), arguments.end(), [](const Words& argument) { return argument.empty(); })) {
-        throw Refused(words[at].token, fmt::format("an argument of '{}' is missing", words[at].text));
-      }
+      Use use = use_at(words, at);
+      const bool member = use.member;
+      const std::size_t first = use.first, close = use.close;
+      std::vector<Words>& arguments = use.arguments;
       Statement s;
       s.token = words[at].token;
       s.cooperates = true;
@@ -284,11 +375,8 @@ class Extractor {
         }
         arguments.insert(arguments.begin(), std::move(group));
       }
-      for (std::size_t i = first; i <= at; ++i) {
-        const bool apart = i > first && words[i].is_identifier() && words[i - 1].is_identifier();
-        s.function += (apart ? " " : "") + words[i].text;
-      }
-      s.template_arguments = std::move(template_arguments);
+      s.function = std::move(use.name);
+      s.template_arguments = std::move(use.template_arguments);
       const bool whole = first == 0 && close + 1 == words.size();
       Statements after_call;
       const bool value = meeting != nullptr ? meet(s, *meeting, arguments, out)
@@ -305,6 +393,165 @@ class Extractor {
       words.erase(words.begin() + static_cast<std::ptrdiff_t>(first),
                   words.begin() + static_cast<std::ptrdiff_t>(close + 1));
       words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), replacement.begin(), replacement.end());
+    }
+  }
+
+  void declare(const std::string& name) {
+    declared_.push_back(name);
+    lambdas_.erase(name);
+  }
+
+  // A call of a lambda in which threads meet: what it does is done here.
+  void call_lambda(Words& words, std::size_t at, const Lambda& in_place, Statements& out) {
+    const Word name = words[at];
+    const std::size_t open = in_place.body != 0 ? closing(words, in_place.body) + 1 : at + 1;
+    if (!is_at(words, open, "("))
+      throw Refused(name.token, fmt::format("the lambda '{}', in which threads meet, can be called by its name, and nothing "
+                                            "else",
+                                            name.text));
+    const std::size_t close = closing(words, open);
+    const LocalLambda lambda = in_place.body != 0
+                                   ? read_lambda(slice(words, at, open), 0, own_, function_.made_up, out)
+                                   : lambdas_.at(name.text);
+    for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
+      for (std::size_t k = 0; k < lambda.body.size(); ++k) {
+        if (!lambda.body[k].is(declared_[i]) || !can_name_variable(lambda.body, k)) continue;
+        if (lambda.names.count(declared_[i]) != 0) continue;
+        throw Refused(name.token,
+                      fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
+                                  "one where it is called; rename one of them",
+                                  name.text, declared_[i]));
+      }
+    }
+    Statements body = inlined(lambda, split_at_commas(slice(words, open + 1, close)), name, function_.made_up);
+    Words value;
+    if (!body.empty() && body.back().is(Kind::leave)) {
+      value = std::move(body.back().words);
+      body.pop_back();
+    }
+    for (Statement& s : body) statement(std::move(s), out);
+    Words replacement;
+    if (!value.empty()) {
+      Statement s;
+      s.kind = Kind::declaration;
+      s.token = name.token;
+      s.specifiers = lambda.result.empty() ? made_up("auto", name.token) : lambda.result;
+      Declarator d;
+      d.name = made_up_name("weir_value_", name.token);
+      d.form = Declarator::Form::equals;
+      d.initializer = std::move(value);
+      replacement.push_back(d.name);
+      s.declarators.push_back(std::move(d));
+      statement(std::move(s), out);
+    } else if (at != 0 || close + 1 != words.size()) {
+      throw Refused(name.token, "a lambda in which threads meet, inside an expression, whose last statement is no return");
+    }
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(close + 1));
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), replacement.begin(), replacement.end());
+  }
+
+  // What is computed under a condition inside of an expression becomes an `if`, and a variable with the value.
+  void put_apart(Words& words, const Condition& c, std::size_t at, Statements& out) {
+    const std::uint32_t token = words[at].token;
+    const Word name = made_up_name("weir_chosen_", token);
+    const auto assignment = [&](const Words& value) {
+      Statement s;
+      s.kind = Kind::expression;
+      s.token = token;
+      s.words = {name};
+      append(s.words, made_up("= (", token));
+      append(s.words, value);
+      append(s.words, made_up(")", token));
+      return s;
+    };
+    Statement declaration, branch;
+    declaration.kind = Kind::declaration;
+    branch.kind = Kind::branch;
+    declaration.token = branch.token = token;
+    Declarator d;
+    d.name = name;
+    const Words condition = slice(words, c.first, c.op);
+    if (c.kind == Condition::Kind::choice) {
+      declaration.specifiers = made_up("auto", token);
+      d.tells_type = true;
+      d.initializer = for_its_type(slice(words, c.first, c.last));
+      branch.words = condition;
+      branch.body.push_back(assignment(slice(words, c.op + 1, c.colon)));
+      branch.has_other = true;
+      branch.other.push_back(assignment(slice(words, c.colon + 1, c.last)));
+    } else {
+      declaration.specifiers = made_up("bool", token);
+      d.form = Declarator::Form::equals;
+      d.initializer = made_up("bool (", token);
+      append(d.initializer, condition);
+      append(d.initializer, made_up(")", token));
+      if (c.kind == Condition::Kind::either) branch.words = made_up("!", token);
+      branch.words.push_back(name);
+      Words value = made_up("bool (", token);
+      append(value, slice(words, c.op + 1, c.last));
+      append(value, made_up(")", token));
+      branch.body.push_back(assignment(value));
+    }
+    declaration.declarators.push_back(std::move(d));
+    statement(std::move(declaration), out);
+    statement(std::move(branch), out);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(c.first), words.begin() + static_cast<std::ptrdiff_t>(c.last));
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(c.first), name);
+  }
+
+  // An expression that has the type of `words`, and in which nothing meets, since nothing of it is computed.
+  Words for_its_type(Words words) {
+    for (;;) {
+      std::size_t at = words.size();
+      while (at > 0 && !is_meeting_place(words, at - 1)) --at;
+      if (at == 0) return words;
+      const Use use = use_at(words, --at);
+      const auto refuse = [&] {
+        throw Refused(words[at].token, fmt::format("'{}' behind ?:; write it with if and else", words[at].text));
+      };
+      const Meeting* const meeting = meeting_at(words, at);
+      std::string text;
+      std::vector<Words> arguments = use.arguments;
+      if (meeting != nullptr) {
+        if (meeting->result == Meeting::Result::none || lambda_around(words, at).body != 0) refuse();
+        text =
+            meeting->result == Meeting::Result::same ? "(int)sizeof(" : fmt::format("::weir_host::type_{}(", meeting->name);
+        if (use.member) {
+          Words group = slice(words, use.first, at - 1);
+          if (words[at - 1].is("->")) group.insert(group.begin(), made_up("*", words[at].token)[0]);
+          arguments.insert(arguments.begin(), std::move(group));
+        }
+      } else {
+        if (callee_at(words, at) != Unit::Callee::function) refuse();
+        const Function& callee = signature(words[at].text, words[at].token, arguments, false);
+        if (!callee.returns_value || callee.place->overload >= 0 || callee.parameters.size() != arguments.size()) refuse();
+        for (std::size_t i = 0; i < arguments.size(); ++i) {
+          if (lambda_at(arguments[i], 0).body != 0) refuse();
+          const Parameter& parameter = callee.parameters[i];
+          Words one = made_up("::weir_host::lanes_for(", words[at].token);
+          append(one, made_up(parameter.is_array    ? "&("
+                              : parameter.is_viewed ? "::weir_host::address_of("
+                                                    : "(",
+                              words[at].token));
+          append(one, arguments[i]);
+          append(one, made_up("))", words[at].token));
+          arguments[i] = std::move(one);
+        }
+        text = "::weir_host::given<::weir_host::value_of<decltype(" + use.name + "_weir";
+      }
+      Words replacement = made_up(text, words[at].token);
+      if (meeting == nullptr) {
+        append(replacement, use.template_arguments);
+        append(replacement, made_up(arguments.empty() ? "(weir_b, weir_m" : "(weir_b, weir_m,", words[at].token));
+      }
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (i > 0) append(replacement, made_up(",", words[at].token));
+        append(replacement, arguments[i]);
+      }
+      append(replacement, made_up(meeting == nullptr ? ")) > > ()" : ")", words[at].token));
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(use.first),
+                  words.begin() + static_cast<std::ptrdiff_t>(use.close + 1));
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(use.first), replacement.begin(), replacement.end());
     }
   }
 
@@ -339,16 +586,21 @@ class Extractor {
     }
   }
 
-  // Refuses a meeting that is evaluated under a condition that is part of the expression, or in a lambda.
+  // Refuses a meeting that would be computed before what stands before it.
   static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
     const auto refuse = [&](const char* where) {
       throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
     };
+    std::vector<bool> in_angles(at, false);  // template arguments
+    for (std::size_t i = 1; i < at; ++i) {
+      const std::size_t close = words[i].is("<") && words[i - 1].is_identifier() ? closing_angle(words, i) : 0;
+      for (std::size_t k = i; k < std::min(close, at); ++k) in_angles[k] = true;
+    }
     int depth = 0;
     bool passed_comma = false;
     for (std::size_t i = at; i-- > 0;) {
       const Word& word = words[i];
-      if (word.kind != Token::Kind::punctuation) continue;
+      if (word.kind != Token::Kind::punctuation || in_angles[i]) continue;
       if (word.is(")") || word.is("]") || word.is("}")) ++depth;
       if (word.is("(") || word.is("[") || word.is("{")) {
         if (depth-- > 0) continue;
@@ -367,11 +619,7 @@ class Extractor {
         }
         passed_comma = false;
       }
-      if (depth > 0) continue;
-      if (word.is(",")) passed_comma = true;
-      if (!passed_comma && (word.is("&&") || word.is("||") || word.is("?"))) {
-        refuse("behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before this one");
-      }
+      if (depth == 0 && word.is(",")) passed_comma = true;
     }
     if (passed_comma && !list) refuse("behind a comma operator; make it a statement of its own");
     for (std::size_t k = 0; list && k < at; ++k) {
@@ -620,6 +868,8 @@ class Extractor {
   const Unit& unit_;
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
+  std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  std::vector<std::string> declared_;              // names, in the order in which they were
   std::deque<FunctionPlace> heads_;
   std::map<std::pair<std::string, bool>, std::vector<Function>> heads_of_;  // by name; of members, too
 };

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,23 @@ void put_volatile_in_step(Function& function, const Unit& unit);
 bool put_strides_in_step(Function& function, const Unit& unit);
 /// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
 bool keeps_plain_values(const Function& function);
+
+/// A lambda that a function keeps under a name, or calls in place, and in which threads meet.
+struct LocalLambda {
+  std::vector<Declarator> parameters;
+  std::vector<Words> types;     ///< of the parameters, as they are declared
+  Words result;                 ///< its type; nothing if it is not written
+  Words body;
+  std::set<std::string> names;  ///< that it declares itself
+  std::size_t declared = 0;     ///< how many names the function had declared before it
+};
+/// Reads the lambda that begins at `first`. What it captures by value is declared in `out`: `own` are the variables that it
+/// can capture, and `made_up` numbers names. Throws Refused.
+LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<std::string>& own, int& made_up,
+                        std::vector<Statement>& out);
+/// What a call of it does, as statements, the last of which returns its value if it has one. Throws Refused.
+std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Words>& arguments, const Word& call,
+                               int& made_up);
 
 /// Makes each meeting, and each call of a function in which threads meet, a statement of its own. Marks what cooperates.
 void extract_meetings(Function& function, const Unit& unit);

@@ -339,6 +339,27 @@ inline bool meet_group_coalesced_threads(block&, const mask& m, const char*, R& 
   return true;
 }
 
+// Those of a group that say the same.
+#define WEIR_PARTITION(name, type)                                                                                         \
+  template <class G, class V>                                                                                              \
+  cg::coalesced_group type__group_##name(const G&, const V&);                                                              \
+  template <class R, class G, class V>                                                                                     \
+  inline bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const G& g, const V& v) {           \
+    if (!check_group(b, m, place, #name, g)) return false;                                                                 \
+    for_named(m, group_mask<G>{g}, [&](int first, lane_bits lanes, int l) {                                                \
+      lane_bits same = 0;                                                                                                  \
+      for (int k = 0; k < warpSize; ++k) {                                                                                 \
+        if ((lanes >> k & 1) != 0 && (type)get(v, (unsigned int)(first + k)) == (type)get(v, (unsigned int)(first + l)))   \
+          same |= (lane_bits)1 << k;                                                                                       \
+      }                                                                                                                    \
+      result.at((unsigned int)(first + l)) = cg::coalesced_group{same, (unsigned int)l};                                   \
+    });                                                                                                                    \
+    return true;                                                                                                           \
+  }
+WEIR_PARTITION(binary_partition, bool)
+WEIR_PARTITION(labeled_partition, value_of<V>)
+#undef WEIR_PARTITION
+
 }  // namespace weir_host
 #undef WEIR_CG
 #endif

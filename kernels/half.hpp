@@ -193,6 +193,13 @@ WEIR_H_ONE(ceil, ceilf(a))
 WEIR_H_ONE(trunc, truncf(a))
 WEIR_H_ONE(rint, rintf(a))
 #undef WEIR_H_ONE
+// One number by itself, or a pair at once.
+WEIR_H __half atomicAdd(__half* p, __half v) {
+  return weir_host::atomic_update(p, [v](__half old) { return __hadd(old, v); });
+}
+WEIR_H __half2 atomicAdd(__half2* p, __half2 v) {
+  return weir_host::atomic_update(p, [v](__half2 old) { return __hadd2(old, v); });
+}
 #undef WEIR_H
 #undef WEIR_H_MEMBER
 #endif

@@ -95,7 +95,8 @@ class Places {
         list(s.before, own, inner);
         note_uses(f_, unit_, s.words);
         assignments(s.step, own, inner, true);
-        return list(s.body, own, inner);
+        list(s.body, own, inner);
+        return list(s.after, own, inner);
       }
       case Kind::range_loop: note_binding(f_, s.words); break;
       case Kind::meeting:

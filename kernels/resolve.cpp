@@ -126,6 +126,9 @@ class Resolver {
     words(s.words);
     words(s.step);
     if (s.loop != Statement::Loop::do_loop) scope(s.body, control, list_level);
+    before_condition_ = true;
+    list(s.after, control, list_level, false);
+    before_condition_ = false;
   }
 
   void declaration(Statement& s, int control, bool list_level, bool in_head) {

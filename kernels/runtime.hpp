@@ -161,6 +161,11 @@ template <class T, bool large>
 T& passed(lanes<T, large>& x);
 template <class T, bool large>
 T& passed(const lanes<T, large>& x);
+// What only types are asked of: an argument of a function in which threads meet, and its result. Not defined.
+template <class T>
+lanes<T>& lanes_for(T);
+template <class T>
+T given();
 template <class T>
 struct value {
   using type = T;

@@ -17,6 +17,7 @@ struct Declarator {
   std::vector<Words> dimensions;
   enum class Form : unsigned char { none, equals, parentheses, braces } form = Form::none;
   Words initializer;
+  bool tells_type = false;  ///< `initializer` is there for the type of `auto` alone, and not computed
 
   bool is_reference() const { return contains(pointer, "&") || contains(pointer, "&&"); }
 };
@@ -51,6 +52,7 @@ struct Statement {
   std::vector<Statement> first;   ///< of a for: what stands before the first semicolon
   std::vector<Statement> before;  ///< of a loop: meetings of the condition, before each time that it is looked at
   Words step;
+  std::vector<Statement> after;   ///< of a for whose step has meetings: the step, as statements
   bool ascending = false;  ///< of a loop with the condition `i < n`: i is one more for the next thread of a row
 
   Words specifiers;
@@ -94,6 +96,7 @@ template <class AnyStatement, class Visit>
 void for_lists(AnyStatement& s, const Visit& visit) {
   visit(s.first);
   visit(s.before);
+  visit(s.after);
   visit(s.body);
   visit(s.other);
 }

@@ -55,6 +55,8 @@ constexpr Meeting group_meetings[] = {
     {"_group_match_any", Scope::warp, Result::own, 2, 2, false},
     {"_group_reduce", Scope::warp, Result::own, 3, 3, false},
     {"_group_coalesced_threads", Scope::warp, Result::own, 0, 0, false},
+    {"_group_binary_partition", Scope::warp, Result::own, 2, 2, false},
+    {"_group_labeled_partition", Scope::warp, Result::own, 2, 2, false},
 };
 constexpr std::string_view group_prefix = "_group_";
 
@@ -89,7 +91,8 @@ const Meeting* find_meeting(std::string_view name) {
 }
 
 const Meeting* find_group_meeting(std::string_view name, bool member) {
-  const bool free_only = name == "coalesced_threads" || name == "reduce";
+  const bool free_only =
+      name == "coalesced_threads" || name == "reduce" || name == "binary_partition" || name == "labeled_partition";
   if (member ? free_only : !free_only && name != "sync") return nullptr;
   for (const Meeting& m : group_meetings) {
     if (m.name.substr(group_prefix.size()) == name) return &m;

@@ -15,6 +15,7 @@
 #include "backends/host/kernel_prelude.hpp"
 #include "backends/host/kernel_prelude_division.hpp"
 #include "backends/host/kernel_prelude_math.hpp"
+#include "backends/host/kernel_prelude_packed.hpp"
 #include "kernels/kernel_name.hpp"
 #include "kernels/lexer.hpp"
 #include "kernels/runtime.hpp"
@@ -386,7 +387,9 @@ class Rewriter {
     std::size_t end = token(head.open).match + 1;
     while (end < count() && !is(end, ";")) ++end;
     std::string instance;
-    for (std::size_t i = head.name; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
+    std::size_t first = head.name;  // `vllm::attention<float>`, outside of the namespace
+    while (first > 1 && is(first - 1, "::") && is_identifier(first - 2)) first -= 2;
+    for (std::size_t i = first; i < head.open; ++i) instance.append(word(i)).append(i + 1 < head.open ? " " : "");
     if (head.open == head.name + 1) {
       refuse(head.name,
              fmt::format("the instance of '{}' is not named; write its arguments: {}<float>(…)", instance, instance));
@@ -567,9 +570,9 @@ class Rewriter {
 
 std::string compose_unit(std::string_view source, const CompileOptions& options, int warp_size) {
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
-  std::string unit = fmt::format("#line 1 {}\n{}#define WEIR_WARP_SIZE {}\n{}{}{}{}{}{}", in_quotes(prelude_file_name),
-                                 prelude_division, warp_size, prelude_types, prelude_math, kernels::runtime_block,
-                                 kernels::runtime_warps, kernels::runtime_atomics, prelude_launcher);
+  std::string unit = fmt::format("#line 1 {}\n{}#define WEIR_WARP_SIZE {}\n{}{}{}{}{}{}{}", in_quotes(prelude_file_name),
+                                 prelude_division, warp_size, prelude_types, prelude_math, prelude_packed,
+                                 kernels::runtime_block, kernels::runtime_warps, kernels::runtime_atomics, prelude_launcher);
   if (!options.defines.empty()) unit += "#line 1 \"<defines>\"\n";
   for (const auto& [macro, value] : options.defines) {
     if (!fits_a_line(macro) || !fits_a_line(value)) {

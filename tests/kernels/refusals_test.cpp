@@ -34,29 +34,55 @@ TEST_CASE("what is taken is not refused") {
 }
 
 TEST_CASE("meetings in places that not every thread reaches alike") {
-  CHECK(refusal("x[0] = n && __syncthreads_or(n);") ==
-        "2: '__syncthreads_or' behind &&, || or ?: is reached by some threads alone; make it a statement of its own, before "
-        "this one");
-  CHECK(has(refusal("x[0] = n ? __shfl_sync(~0u, n, 1) : 0;"), "2: '__shfl_sync' behind &&, || or ?:"));
-  CHECK(has(refusal("\nif (f(1, n || __any_sync(~0u, n))) x[0] = 1;"), "3: '__any_sync' behind"));
+  CHECK(refusal("x[0] = n && __syncthreads_or(n);").empty());
+  CHECK(refusal("x[0] = n ? __shfl_sync(~0u, n, 1) : 0;").empty());
+  CHECK(refusal("if (f(1, n || __any_sync(~0u, n))) x[0] = 1;").empty());
   CHECK(refusal("if (f(n || 2, __any_sync(~0u, n)) || n) x[0] = 1;").empty());
+  CHECK(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;").empty());
+  CHECK(refusal("x[0] = g<1, 2>(n) * f<3, 4>(__shfl_sync(~0u, n, 1));").empty());
+  CHECK(has(refusal("n ? __syncthreads() : f();"), "2: '__syncthreads' behind ?:; write it with if and else"));
+  CHECK(has(refusal("x[0] = n ? g(n) : 0;", "__device__ void g(int) { __syncthreads(); }\n"), "3: 'g' behind ?:"));
+  CHECK(has(refusal("x[0] = n ? s.g() : 0;", "struct S { __device__ int g() { __syncthreads(); return 1; } };\n"),
+            "3: 'g' behind ?:"));
   CHECK(has(refusal("x[0] = (n = 1, __shfl_sync(~0u, n, 1));"), "comma operator"));
-  CHECK(has(refusal("auto f = [&] { __syncthreads(); };\nf();"), "2: '__syncthreads' inside a lambda"));
-  CHECK(has(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;"), "in the step of a for loop"));
   CHECK(refusal("switch (n) {\n case 1: __syncthreads(); }").empty());
   CHECK(refusal("switch (n) {\n case 1: __syncthreads();\n case 2: x[0] = 1; }").empty());
   CHECK(has(refusal("switch (n) {\n case 1: if (x[0]) break; __syncthreads(); }"),
             "3: a case that breaks off before its end"));
   CHECK(has(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }"),
             "3: '__syncthreads' inside a loop over a range"));
-  CHECK(has(refusal("if (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));
+  CHECK(refusal("if (int y = x[0]) __syncthreads();").empty());
+  CHECK(has(refusal("while (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));
   CHECK(refusal("if (n * n) __syncthreads();").empty());
-  CHECK(has(refusal("if (int y = 1; __any_sync(~0u, y)) x[0] = 1;"), "if with an initializer"));
+  CHECK(refusal("if (int y = 1; __any_sync(~0u, y)) x[0] = 1;").empty());
   CHECK(has(refusal("x[0] = 1 + (__syncthreads(), 2);"),
             "'__syncthreads' inside an expression; make it a statement of its own"));
   CHECK(has(refusal("if (n = 1, __any_sync(~0u, n)) x[0] = 1;"), "comma operator"));
   CHECK(has(refusal("int a[2] = {n++, __shfl_sync(~0u, n, 1)};"), "behind a change of a variable in a list"));
   CHECK(has(refusal("auto f = &__syncthreads;"), "can be called, and nothing else"));
+}
+
+TEST_CASE("lambdas in which threads meet") {
+  CHECK(refusal("auto f = [&] { __syncthreads(); };\nf();").empty());
+  CHECK(refusal("x[0] = [&](int v) { return __shfl_sync(~0u, v, 1); }(n);").empty());
+  CHECK(
+      has(refusal("auto f = [&] { __syncthreads(); };\ng(f);"), "3: the lambda 'f', in which threads meet, can be called"));
+  CHECK(has(refusal("g([&] { __syncthreads(); });"), "2: '__syncthreads' inside a lambda that is handed on"));
+  CHECK(has(refusal("auto f = [&](int v) { if (v) return 1; return __shfl_sync(~0u, v, 1); };\nx[0] = f(n);"),
+            "2: a return before the end of the lambda 'f'"));
+  CHECK(has(refusal("auto f = [&] { if (n) return;\n__syncthreads(); };\nf();"), "2: a return before the end"));
+  CHECK(has(refusal("auto f = [&] { __syncthreads(); };\nx[0] = f();"), "whose last statement is no return"));
+  CHECK(has(refusal("auto f = [&](int v) { return __shfl_sync(~0u, v + n, 1); };\n{ int n = 2; x[0] = f(1); }"),
+            "3: the lambda 'f', in which threads meet, names 'n', of which there is another one where it is called"));
+  CHECK(refusal("auto f = [&](int v) { int n = v; return __shfl_sync(~0u, n, 1); };\n{ int n = 2; x[0] = f(n); }").empty());
+  CHECK(has(refusal("auto f = [&](int& v) { v = __shfl_sync(~0u, v, 1); };\nf(x[0]);"), "takes an argument by reference"));
+  CHECK(has(refusal("auto f = [&](int v) { __syncthreads(); };\nf();"), "'f' takes 1 arguments, and 0 are given"));
+  CHECK(has(refusal("auto f = [&](int v = 1) { __syncthreads(); };\nf(2);"), "a parameter of a lambda"));
+  CHECK(has(refusal("auto f = [&](int v) { return __shfl_sync(~0u, v, 1); };\nx[0] = n ? f(1) : 2;"), "3: 'f' behind ?:"));
+  CHECK(has(refusal("auto f = [&]() -> int& { __syncthreads(); return x[0]; };\nf();"), "returns a reference"));
+  // Another one of that name, in which nobody meets.
+  CHECK(refusal("{ auto f = [&] { __syncthreads(); }; f(); }\n{ auto f = [&](int v) { if (v) return 1; return 2; };"
+                "x[0] = f(n); }").empty());
 }
 
 TEST_CASE("jumps that are not structured") {

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kernels/conditions.hpp"
+#include "kernels/function.hpp"
+
+/// Lambdas of a function in which threads meet. A call of one does what its body says, under names of its own.
+namespace weir::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+
+void rename(Words& words, const std::string& from, const Words& to) {
+  Words result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool named = words[i].is(from) && can_name_variable(words, i);
+    if (named) {
+      append(result, to);
+    } else {
+      result.push_back(words[i]);
+    }
+  }
+  words = std::move(result);
+}
+
+Words one_word(std::string text, std::uint32_t token) {
+  return {{Token::Kind::identifier, std::move(text), token, no_variable}};
+}
+
+Statement declaration_of(Words type, Declarator d) {
+  Statement s;
+  s.kind = Kind::declaration;
+  s.token = d.name.token;
+  s.specifiers = std::move(type);
+  s.declarators.push_back(std::move(d));
+  return s;
+}
+
+}  // namespace
+
+LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<std::string>& own, int& made_up_names,
+                        std::vector<Statement>& out) {
+  const Lambda at = lambda_at(words, first);
+  const std::uint32_t token = words[first].token;
+  LocalLambda lambda;
+  lambda.body = slice(words, at.body + 1, closing(words, at.body));
+  std::size_t arrow = at.parameters != 0 ? closing(words, at.parameters) : closing(words, first);
+  while (arrow < at.body && !words[arrow].is("->")) ++arrow;
+  if (arrow < at.body) lambda.result = slice(words, arrow + 1, at.body);
+  if (contains(lambda.result, "&")) throw Refused(token, "a lambda in which threads meet and that returns a reference");
+
+  if (at.parameters != 0) {
+    for (const Words& parameter : split_at_commas(slice(words, at.parameters + 1, closing(words, at.parameters)))) {
+      Statement s;
+      if (parameter.size() == 1 && parameter[0].is("void")) continue;
+      if (!parse_declaration(parameter, s) || s.declarators.size() != 1 ||
+          s.declarators[0].form != Declarator::Form::none || !s.declarators[0].dimensions.empty()) {
+        throw Refused(token,
+                      "a parameter of a lambda in which threads meet is not understood: give it a type and a name, and "
+                      "no default");
+      }
+      lambda.names.insert(s.declarators[0].name.text);
+      lambda.parameters.push_back(std::move(s.declarators[0]));
+      lambda.types.push_back(std::move(s.specifiers));
+    }
+  }
+  for (const Statement& top : parse_statements(lambda.body)) {
+    for_all(top, [&](const Statement& s) {
+      for (const Declarator& d : s.declarators) lambda.names.insert(d.name.text);
+    });
+  }
+
+  // What it captures by value is copied where it is written.
+  const auto copy = [&](const std::string& name, Words value) {
+    Declarator d;
+    d.name = one_word(fmt::format("weir_copy_{}_{}", ++made_up_names, name), token)[0];
+    d.form = Declarator::Form::equals;
+    d.initializer = std::move(value);
+    rename(lambda.body, name, {d.name});
+    out.push_back(declaration_of(made_up("auto", token), std::move(d)));
+  };
+  for (const Words& capture : split_at_commas(slice(words, first + 1, closing(words, first)))) {
+    if (is_at(capture, 0, "&") && capture.size() <= 2) continue;
+    if (is_at(capture, 0, "&"))
+      throw Refused(token, "a lambda in which threads meet that captures a reference by a new name");
+    if (is_at(capture, 0, "=")) {
+      std::set<std::string> named;
+      for (std::size_t i = 0; i < lambda.body.size(); ++i) {
+        const std::string& name = lambda.body[i].text;
+        if (can_name_variable(lambda.body, i) && own.count(name) != 0 && lambda.names.count(name) == 0) named.insert(name);
+      }
+      for (const std::string& name : named) copy(name, one_word(name, token));
+    } else if (capture.size() == 1 && capture[0].is_identifier() && !capture[0].is("weir_self") && !capture[0].is("this")) {
+      copy(capture[0].text, capture);
+    } else if (capture.size() > 2 && capture[1].is("=")) {
+      copy(capture[0].text, slice(capture, 2, capture.size()));
+    }
+  }
+  return lambda;
+}
+
+std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Words>& arguments, const Word& call,
+                               int& made_up_names) {
+  if (arguments.size() != lambda.parameters.size()) {
+    throw Refused(call.token, fmt::format("the lambda '{}' takes {} arguments, and {} are given", call.text,
+                                          lambda.parameters.size(), arguments.size()));
+  }
+  Words body = lambda.body;
+  std::vector<Statement> statements;
+  const auto own_name = [&](const std::string& name) { return fmt::format("weir_inner_{}_{}", ++made_up_names, name); };
+  std::set<std::string> references;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Declarator d = lambda.parameters[i];
+    if (!d.is_reference()) continue;
+    const bool name = arguments[i].size() == 1 && arguments[i][0].is_identifier();
+    if (!name && !contains(lambda.types[i], "const")) {
+      throw Refused(call.token,
+                    fmt::format("the lambda '{}', in which threads meet, takes an argument by reference: give it a "
+                                "variable by its name",
+                                call.text));
+    }
+    if (name) references.insert(d.name.text);
+  }
+  // First the names that the lambda declares itself, since an argument may have the same one.
+  std::map<std::string, std::string> renamed;
+  for (const std::string& name : lambda.names) {
+    if (references.count(name) == 0) renamed[name] = own_name(name);
+  }
+  for (const auto& [from, to] : renamed) rename(body, from, one_word(to, call.token));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    Declarator d = lambda.parameters[i];
+    if (references.count(d.name.text) != 0) {
+      rename(body, d.name.text, arguments[i]);
+      continue;
+    }
+    d.name = one_word(renamed[d.name.text], call.token)[0];
+    Words pointer;
+    for (const Word& word : d.pointer) {
+      if (!word.is("&") && !word.is("&&")) pointer.push_back(word);
+    }
+    d.pointer = std::move(pointer);
+    d.form = Declarator::Form::equals;
+    d.initializer = made_up("(", call.token);
+    append(d.initializer, arguments[i]);
+    append(d.initializer, made_up(")", call.token));
+    statements.push_back(declaration_of(lambda.types[i], std::move(d)));
+  }
+  for (Statement& s : parse_statements(body)) statements.push_back(std::move(s));
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    for_all(statements[i], [&](const Statement& inner) {
+      if (!inner.is(Kind::leave) || (i + 1 == statements.size() && &inner == &statements[i])) return;
+      throw Refused(inner.token,
+                    fmt::format("a return before the end of the lambda '{}', in which threads meet; let it return "
+                                "once, at its end",
+                                call.text));
+    });
+  }
+  return statements;
+}
+
+}  // namespace weir::kernels

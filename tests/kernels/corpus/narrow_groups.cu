@@ -1,0 +1,50 @@
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+#define FULL_MASK 0xffffffff
+__device__ __forceinline__ int atomicAggInc(int* ctr) {
+  auto g = cg::coalesced_threads();
+  int warp_res;
+  if (g.thread_rank() == 0) warp_res = atomicAdd(ctr, g.size());
+  return g.shfl(warp_res, 0) + g.thread_rank();
+}
+extern "C" __global__ void filter_arr(int* dst, int* nres, const int* src, int n) {
+  int id = threadIdx.x + blockIdx.x * blockDim.x;
+  for (int i = id; i < n; i += gridDim.x * blockDim.x) {
+    if (src[i] > 0) dst[atomicAggInc(nres)] = src[i];
+  }
+}
+// by hand, with masks
+__device__ int atomicAggIncMask(int* ptr) {
+  int mask = __match_any_sync(__activemask(), (unsigned long long)ptr);
+  int leader = __ffs(mask) - 1;
+  int lane_id = threadIdx.x % warpSize;
+  int res;
+  if (lane_id == leader) res = atomicAdd(ptr, __popc(mask));
+  res = __shfl_sync(mask, res, leader);
+  return res + __popc(mask & ((1 << lane_id) - 1));
+}
+extern "C" __global__ void bucket(const int* keys, int* counters, int* places, int n) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x;
+  if (i >= n) return;
+  places[i] = atomicAggIncMask(&counters[keys[i] % 7]);
+}
+// each half of a warp by itself
+extern "C" __global__ void halves(const int* in, int* evens, int* odds, int n) {
+  auto block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<32>(block);
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int v = i < n ? in[i] : 0;
+  auto sub = cg::binary_partition(tile, (v & 1) != 0);
+  int total = cg::reduce(sub, v, cg::plus<int>());
+  if (sub.thread_rank() == 0) atomicAdd((v & 1) ? odds : evens, total);
+}
+extern "C" __global__ void labels(const int* label, const float* value, float* sums, int n) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  auto active = cg::coalesced_threads();
+  auto same = cg::labeled_partition(active, label[i]);
+  float total = cg::reduce(same, value[i], cg::plus<float>());
+  if (same.thread_rank() == 0) atomicAdd(&sums[label[i]], total);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cfenv>
+#include <cstdint>
+#include <functional>
+
+#include "tests/kernels/corpus.hpp"
+
+/// Packed numbers, directed rounding and other intrinsics that CUDA alone has, and Weir on the CPU; and parts of groups.
+namespace weir::test {
+namespace {
+
+const ModulePtr& module() { return corpus("narrow_packed"); }
+const ModulePtr& groups() { return corpus("narrow_groups"); }
+
+// Whether the device's compiler knows them: AMD's does not.
+bool has_intrinsics() { return target().backend().name() != "hip"; }
+
+template <class T>
+std::uint32_t each(std::uint32_t a, std::uint32_t b, const std::function<int(int, int)>& f) {
+  constexpr unsigned bits = sizeof(T) * 8;
+  std::uint32_t result = 0;
+  for (unsigned at = 0; at < 32; at += bits)
+    result |= (static_cast<std::uint32_t>(f(static_cast<T>(a >> at), static_cast<T>(b >> at))) & ((1U << bits) - 1)) << at;
+  return result;
+}
+template <class T>
+int sum_of(std::uint32_t a, std::uint32_t b, const std::function<int(int, int)>& f) {
+  int sum = 0;
+  each<T>(a, b, [&](int x, int y) { return sum += f(x, y), 0; });
+  return sum;
+}
+
+TEST_SUITE_BEGIN("warps of 32");
+
+TEST_CASE("packed: numbers of 8 and 16 bits in a word, and their dot products") {
+  if (!has_intrinsics()) return;
+  constexpr std::size_t n = 400, results = 15;
+  std::vector<std::uint32_t> a, b;
+  for (const int v : random_ints(n, 1, 0, 0x7fffffff)) a.push_back(static_cast<std::uint32_t>(v) * 2U + 1U);
+  for (const int v : random_ints(n, 2, 0, 0x7fffffff)) b.push_back(static_cast<std::uint32_t>(v) * 3U);
+  a[0] = 0x80808080U, b[0] = 0x7f7f7f7fU, a[1] = b[1] = 0x80ff7f00U, a[2] = 0x80007fffU, b[2] = 0x80007fffU;
+  const auto out = upload(std::vector<std::uint32_t>(n * results));
+  launch(module()->kernel("simd_video"), {.grid = {4}, .block = {128}}, upload(a), upload(b), out, static_cast<int>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    CAPTURE(i);
+    const std::uint32_t x = a[i], y = b[i];
+    const auto fit = [](int v, int most) { return std::clamp(v, -most - 1, most); };
+    const auto product = [](int p, int q) { return p * q; };
+    const std::array<std::uint32_t, results> expected = {
+        each<std::uint8_t>(x, y, std::plus<int>()),
+        each<std::uint8_t>(x, y, std::minus<int>()),
+        each<std::int8_t>(x, y, [&](int p, int q) { return fit(p - q, 127); }),
+        each<std::uint8_t>(x, y, [](int p, int q) { return p == q ? 255 : 0; }),
+        each<std::uint8_t>(x, 0, [](int p, int q) { return p != q ? 255 : 0; }),
+        each<std::int8_t>(x, y, [](int p, int) { return std::abs(p); }),
+        each<std::int8_t>(x, y, [](int p, int q) { return std::max(p, q); }),
+        each<std::uint8_t>(x, y, [](int p, int q) { return std::min(p, q); }),
+        static_cast<std::uint32_t>(sum_of<std::int8_t>(x, y, [](int p, int q) { return std::abs(p - q); })),
+        each<std::uint8_t>(x, y, [](int p, int q) { return (p + q + 1) / 2; }),
+        static_cast<std::uint32_t>(7 + sum_of<std::int8_t>(x, y, product)),
+        static_cast<std::uint32_t>(9 + sum_of<std::uint8_t>(x, y, product)),
+        each<std::int16_t>(x, y, [&](int p, int q) { return fit(p + q, 32767); }),
+        // A mean is rounded away from zero in the middle.
+        each<std::int16_t>(x, y, [](int p, int q) { return p + q >= 0 ? (p + q + 1) / 2 : (p + q - 1) / 2; }),
+        static_cast<std::uint32_t>(3 + static_cast<std::int16_t>(x) * static_cast<std::int8_t>(y >> 16U) +
+                                   static_cast<std::int16_t>(x >> 16U) * static_cast<std::int8_t>(y >> 24U)),
+    };
+    for (std::size_t k = 0; k < results; ++k) {
+      CAPTURE(k);
+      CHECK(out.data()[i * results + k] == expected[k]);
+    }
+  }
+}
+
+TEST_CASE("packed: a product of weights of 4 bits by __dp4a") {
+  if (!has_intrinsics()) return;
+  struct Block {
+    std::uint16_t scale, sum;
+    std::int8_t values[32];
+  };
+  constexpr int blocks = 40;
+  std::vector<int> weights = random_ints(blocks * 4, 3, -0x7fffffff, 0x7fffffff);
+  const auto values = random_ints(blocks * 32, 4, -128, 127);
+  const auto scales = random_floats(blocks, 5);
+  std::vector<Block> x(blocks);
+  double expected = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    x[i].scale = 0x3800;  // 0.5
+    x[i].sum = 0x4000;    // 2
+    int sum = 0;
+    for (std::size_t k = 0; k < 32; ++k) {
+      x[i].values[k] = static_cast<std::int8_t>(values[i * 32 + k]);
+      const auto word = static_cast<std::uint32_t>(weights[i * 4 + k % 16 / 4]);
+      sum += static_cast<int>(word >> (k % 4 * 8 + k / 16 * 4) & 15U) * x[i].values[k];
+    }
+    expected += scales[i] * (sum * 0.5 - 8.0 * 2.0);
+  }
+  const auto out = upload(std::vector<float>(1));
+  launch(module()->kernel("q4_dot"), {.grid = {1}, .block = {32}}, upload(weights), upload(x), upload(scales), out, blocks);
+  CHECK(std::fabs(out.data()[0] - expected) < 1e-2);
+}
+
+TEST_CASE("packed: atomics on halves, and Bessel's functions") {
+  if (!has_intrinsics()) return;
+  const auto in = random_ints(200, 6, -4, 4);
+  const auto pairs = upload(std::vector<std::uint16_t>(8)), one = upload(std::vector<std::uint16_t>(1));
+  launch(module()->kernel("half_atomics"), {.grid = {4}, .block = {64}}, upload(std::vector<float>(in.begin(), in.end())),
+         pairs, one, 200);
+  const auto value = [](std::uint16_t h) {  // of a whole number
+    const int exponent = (h >> 10 & 31) - 15;
+    const double m = exponent == -15 ? 0 : std::ldexp(1.0 + (h & 1023) / 1024.0, exponent);
+    return (h & 0x8000) != 0 ? -m : m;
+  };
+  double sums[4] = {};
+  for (std::size_t i = 0; i < in.size(); ++i) sums[i % 4] += in[i];
+  for (std::size_t k = 0; k < 4; ++k) {
+    CHECK(value(pairs.data()[2 * k]) == sums[k]);
+    CHECK(value(pairs.data()[2 * k + 1]) == 50);
+  }
+  CHECK(value(one.data()[0]) == 200);
+
+  const auto x = random_floats(100, 7, -30, 30);
+  const auto out = upload(std::vector<float>(200));
+  launch(module()->kernel("bessel"), {.grid = {1}, .block = {128}}, upload(x), out, 100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    const double v = std::fabs(static_cast<double>(x[i])), i0 = std::cyl_bessel_i(0.0, v), i1 = std::cyl_bessel_i(1.0, v);
+    CHECK(std::fabs(out.data()[2 * i] / i0 - 1) < 1e-6);
+    CHECK(std::fabs(out.data()[2 * i + 1] / std::copysign(i1, x[i]) - 1) < 1e-6);
+  }
+}
+
+TEST_CASE("packed: sums and products rounded in a direction") {
+  if (!has_intrinsics()) return;
+  constexpr int n = 1000, results = 12;
+  auto a = random_floats(n, 8, -2, 2), b = random_floats(n, 9, -2, 2);
+  for (std::size_t i = 0; i < 400; ++i) b[i] = std::ldexp(b[i], static_cast<int>(i) - 200);
+  a[0] = 3e38F, b[0] = 3e38F, a[2] = -3e38F, b[2] = -3e38F, a[4] = 1e-44F, b[4] = 0.3F, a[6] = -1e-44F, b[6] = 0.3F;
+  const auto out = upload(std::vector<float>(n * results));
+  launch(module()->kernel("directed"), {.grid = {8}, .block = {128}}, upload(a), upload(b), out, n);
+  const int modes[results] = {FE_TOWARDZERO, FE_UPWARD,   FE_DOWNWARD,   FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD,
+                              FE_TOWARDZERO, FE_UPWARD,   FE_TOWARDZERO, FE_DOWNWARD,   FE_UPWARD, FE_TOWARDZERO};
+  int wrong = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < results; ++k) {
+      std::fesetround(modes[k]);
+      const volatile float x = a[i], y = b[i], z = a[i ^ 1U];
+      const volatile float e = k < 3    ? x + y
+                               : k < 6  ? x * y
+                               : k < 8  ? x / y
+                               : k < 10 ? std::fma(x, y, z)
+                               : k < 11 ? std::sqrt(std::fabs(x))
+                                        : x - y;
+      std::fesetround(FE_TONEAREST);
+      if (out.data()[i * results + k] == e) continue;
+      MESSAGE(i, " ", k, ": ", out.data()[i * results + k], " ", e);
+      ++wrong;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("groups: atomics of those that came together, halves of a tile and labels") {
+  constexpr int n = 1000;
+  auto in = random_ints(n, 10, -5, 100);
+  const auto out = upload(std::vector<int>(n)), counts = upload(std::vector<int>(7)), places = upload(std::vector<int>(n));
+  launch(groups()->kernel("filter_arr"), {.grid = {2}, .block = {128}}, out, counts, upload(in), n);
+  std::vector<int> kept(out.data(), out.data() + counts.data()[0]), expected;
+  std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
+  std::sort(kept.begin(), kept.end());
+  std::sort(expected.begin(), expected.end());
+  CHECK(kept == expected);
+
+  for (int& v : in) v = std::abs(v);
+  std::fill(counts.data(), counts.data() + 7, 0);
+  launch(groups()->kernel("bucket"), {.grid = {8}, .block = {128}}, upload(in), counts, places, n);
+  std::vector<std::vector<int>> of(7);
+  for (std::size_t i = 0; i < n; ++i) of[static_cast<std::size_t>(in[i] % 7)].push_back(places.data()[i]);
+  for (std::size_t k = 0; k < 7; ++k) {
+    std::sort(of[k].begin(), of[k].end());
+    REQUIRE(of[k].size() == static_cast<std::size_t>(counts.data()[k]));
+    for (std::size_t i = 0; i < of[k].size(); ++i) CHECK(of[k][i] == static_cast<int>(i));
+  }
+
+  const auto evens = upload(std::vector<int>(1)), odds = upload(std::vector<int>(1));
+  launch(groups()->kernel("halves"), {.grid = {8}, .block = {128}}, upload(in), evens, odds, n);
+  int sums[2] = {};
+  for (const int v : in) sums[v % 2] += v;
+  CHECK(evens.data()[0] == sums[0]);
+  CHECK(odds.data()[0] == sums[1]);
+
+  const auto label = random_ints(n, 11, 0, 5);
+  const auto value = random_floats(n, 12);
+  const auto totals = upload(std::vector<float>(6));
+  launch(groups()->kernel("labels"), {.grid = {8}, .block = {128}}, upload(label), upload(value), totals, n);
+  std::vector<double> by_label(6);
+  for (std::size_t i = 0; i < n; ++i) by_label[static_cast<std::size_t>(label[i])] += value[i];
+  CHECK(difference(download(totals), by_label) < 1e-5);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+
+#include "tests/kernels/corpus.hpp"
+
+/// Kernels as libraries and strangers write them, of styles that the others lack.
+namespace weir::test {
+namespace {
+
+const ModulePtr& module() { return corpus("narrow_strangers"); }
+const ModulePtr& primitives() { return corpus("narrow_primitives"); }
+
+template <class T>
+const T& at(const std::vector<T>& values, long index) {
+  return values[static_cast<std::size_t>(index)];
+}
+
+TEST_SUITE_BEGIN("warps of 32");
+
+TEST_CASE("strangers: attention over pages of keys, with a slope for each head") {
+  constexpr int heads = 3, size = 64, block = 16, pages = 9, sequences = 2, pages_each = 4;
+  constexpr int head_stride = block * size, page_stride = heads * head_stride;
+  const auto q = random_floats(sequences * heads * size, 1);
+  const auto k = random_floats(pages * page_stride, 2), v = random_floats(pages * page_stride, 3);
+  const std::vector<int> tables = {3, 1, 7, 0, 8, 2, 5, 4}, lengths = {61, 18};
+  const std::vector<float> slopes = {0.5F, 0.0F, 0.125F};
+  const auto out = upload(std::vector<float>(sequences * heads * size));
+  launch(module()->kernel("vllm::paged_attention<float, 64, 16, 128>"),
+         {.grid = {heads, sequences}, .block = {128}, .shared_memory_bytes = pages_each * block * sizeof(float)}, out,
+         upload(q), upload(k), upload(v), 0.125F, upload(tables), upload(lengths), pages_each, upload(slopes), heads * size,
+         page_stride, head_stride);
+  std::vector<double> expected;
+  for (long s = 0; s < sequences; ++s)
+    for (long h = 0; h < heads; ++h) {
+      const long n = at(lengths, s);
+      std::vector<double> p, sum(size);
+      const auto element = [&](const std::vector<float>& cache, long t, long c) {
+        return static_cast<double>(
+            at(cache, at(tables, s * pages_each + t / block) * page_stride + h * head_stride + t % block * size + c));
+      };
+      for (long t = 0; t < n; ++t) {
+        double dot = 0;
+        for (long c = 0; c < size; ++c) dot += at(q, (s * heads + h) * size + c) * element(k, t, c);
+        p.push_back(std::exp(dot * 0.125 + at(slopes, h) * static_cast<double>(t - n + 1)));
+      }
+      const double total = std::accumulate(p.begin(), p.end(), 0.0);
+      for (long t = 0; t < n; ++t)
+        for (long c = 0; c < size; ++c) sum[static_cast<std::size_t>(c)] += at(p, t) / total * element(v, t, c);
+      expected.insert(expected.end(), sum.begin(), sum.end());
+    }
+  CHECK(difference(download(out), expected) < 1e-4);
+}
+
+TEST_CASE("strangers: a reduction with a lambda, and intervals with operators") {
+  const auto in = random_floats(4096, 4);
+  const double sum = std::accumulate(in.begin(), in.end(), 0.0);
+  const auto parts = upload(std::vector<float>(4));
+  launch(module()->kernel("reduce7<float, 256, true>"),
+         {.grid = {4}, .block = {256}, .shared_memory_bytes = 32 * sizeof(float)}, upload(in), parts, 4096U);
+  CHECK(std::fabs(std::accumulate(parts.data(), parts.data() + 4, 0.0) - sum) < 1e-3);
+
+  struct Range {
+    float low, high;
+  };
+  const auto ranges = upload(std::vector<Range>(3));
+  const auto total = upload(std::vector<float>(1));
+  const auto ticks = upload(std::vector<long long>(3));
+  launch(module()->kernel("ranges"), {.grid = {3}, .block = {128}, .shared_memory_bytes = 128 * 12}, upload(in), ranges,
+         total, ticks, 4096);
+  float low = 1, high = -1;
+  for (int i = 0; i < 3; ++i) {
+    low = std::min(low, ranges.data()[i].low);
+    high = std::max(high, ranges.data()[i].high);
+    CHECK(ticks.data()[i] > 0);
+  }
+  CHECK(low == *std::min_element(in.begin(), in.end()));
+  CHECK(high == *std::max_element(in.begin(), in.end()));
+  CHECK(std::fabs(total.data()[0] - sum) < 1e-3);
+}
+
+TEST_CASE("strangers: meetings behind ?:, && and ||, in conditions and in steps") {
+  for (const int width : {1, 2, 3}) {
+    CAPTURE(width);
+    auto in = random_ints(96, 5, 0, 80);
+    in[40] = 95;
+    if (width == 3) in[70] = 7;
+    const auto out = upload(std::vector<int>(96 * 7));
+    constexpr int n = 60;
+    launch(module()->kernel("k_conditions"), {.grid = {1}, .block = {96}}, upload(in), out, n, width);
+    const bool seven = std::find(in.begin(), in.end(), 7) != in.end();
+    for (long t = 0; t < 96; ++t) {
+      CAPTURE(t);
+      const long first = t / 32 * 32, lane = t % 32;
+      const auto begin = in.begin() + first, end = begin + 32;
+      const int v = at(in, t), other = at(in, t ^ 1), most = *std::max_element(begin, end);
+      const auto odd = std::count_if(begin, end, [](int x) { return x % 2 != 0; });
+      const int* const given = out.data() + t * 7;
+      CHECK(given[0] == (width > 1 ? other : v));
+      CHECK(given[1] == (lane < 16 ? at(in, first + 3) : at(in, first + 19) * 2) + (most > 50 ? most : 0) + (odd << 20));
+      CHECK(given[2] == static_cast<int>(most > 90));
+      CHECK(given[3] == 1);
+      int steps = 0;
+      for (int i = 0; i < n && most >= i; i += 1 + (*begin > i ? 1 : 0)) steps += i == 5 ? 0 : i;
+      CHECK(given[4] == steps);
+      CHECK(given[5] == (width == 3 && seven ? 5000000 : (other + 1) / 1000));
+      CHECK(given[6] == (width > 2 ? (496 + other) * 4 : 1));
+    }
+  }
+}
+
+TEST_CASE("strangers: lambdas in which threads meet") {
+  constexpr int n = 117;
+  const auto in = random_floats(n, 6);
+  const auto out = upload(std::vector<float>(n + 32));
+  launch(module()->kernel("k_lambdas"), {.grid = {1}, .block = {128}}, upload(in), out, n);
+  const double mean = std::accumulate(in.begin(), in.end(), 0.0) / n;
+  double variance = 0;
+  for (const float x : in) variance += (x - mean) * (x - mean) / n;
+  std::vector<double> expected;
+  for (const float x : in) expected.push_back((x - mean) / std::sqrt(variance + 1e-5));
+  CHECK(difference(std::vector<float>(out.data(), out.data() + n), expected) < 1e-4);
+  // The last warp to write is one of four: its values lie beside those of its neighbours, twice exchanged.
+  for (long lane = 0; lane < 32; ++lane) {
+    bool found = false;
+    for (long warp = 0; warp < 4; ++warp) {
+      const long t = warp * 32 + lane;
+      const double value = t < n ? at(expected, t) : 0;
+      found = found || std::fabs(out.data()[n + lane] - (value * 2 + 2)) < 1e-3;
+    }
+    CHECK(found);
+  }
+}
+
+TEST_CASE("strangers: a block's scan by a class that keeps a reference to shared memory") {
+  const auto in = random_ints(1024, 7, -100, 100);
+  const auto out = upload(std::vector<int>(1024));
+  struct Sum {};
+  launch(primitives()->kernel("block_scan_kernel<128, 4, Sum>"), {.grid = {2}, .block = {128}}, upload(in), out, Sum{});
+  for (long tile = 0, sum = 0; tile < 2; ++tile, sum = 0)
+    for (long i = 0; i < 512; ++i) {
+      sum += at(in, tile * 512 + i);
+      CHECK(out.data()[tile * 512 + i] == sum);
+    }
+  launch(primitives()->kernel("block_max_flags"), {.grid = {8}, .block = {128}}, upload(in), out);
+  for (long i = 0; i < 1024; ++i) {
+    const auto begin = in.begin() + i / 128 * 128;
+    CHECK(out.data()[i] == *std::max_element(begin, in.begin() + i + 1));
+  }
+}
+
+TEST_CASE("strangers: a scan that looks back over the blocks before it") {
+  constexpr int n = 256 * 70 - 13;
+  const auto in = random_ints(n, 8, -50, 100);
+  const auto out = upload(std::vector<int>(n));
+  const auto states = upload(std::vector<std::uint64_t>(70));
+  launch(primitives()->kernel("scan_lookback"), {.grid = {70}, .block = {256}}, upload(in), out, states, n);
+  std::vector<int> expected(n);
+  std::partial_sum(in.begin(), in.end(), expected.begin());
+  CHECK(download(out) == expected);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test
