@@ -32,6 +32,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -134,7 +135,7 @@ struct Graph;
 struct Node {
   CUDA_HOST_NODE_PARAMS host{};
   std::shared_ptr<Graph> child;  // or this
-  Word allocated = 0;            // or this
+  Word allocated = 0, freed = 0;  // or one of these
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
@@ -142,13 +143,13 @@ struct Graph {
     auto made = std::make_shared<Graph>();
     for (const auto& node : nodes) {
       made->nodes.push_back(std::make_unique<Node>(
-          Node{node->host, node->child ? node->child->copy() : nullptr, node->allocated}));
+          Node{node->host, node->child ? node->child->copy() : nullptr, node->allocated, node->freed}));
     }
     return made;
   }
   void run() const {
     for (const auto& node : nodes) {
-      if (node->allocated != 0) continue;
+      if (node->allocated != 0 || node->freed != 0) continue;
       node->child ? node->child->run() : node->host.fn(node->host.userData);
     }
   }
@@ -159,6 +160,7 @@ struct Capture {
 };
 std::map<Word, Capture> captures;  // by stream
 Word last_capture = 0;
+std::set<Word> memory_of_graphs;  // kept for ever, like the graphs
 
 // Kept for ever: what a graph owns is not looked at here.
 Graph* keep(std::shared_ptr<Graph> graph) {
@@ -390,6 +392,7 @@ constexpr Function functions[] = {
     {"cuGraphNodeGetType",
      [](const Call& c) {
        *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->allocated != 0 ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+                                    : out<Node>(c.a)->freed != 0   ? CU_GRAPH_NODE_TYPE_MEM_FREE
                                     : out<Node>(c.a)->child        ? CU_GRAPH_NODE_TYPE_GRAPH
                                                                    : CU_GRAPH_NODE_TYPE_HOST;
        return CUDA_SUCCESS;
@@ -397,6 +400,11 @@ constexpr Function functions[] = {
     {"cuGraphMemAllocNodeGetParams",
      [](const Call& c) {
        out<CUDA_MEM_ALLOC_NODE_PARAMS>(c.b)->dptr = out<Node>(c.a)->allocated;
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphMemFreeNodeGetParams",
+     [](const Call& c) {
+       *out<Word>(c.b) = out<Node>(c.a)->freed;
        return CUDA_SUCCESS;
      }},
     {"cuGraphHostNodeGetParams",
@@ -447,7 +455,8 @@ constexpr Function functions[] = {
      [](const Call& c) {
        *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
        if (const auto capture = captures.find(c.c); capture != captures.end()) {
-         capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{}, nullptr, *out<Word>(c.a)}));
+         capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{}, nullptr, *out<Word>(c.a), 0}));
+         memory_of_graphs.insert(*out<Word>(c.a));
        }
        return CUDA_SUCCESS;
      }},
@@ -473,7 +482,11 @@ constexpr Function functions[] = {
      }},
     {"cuMemFreeAsync",
      [](const Call& c) {
-       std::free(memory(c.a));
+       if (const auto capture = captures.find(c.b); capture != captures.end()) {
+         capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{}, nullptr, 0, c.a}));
+       } else if (!memory_of_graphs.contains(c.a)) {
+         std::free(memory(c.a));
+       }
        return CUDA_SUCCESS;
      }},
     {"cuMemcpyAsync",
