@@ -188,6 +188,15 @@ void a_chain_of_three(Device& device) {
   c->synchronize();
 }
 
+/// The program ends while work is under way, whose memory lives on.
+template <bool right>
+void work_at_the_end(Device& device) {
+  auto& s = *new Scene(device);
+  for (int i = 0; i < 100; ++i) s.a->fill(s.x, 1.0F);
+  if (right) s.b->wait(s.a);
+  s.b->fill(s.x, 2.0F);
+}
+
 // --- The host ---------------------------------------------------------------------------------------------------------
 
 /// The staging memory is filled again while it is still being copied.
@@ -726,6 +735,7 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(columns, 1),
     WEIR_TEST_PAIR(halves, 1),
     WEIR_TEST_PAIR(a_chain_of_three, 1),
+    WEIR_TEST_PAIR(work_at_the_end, 1),
     WEIR_TEST_PAIR(double_buffering_of_the_host, 1),
     WEIR_TEST_PAIR(read_before_it_is_there, 1),
     WEIR_TEST_PAIR(polling, 1),

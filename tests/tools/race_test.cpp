@@ -75,6 +75,8 @@ TEST_CASE("race: a report says who, where and what would mend it") {
           2 * std::string::npos);
   }
   CHECK(run.outcome.complains("two operations touch the same memory"));
+  CHECK(run.outcome.complains("      #0 "));
+  CHECK_FALSE(::run("wrong_branches_of_a_graph").outcome.complains("include/weir/stream.hpp"));  // nor the C++ library's
   CHECK(run.outcome.complains("remedy: between the two, let"));
   CHECK(::run("wrong_read_before_it_is_there").report["reports"][0]["remedy"].get<std::string>().find("synchronize()") !=
         std::string::npos);

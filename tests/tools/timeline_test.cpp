@@ -199,6 +199,18 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   CHECK(values == std::vector<std::uint64_t>{16384, 32768, 49152, 32768, 16384, 0});
 }
 
+TEST_CASE("timeline: work that is under way when the program ends is in the trace") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run("/usr/bin/timeout", {"60", WEIR_TEST_PROGRAMS, "right_work_at_the_end"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.complains(": 100 operations, busy"));
+  CHECK(outcome.complains(": 1 operations, busy"));
+  CHECK_FALSE(outcome.complains("have no time"));
+}
+
 TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch's slice") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/trace";

@@ -96,8 +96,8 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
 
 void read_when(std::string_view part, std::string_view when, Rule& rule) {
   const auto wrong = [&] {
-    refuse(part, fmt::format("'{}' is no time: 3 is the third, 3- the third and all after it, 3-5 the third to the fifth, "
-                             "10% each with that chance",
+    refuse(part, fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
+                             "the fifth, 10% each time with that chance",
                              when));
   };
   if (when.ends_with('%')) {

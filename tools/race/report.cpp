@@ -44,14 +44,6 @@ std::string bytes_of(const Region& region) {
                           : fmt::format("{} rows of {} bytes", region.rows, region.width);
 }
 
-std::string text_of(const std::vector<Frame>& frames) {
-  std::string text;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    text += fmt::format("      #{} {} {}\n", i, frames[i].function, frames[i].place);
-  }
-  return text;
-}
-
 std::string text_of(const char* which, const Access& access, const std::vector<Frame>& frames) {
   const Step& step = *access.step;
   std::string text = fmt::format("  {}: {} {} {} at {:#x}, on {}, from thread {}", which, step.what, kind_of(access),

@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -53,12 +54,19 @@ int add_frame(void* frames, std::uintptr_t, const char* file, int line, const ch
   return 0;
 }
 
+void name_frame(void* frame, std::uintptr_t, const char* symbol, std::uintptr_t, std::uintptr_t) {
+  if (symbol != nullptr) static_cast<Frame*>(frame)->function = demangled(symbol);
+}
+
 void add_frames(void* address, std::vector<Frame>& frames) {
   static backtrace_state* const state = ::backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   const std::size_t before = frames.size();
   if (state != nullptr)
     ::backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(address), add_frame, ignore_error, &frames);
-  if (frames.size() == before) frames.push_back(plain_frame(address));
+  if (frames.size() != before) return;
+  frames.push_back(plain_frame(address));
+  if (state != nullptr)
+    ::backtrace_syminfo(state, reinterpret_cast<std::uintptr_t>(address), name_frame, ignore_error, &frames.back());
 }
 #else
 void add_frames(void* address, std::vector<Frame>& frames) { frames.push_back(plain_frame(address)); }
@@ -70,6 +78,27 @@ Stack take_stack() {
   void* addresses[most_frames];
   const int count = ::backtrace(addresses, most_frames);
   return Stack(addresses, addresses + count);
+}
+
+std::string text_of(const std::vector<Frame>& frames) {
+  constexpr std::size_t most_letters = 160;  // of a function: names of templates can be longer than all else
+  const auto is_own = [](const Frame& frame) {
+    if (frame.place.find(':') != std::string::npos) {  // a line of a source
+      return frame.place.find("include/c++/") == std::string::npos && frame.place.find("include/weir/") == std::string::npos;
+    }
+    const std::string_view name = std::string_view(frame.function).substr(0, frame.function.find_first_of("(<"));
+    return !name.substr(name.rfind(' ') + 1).starts_with("weir::");  // behind the result's type
+  };
+  const bool has_own = std::any_of(frames.begin(), frames.end(), is_own);
+  std::string text;
+  std::size_t number = 0;
+  for (const Frame& frame : frames) {
+    if (has_own && !is_own(frame)) continue;
+    const bool is_long = frame.function.size() > most_letters;
+    text += fmt::format("      #{} {}{} {}\n", number++, frame.function.substr(0, most_letters), is_long ? "…" : "",
+                        frame.place);
+  }
+  return text;
 }
 
 std::vector<Frame> frames_of(const Stack& stack) {

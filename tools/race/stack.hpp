@@ -19,5 +19,8 @@ struct Frame {
 
 /// Without what lies in Weir. Functions that were inlined have frames of their own, where the program has debug information.
 std::vector<Frame> frames_of(const Stack& stack);
+/// Lines "      #0 function place" of the frames that are the program's own: without those of Weir's headers and of the C++
+/// library in between, unless there are no others.
+std::string text_of(const std::vector<Frame>& frames);
 
 }  // namespace weir::race

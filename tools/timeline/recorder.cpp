@@ -332,6 +332,7 @@ int Recorder::finish() noexcept {
 }
 
 void Recorder::write() noexcept try {
+  const support::UnshownCalls unshown;  // exit calls this: else what is asked here would be told to this very tool
   std::vector<Pending> pending;
   {
     if (::getpid() != process_) return;  // a forked child has a copy
@@ -433,26 +434,35 @@ std::string Recorder::encode() const {
 
 std::string Recorder::summary() const {
   struct Busy {
-    std::uint64_t time = 0;
+    std::uint64_t time = 0, until = 0;
     std::size_t operations = 0;
   };
   std::map<std::uint64_t, Busy> busy;
   std::vector<std::pair<std::uint64_t, int>> edges;
   std::vector<const Slice*> waits;
   std::uint64_t first = UINT64_MAX, last = 0;
+  std::vector<const Slice*> work;
   for (const Slice& slice : slices_) {
     if (slice.begin == 0 || slice.end < slice.begin || slice.is_nested) continue;
-    if (tracks_.at(slice.track).thread != 0) {
-      if (slice.name.ends_with("::synchronize")) waits.push_back(&slice);
-      continue;
+    if (tracks_.at(slice.track).thread == 0) {
+      work.push_back(&slice);
+    } else if (slice.name.ends_with("::synchronize")) {
+      waits.push_back(&slice);
     }
-    Busy& stream = busy[slice.track];
-    stream.time += slice.end - slice.begin;
+  }
+  // One may lie in another, as the copies of a collective: what counts is the time of either.
+  std::stable_sort(work.begin(), work.end(), [](const Slice* a, const Slice* b) { return a->begin < b->begin; });
+  for (const Slice* const slice : work) {
+    Busy& stream = busy[slice->track];
     ++stream.operations;
-    edges.emplace_back(slice.begin, 1);
-    edges.emplace_back(slice.end, -1);
-    first = std::min(first, slice.begin);
-    last = std::max(last, slice.end);
+    first = std::min(first, slice->begin);
+    last = std::max(last, slice->end);
+    const std::uint64_t begin = std::max(slice->begin, stream.until);
+    if (slice->end <= begin) continue;
+    stream.time += slice->end - begin;
+    stream.until = slice->end;
+    edges.emplace_back(begin, 1);
+    edges.emplace_back(slice->end, -1);
   }
   std::string text = fmt::format("weir timeline: {} written; open it in https://ui.perfetto.dev\n", file_);
   if (busy.empty()) return text;

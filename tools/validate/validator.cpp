@@ -38,14 +38,7 @@ std::string object_of(const Operation& operation) {
   return fmt::format("{} stream {}", operation.device->describe(), operation.stream_key.handle);
 }
 
-std::string text_of(const Site& site) {
-  std::string text;
-  int i = 0;
-  for (const race::Frame& frame : race::frames_of(site.stack)) {
-    text += fmt::format("      #{} {} {}\n", i++, frame.function, frame.place);
-  }
-  return text;
-}
+std::string text_of(const Site& site) { return race::text_of(race::frames_of(site.stack)); }
 
 }  // namespace
 
