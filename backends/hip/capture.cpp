@@ -61,8 +61,7 @@ void Api::end_invalidated_capture(StreamHandle stream) const {
   if (StreamBeginCapture(stream, hipStreamCaptureModeRelaxed) != success) return;
   // The stream still depends on nodes of the lost capture.
   (void)StreamUpdateCaptureDependencies(stream, nullptr, 0, set_dependencies);
-  (void)Symbols::StreamEndCapture(stream, &graph);
-  if (graph != nullptr) GraphDestroy(graph);
+  if (Symbols::StreamEndCapture(stream, &graph) == success) GraphDestroy(graph);
 }
 
 Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const {
@@ -71,6 +70,7 @@ Api::Result Api::StreamEndCapture(StreamHandle stream, GraphHandle* graph) const
   if (has(Workaround::check_capture_at_end)) (void)StreamIsCapturing(stream, &status);
   if (has(Workaround::join_before_end)) (void)join_everything(stream, joined);
   Result result = Symbols::StreamEndCapture(stream, graph);
+  if (result != success) *graph = nullptr;  // the runtime hands out a variable that it has not set (6.2, 7.15)
   if (result == success && status == hipStreamCaptureStatusInvalidated) {  // the end did not report it
     GraphDestroy(*graph);
     *graph = nullptr;

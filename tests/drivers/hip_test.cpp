@@ -286,6 +286,16 @@ TEST_CASE("hip calls T11: a stream is brought back from an invalidated capture, 
   CHECK(calls(newer, "hipStreamBeginCapture") == 1);
 }
 
+TEST_CASE("hip calls: a capture's end that fails leaves no graph, whatever the runtime has written") {
+  for (const char* const release : {"6.2", "7.14", "10.0"}) {
+    CAPTURE(release);
+    const Outcome o = tell(release, "fail=hipStreamEndCapture:1:908 trace=1", {"stream", "begin-capture", "end-capture"});
+    INFO(o.errors);
+    CHECK(calls(o, "hipStreamEndCapture") >= 1);
+    CHECK(calls(o, "hipGraphDestroy") == 0);
+  }
+}
+
 TEST_CASE("hip calls T11: what is not joined is joined before the end, and told of all the same") {
   const Outcome o = tell("6.2", "trace=1",
                          {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill", "fill",
