@@ -19,16 +19,19 @@ class Generator {
   std::string kernel(const std::string& name) {
     text_ = fmt::format("extern \"C\" __global__ void {}(unsigned* out, unsigned n) {{\n", name);
     line("__shared__ unsigned s[128], t[8];");
+    line("__shared__ volatile unsigned z[128];");
+    line("struct three { unsigned a, b[2]; };");
     line("const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;");
     line("unsigned* const mine = out + blockIdx.x * blockDim.x + tid;");
     line("unsigned u0 = n, u1 = blockIdx.x + 3, w0 = warp * 7 + 1, w1 = warp ^ n;");
     line("unsigned v0 = tid, v1 = tid * n + 5, v2 = lane, a[3] = {tid, 1, n};");
     line("s[tid] = tid; if (tid < 8) t[tid] = 0; *mine = 0;");
+    line("for (unsigned i = tid; i < 128; i += blockDim.x) z[i] = i * 3;");
     line("__syncthreads();");
     statements(Level::block, 0, 5, false);
     line("*mine = v0 + 3 * v1 + 5 * v2 + 7 * a[0] + 11 * a[1] + 13 * a[2] + 17 * u0 + 19 * u1 + 23 * w0 + 29 * w1;");
     line("__syncthreads();");
-    line("*mine += s[tid] + t[tid % 8];");
+    line("*mine += s[tid] + t[tid % 8] + z[tid];");
     return text_ + "}\n";
   }
 
@@ -106,9 +109,10 @@ class Generator {
     if (kind == 3 && level <= Level::warp && !deaf)
       return line(fmt::format("{} = {};", target(Level::warp), value(Level::warp)));
     if (kind == 4 && level == Level::block) return line(fmt::format("{} = {};", target(Level::block), value(Level::block)));
-    if (kind < 8)
-      return deaf ? line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)))
-                  : meet(level);
+    if (kind < 8) {
+      if (deaf) return line(fmt::format("atomicAdd(&t[{} % 8], {});", value(Level::thread), value(Level::thread)));
+      return chance(30) ? meet_inside(level) : meet(level);
+    }
     if (kind < 11) return branch(level, depth, deaf);
     if (kind < 14) return loop(level, depth, deaf);
     if (kind == 15) return choice(level, depth, deaf);
@@ -161,6 +165,81 @@ class Generator {
                                 value(Level::warp)));
       case 5: return line(fmt::format("{} = __reduce_add_sync({}, {});", target(Level::warp), all, value(Level::thread)));
       default: return line(fmt::format("{} = warp_total({});", v, value(Level::thread)));
+    }
+  }
+
+  // Meetings under conditions inside of expressions, in lambdas, and with values that live across them.
+  void meet_inside(Level level) {
+    const std::string v = target(Level::thread), x = value(Level::thread), y = value(Level::thread);
+    const int own = ++mask_names_;
+    if (level == Level::thread && masks_ == 0) return meet(level);
+    const std::string all = level == Level::thread ? fmt::format("m{}", masks_) : "0xffffffffu";
+    if (level == Level::thread || chance(15)) {  // each side names itself
+      line(fmt::format("const bool c{} = {};", own, condition(Level::thread)));
+      line(fmt::format("const unsigned m{0} = __ballot_sync({1}, c{0});", own, all));
+      if (chance(50))
+        return line(fmt::format("{0} {1} c{2} ? __shfl_sync(m{2}, {3}, {4}) : {3};", v, pick({"=", "+="}), own, x, y));
+      return line(fmt::format("{0} = 2 * (c{1} ? __shfl_sync(m{1}, {2}, {3}) : 5 + __shfl_sync({4} & ~m{1}, {3}, {2}));", v,
+                              own, x, y, all));
+    }
+    const std::string together = condition(level), each = condition(Level::thread);
+    if (level == Level::block && chance(40)) {
+      switch (below(5)) {
+        case 0: return line(fmt::format("{} = ({}) && __syncthreads_or({});", target(level), together, each));
+        case 1:
+          line(fmt::format("s[tid] = {}; __syncthreads();", x));
+          return line(fmt::format("{} += peek<unsigned>(s, (tid + {}u) % blockDim.x);", v, below(40)));
+        case 2:
+          line(fmt::format("const auto f{} = [&](unsigned x) {{", own));
+          line(fmt::format(
+              "  __syncthreads(); s[tid] = x; __syncthreads(); x = s[(tid + {}u) % blockDim.x]; __syncthreads();",
+              below(40)));
+          line(fmt::format("  return x + {}; }};", y));
+          line(fmt::format("{} = f{}({});", v, own, x));
+          return line(fmt::format("if ({}) {} += 3 * f{}({});", together, v, own, y));
+        case 3:
+          line(fmt::format("unsigned r{}[3] = {{{}, {}}};", own, x, y));
+          line(fmt::format("__syncthreads(); r{0}[{1}] += 7; __syncthreads();", own, below(3)));
+          return line(fmt::format("{0} ^= r{1}[0] + r{1}[1] * 3 + r{1}[v1 % 3];", v, own));
+        default: return line(fmt::format("if (({}) || __syncthreads_count({}) > 3) {} += {};", together, each, v, x));
+      }
+    }
+    switch (below(11)) {
+      case 0:
+        return line(fmt::format("{0} {1} ({2}) ? __shfl_xor_sync({3}, {4}, {5}u) : {6};", v, pick({"=", "+=", "^="}),
+                                together, all, x, below(32), y));
+      case 1: return line(fmt::format("if (({}) && __any_sync({}, {})) {} += {};", together, all, each, v, x));
+      case 2:
+        return line(fmt::format("{} = {} + (({}) || __any_sync({}, {}));", target(Level::warp), value(Level::warp),
+                                condition(Level::warp), all, each));
+      case 3: return line(fmt::format("if (const unsigned q{0} = __ballot_sync({1}, {2})) {3} += q{0};", own, all, each, v));
+      case 4:
+        line(fmt::format("const auto f{} = [{}](unsigned x) {{", own, pick({"&", "="})));
+        line(fmt::format("  x += __shfl_xor_sync({}, x, {}u); return x ^ {}; }};", all, below(32), y));
+        line(fmt::format("{} += {};", target(Level::thread), x));
+        return line(fmt::format("{} = f{}({});", v, own, x));
+      case 5:
+        return line(
+            fmt::format("{} = [&](unsigned x) {{ const unsigned u0 = x * 3; return __shfl_down_sync({}, u0, {}u) + x; "
+                        "}}({});",
+                        v, all, below(32), x));
+      case 6: return line(fmt::format("IN_STEP({}, z[tid], z[tid ^ {}u]); {} += z[tid];", all, below(32), v));
+      case 7:
+        line(fmt::format("three p{} = {{{}, {{{}, {}}}}};", own, x, y, v));
+        line(fmt::format("p{0}.b[1] += __shfl_xor_sync({1}, p{0}.b[0], {2}u);", own, all, below(32)));
+        return line(fmt::format("{0} = p{1}.a ^ p{1}.b[0] ^ p{1}.b[1];", v, own));
+      case 8:
+        return line(fmt::format("{} = turned<unsigned>((unsigned short)({}), {}u) + turned<unsigned char>({}, 2.75f);", v, x,
+                                below(300), y));
+      case 9:
+        return line(fmt::format("{} += ({}) ? turned({}, 5u) : turned({}, 3u);", v, together, x, y));
+      default:
+        line(fmt::format(
+            "for (unsigned j{0} = 0; j{0} < {1}u && __any_sync({2}, {3}); j{0} += 1 + (__ballot_sync({2}, {4}) & 1)) {{",
+            own, below(6), all, each, condition(Level::thread)));
+        line(fmt::format("  if ({}) continue;", condition(Level::warp)));
+        line(fmt::format("  {} += {} + j{};", v, x, own));
+        return line("}");
     }
   }
 
@@ -272,6 +351,29 @@ __device__ void shifted(unsigned& v, unsigned* s) {
   __syncthreads();
   if (threadIdx.x > 0) v += (s[threadIdx.x - 1] & 0xff) ^ own[threadIdx.x];
   __syncthreads();
+}
+// Threads of a warp take a statement on a volatile array together.
+#ifdef __WEIR_HOST__
+#define IN_STEP(mask, to, from) to += from
+#else
+#define IN_STEP(mask, to, from)           \
+  do {                                    \
+    __syncwarp(mask);                     \
+    const unsigned step_ = (to) + (from); \
+    __syncwarp(mask);                     \
+    to = step_;                           \
+    __syncwarp(mask);                     \
+  } while (0)
+#endif
+template <class T> __device__ T turned(T v, T by) {
+  v += (T)__shfl_xor_sync(0xffffffffu, (unsigned)v, 1);
+  return v * by;
+}
+template <class T> __device__ unsigned peek(const T* p, unsigned i) {
+  __syncthreads();
+  const unsigned r = p[i];
+  __syncthreads();
+  return r;
 }
 __device__ unsigned warp_total(unsigned v) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffffu, v, o);

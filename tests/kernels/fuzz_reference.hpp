@@ -86,6 +86,7 @@ static unsigned __ballot_sync(unsigned m, int p) {
   for (unsigned l = 0; l < 32; ++l) bits |= (f.lanes >> l & 1 ? f.seen[l] : 0) << l;
   return bits;
 }
+static void __syncwarp(unsigned m) { exchange(m, 0); }
 static int __any_sync(unsigned m, int p) { return __ballot_sync(m, p) != 0; }
 static unsigned __reduce_add_sync(unsigned m, unsigned v) {
   fiber& f = exchange(m, v);
