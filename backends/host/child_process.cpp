@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +79,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment) {
+                       const std::vector<std::string>& environment, unsigned cpu_seconds) {
   Pipe pipe;
   FileActions actions;
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
@@ -95,6 +96,11 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
   pid_t child = 0;
   check(::posix_spawn(&child, argv[0], &actions.value, &attributes.value, argv.data(), envp.data()),
         "starting " + arguments[0]);
+  rlimit limit{};  // What it has started before this is not limited, which costs time alone.
+  if (cpu_seconds != 0 && ::prlimit(child, RLIMIT_CPU, nullptr, &limit) == 0 && limit.rlim_cur > cpu_seconds) {
+    limit.rlim_cur = cpu_seconds;
+    ::prlimit(child, RLIMIT_CPU, &limit, nullptr);
+  }
   pipe.close_write_end();
 
   ChildOutcome outcome;

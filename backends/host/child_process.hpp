@@ -17,8 +17,9 @@ struct ChildOutcome {
 
 /// Runs `arguments[0]`, an absolute path, in `folder` and waits for it. `environment`: the whole environment of the child,
 /// as "NAME=value". Uses no shell. The child has no input, no open files of this process, and default signal handling.
-/// Throws std::system_error if it cannot be started.
+/// Throws std::system_error if it cannot be started. `cpu_seconds`: after so much time of a processor SIGXCPU ends it, and
+/// each program that it starts; 0: no limit.
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment);
+                       const std::vector<std::string>& environment, unsigned cpu_seconds = 0);
 
 }  // namespace weir::host

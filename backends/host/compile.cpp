@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gnu/libc-version.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstring>
@@ -64,6 +65,15 @@ bool lacks_program(const std::string& output) {
     if (output.find(complaint) != std::string::npos) return true;
   }
   return false;
+}
+
+// GCC takes minutes for a few kernels at -O3, and seconds at -O2. What is done after so much of a processor's time is done
+// with less.
+constexpr unsigned most_cpu_seconds = 60;
+
+bool exceeded_its_time(const ChildOutcome& outcome) {
+  return outcome.status == -SIGXCPU ||
+         (outcome.status != 0 && outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
 
 // The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
@@ -149,11 +159,21 @@ class Compilation {
   }
 
   // Runs the compiler in a folder of the temporary folder, where the source lies under the name its messages carry.
-  ChildOutcome run(std::vector<std::string> arguments) const {
+  // With `less`, optimization that takes too long is given up for that.
+  ChildOutcome run(std::vector<std::string> arguments, const char* less = nullptr) const {
     arguments.insert(arguments.begin(), compiler_.path);
     ChildOutcome outcome;
+    const auto start = [&](unsigned cpu_seconds) {
+      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds);
+    };
     try {
-      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path));
+      start(less != nullptr ? most_cpu_seconds : 0);
+      if (less != nullptr && exceeded_its_time(outcome)) {
+        std::replace(arguments.begin(), arguments.end(), std::string("-O3"), std::string(less));
+        start(0);
+        outcome.output.insert(0,
+                              fmt::format("compiled with {}: with -O3 it takes more than {} s\n", less, most_cpu_seconds));
+      }
     } catch (const std::system_error& failure) {
       throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
     }
@@ -228,7 +248,7 @@ class Compilation {
     if (compiler_.is_gcc && !shown_file(options_.name)) arguments.push_back("-fno-diagnostics-show-caret");
     arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output",
                                        own("rewritten.ii"), "-o", own("module.so")});
-    const ChildOutcome outcome = run(std::move(arguments));
+    const ChildOutcome outcome = run(std::move(arguments), options_.debug ? nullptr : "-O2");
     log = outcome.output;
     const std::string bytes = result("module.so", outcome);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/host/compiler.hpp"
 #include "backends/host/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
@@ -154,6 +155,33 @@ TEST_CASE("a compiler that is killed, and one that writes nothing") {
   CHECK(has(compile_error("int a;").what(), "ended by signal 9"));
   program("exit 0");
   CHECK(has(compile_error("int b;").what(), "wrote nothing"));
+}
+
+TEST_CASE("a compilation that takes too long at -O3 is made at -O2") {
+  const std::string real = host::find_compiler().path;
+  const host::TemporaryFolder folder;
+  const std::string path = folder.path() + "/c++", log = folder.path() + "/log";
+  const Variable chosen("WEIR_HOST_CXX", path.c_str());
+  // As GCC says it, whose driver outlives the compiler, and as Clang does.
+  for (const char* end : {"echo 'c++: fatal error: CPU time limit exceeded signal terminated program cc1plus'; exit 1",
+                          "ulimit -c 0; kill -XCPU $$"}) {
+    CAPTURE(end);
+    std::ofstream(path) << "#!/bin/sh\ncase \"$*\" in --version|*' -E '*) ;; *) echo \"$(ulimit -t) $*\" >> " << log
+                        << " ;; esac\ncase \"$*\" in *' -E '*) ;; *-O3*) " << end << " ;; esac\nexec " << real
+                        << " \"$@\"\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    std::filesystem::remove(log);
+    host().compile(std::string("extern \"C\" __global__ void slow(int* x) { *x = 1; } //") + end);
+    std::ifstream file(log);
+    std::string first, second, third;
+    CHECK(std::getline(file, first));
+    CHECK(std::getline(file, second));
+    CHECK_FALSE(std::getline(file, third));
+    CHECK(has(first, " -O3 "));
+    CHECK(has(second, "unlimited "));
+    CHECK(has(second, " -O2 "));
+    CHECK_FALSE(has(second, "-O3"));
+  }
 }
 
 TEST_CASE("temporary files are gone afterwards, whatever happened") {
