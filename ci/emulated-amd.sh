@@ -8,7 +8,8 @@
 #   ROCJITSU         the emulator's program (default: rocjitsu in PATH, then ROCM_PATH/bin/rocjitsu)
 #   ROCJITSU_CONFIG  the GPU to emulate, a configuration of rocjitsu's (default: a gfx942 of ROCM_PATH/share/rocjitsu)
 #
-# Runs `weir info hip`, the example saxpy, and the conformance suite, whose report is written to BUILD_FOLDER/emulated-amd.json.
+# Runs `weir info --backend=hip` and the conformance suite, whose report is written to BUILD_FOLDER/emulated-amd.json.
+# The example saxpy, a hundred steps over a million elements, is too much for an emulator.
 # Exit status: 0 passed, 1 failed, 77 something is missing here; it says what.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,11 +47,11 @@ if [ -z "$build" ]; then
   source ci/common.sh
   build=build/emulated-amd
   configure "$build" -DCMAKE_BUILD_TYPE=Release
-  cmake --build "$build" --target weir_command weir_hip weir-conformance saxpy
+  cmake --build "$build" --target weir_command weir_hip weir-conformance
 fi
 
-# Debian's runtime (5.2.3) did not start over the emulator's copy engines.
-export HSA_ENABLE_SDMA=${HSA_ENABLE_SDMA-0} WEIR_BACKEND=hip
+# The emulator of July 2026: copies by its copy engines do not end, and it maps no memory of the kind that 7.15's pools take.
+export HSA_ENABLE_SDMA=${HSA_ENABLE_SDMA-0} DEBUG_HIP_MEM_POOL_VMHEAP=${DEBUG_HIP_MEM_POOL_VMHEAP-0} WEIR_BACKEND=hip
 if [ -n "$runtime" ]; then export LD_LIBRARY_PATH=$rocm/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 
 failed=0
@@ -61,7 +62,6 @@ emulate() {  # COMMAND…
     failed=1
   fi
 }
-emulate "$build/bin/weir" info hip
-emulate "$build/bin/saxpy"
-emulate "$build/bin/weir-conformance" --require=hip "--json=$build/emulated-amd.json"
+emulate "$build/bin/weir" info --backend=hip
+emulate "$build/bin/weir-conformance" --require=hip --timeout=60 "--json=$build/emulated-amd.json"
 exit "$failed"

@@ -25,8 +25,9 @@ head = """<!-- Made by ci/tested.py from docs/tested/*.json; changes go there. -
 One row for each machine and commit that was tested. What is not in this table has not been run.
 
 **No AMD GPU has run any of this.** The HIP backend ran against Debian's runtime without a device, against stand-ins for the
-runtimes of 5.2 to 10.0, and on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`. The workflows for AMD
-and NVIDIA runners (`.github/workflows/amd.yml`, `nvidia.yml`) have not run either: they need runners with such devices.
+runtimes of 5.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
+an emulated GPU. The workflows for AMD and NVIDIA runners (`.github/workflows/amd.yml`, `nvidia.yml`) have not run either: they
+need runners with such devices.
 
 """
 

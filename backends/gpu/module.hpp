@@ -91,6 +91,8 @@ class GpuKernel final : public Kernel {
     int blocks = 0, threads = 0;
     check(device_.api(), device_.api().suggested_block_size(blocks, threads, native(), shared_memory_bytes), operation,
           device_);
+    // HIP does not look at what the kernel was compiled for (7.15).
+    if (const auto most = properties_.max_threads_per_block; most > 0) threads = std::min(threads, static_cast<int>(most));
     return static_cast<std::uint32_t>(threads);
   }
 

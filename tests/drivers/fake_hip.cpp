@@ -327,6 +327,13 @@ constexpr Function functions[] = {
        return release() == 602 && out<hipMemAccessDesc>(c.b)->flags == 0 ? static_cast<int>(hipErrorInvalidDevice) : 0;
      }},
     // It looks the function up on the current device, and follows a null pointer where that is not the module's.
+    // What the device takes, whatever the kernel was compiled for (7.15).
+    {"hipModuleOccupancyMaxPotentialBlockSize",
+     [](const Call& c) -> Word {
+       *out<int>(c.a) = 8;
+       *out<int>(c.b) = 1024;
+       return 0;
+     }},
     {"hipFuncGetAttribute",
      [](const Call& c) -> Word {
        check_device(module_device, "the current device is not the kernel's");

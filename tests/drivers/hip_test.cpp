@@ -296,6 +296,10 @@ TEST_CASE("hip calls: a capture's end that fails leaves no graph, whatever the r
   }
 }
 
+TEST_CASE("hip calls: the suggested size of a block is one that the kernel was compiled for") {
+  CHECK_SAYS(tell("7.14", "", {"module", "kernel", "suggest"}), "suggested: 64 and 64");
+}
+
 TEST_CASE("hip calls T11: what is not joined is joined before the end, and told of all the same") {
   const Outcome o = tell("6.2", "trace=1",
                          {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill", "fill",
