@@ -157,6 +157,8 @@ class Api : public Symbols {
   static constexpr bool moves_user_objects() noexcept { return true; }
   /// Whether the driver frees what the last launch of an executable allocated, and left, when the executable is destroyed.
   static constexpr bool executables_free_memory() noexcept { return false; }
+  /// Whether a stream can be destroyed while a capture is open on it, which another thread began.
+  static constexpr bool destroys_capturing_streams() noexcept { return true; }
   /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {

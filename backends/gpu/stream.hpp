@@ -222,6 +222,7 @@ class GpuStream final : public Stream {
   mutable std::shared_ptr<const std::uint64_t> number_;  // keeps the id if the driver has none; set in the constructor
   mutable std::atomic<signed char> non_blocking_{-1};  // -1: not known
 
+  bool capture_is_anothers_ = false;  // the last end of a capture failed, since another thread had begun it
   std::atomic<HostCalls*> host_calls_{nullptr};
 
   std::mutex mutex_;  // held while the event and the host calls are made

@@ -123,6 +123,9 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
                 native_error(api_, result));
   }
   auto* const resumed = static_cast<GpuGraph<Api>*>(kept.resumed.get());
+  if constexpr (!Api::destroys_capturing_streams()) {
+    capture_is_anothers_ = Api::meaning(result).errc == Errc::capture_wrong_thread;
+  }
   if (result != Api::success) {
     // The capture owns a graph that it continues: if it fails, the driver destroys the graph with it.
     if (resumed != nullptr) resumed->lose();

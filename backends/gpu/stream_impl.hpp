@@ -68,6 +68,11 @@ void GpuStream<Api>::Submission::prepare(const GpuStream& stream, Order order) {
 template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
+  if (capture_is_anothers_) {
+    throw Error(Errc::capture_wrong_thread, "Stream::close", describe_handle(),
+                "a capture is open on the stream, which only the thread that began it can end; the stream and the capture "
+                "are leaked. End the capture on that thread before the stream goes, or begin it with CaptureMode::relaxed");
+  }
   device_.forget_number_of(native());
   if (native_stream_ != nullptr && native_stream_.use_count() > 1) {
     native_stream_->end_with_events();

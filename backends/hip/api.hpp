@@ -156,6 +156,8 @@ class Api : public Symbols {
   bool clones_own_objects() const noexcept { return !has(Workaround::keep_cloned_graphs); }
   /// Up to 6.2 the runtime never releases an object that was moved into a graph.
   static bool moves_user_objects() noexcept { return mutated(Mutation::user_objects_moved); }
+  /// The runtime keeps the stream in a list of the thread that began the capture, and follows it there.
+  static constexpr bool destroys_capturing_streams() noexcept { return false; }
   static constexpr bool executables_free_memory() noexcept { return true; }
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
@@ -406,7 +408,6 @@ class Api : public Symbols {
   Patience patience_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
-  bool is_busy(StreamHandle stream) const;
   std::unique_lock<std::recursive_mutex> user_object_lock() const;
   void end_invalidated_capture(StreamHandle stream) const;
   Result join_everything(StreamHandle stream, bool& joined) const;

@@ -12,7 +12,6 @@
   X(called_at_the_end)            \
   X(capture_modes_kept)           \
   X(capture_not_tried)            \
-  X(capturing_streams_asked)      \
   X(copies_of_low_priority)       \
   X(device_not_set)               \
   X(event_waits_end_on_the_event) \

@@ -104,20 +104,12 @@ int current_device(const Api& api) noexcept {
 
 }  // namespace
 
-// A stream that is itself capturing is never reported idle. Destroying it ends its capture, too.
-bool Api::is_busy(StreamHandle stream) const {
-  const Result result = StreamQuery(stream);
-  if (mutated(Mutation::capturing_streams_asked)) return is_put_off(result);
-  bool captures = false;
-  return is_put_off(result) && (result == not_ready || is_capturing(stream, captures) != success || !captures);
-}
-
 Api::Result Api::StreamDestroy(StreamHandle stream) const {
   if (has(Workaround::end_streams_elsewhere)) {
     const gpu::CaptureModeScope<Api> relaxed(*this);
     if (is_put_off(StreamQuery(stream))) {
       Retirement::instance().retire(*this, current_device(*this), [this, stream] {
-        if (is_busy(stream)) return false;
+        if (is_put_off(StreamQuery(stream))) return false;
         gpu::log_failure(*this, Symbols::StreamDestroy(stream), "while a stream was destroyed", "hip");
         return true;
       });

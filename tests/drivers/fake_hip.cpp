@@ -353,7 +353,11 @@ constexpr Function functions[] = {
        check_device(stream->device, "a stream is destroyed with another device current");
        if (stream->done < stream->submitted && Script::instance().number("busy", 0) > questions)
          crash("the end of a stream waits for its work");
-       if (stream->capture != 0 && stream->origin == stream) world().leave_capture(stream->capture);
+       if (stream->capture != 0 && stream->origin == stream) {
+         if (stream->mode != hipStreamCaptureModeRelaxed && stream->thread != std::this_thread::get_id())
+           crash("a stream is destroyed that is in the list of another thread's captures");
+         world().leave_capture(stream->capture);
+       }
        if (world().living.erase(stream) != 0) world().ended.insert(stream);
        return 0;
      }},

@@ -485,6 +485,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"async", [](World& w) { w.stream->allocate_bytes_async(256); }},
     {"async-beside",
      [](World& w) { w.other = std::jthread([] { weir::default_device().create_stream()->allocate_bytes_async(256); }); }},
+    {"drop-stream-beside", [](World& w) { std::jthread([stream = std::exchange(w.stream, nullptr)] {}); }},
     {"drop-async-beside", [](World& w) { w.other = std::jthread([memory = std::exchange(w.async.at(0), {})] {}); }},
     {"join", [](World& w) { w.other.join(); }},
     {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
