@@ -117,7 +117,7 @@ class GpuGraph final : public Graph {
   struct Contents {
     std::vector<Ptr<HostErrors>> host_functions;  // that Weir captured, child graphs included
     bool allocates = false;                       // whether a node allocates memory
-    std::vector<void*> left;  // memory that a node allocates and none frees; empty if `Api::executables_free_memory()`
+    std::vector<void*> left, freed;  // what nodes allocate, and what they free; empty if `Api::executables_free_memory()`
   };
   /// Calls `use(handle, errors, contents)`. `errors`: of the host functions that Weir captured; null if there are none.
   template <class F>
@@ -189,8 +189,10 @@ struct Executable {
           auto result = api.StreamCreateWithPriority(&stream, Api::stream_non_blocking, api.usual_priority());
           if (result != Api::success) return result;
           result = api.StreamWaitEvent(stream, launch, 0);
+          const bool is_behind = result == Api::success;
           for (void* const memory : left) {
-            if (result == Api::success) result = api.free_async(memory, stream);
+            const auto freed = result == Api::success || is_behind ? api.free_async(memory, stream) : result;
+            if (freed != Api::success) result = freed;
           }
           const auto destroyed = api.StreamDestroy(stream);  // once its work is done
           return result != Api::success ? result : destroyed;

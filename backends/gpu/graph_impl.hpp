@@ -139,7 +139,6 @@ template <class Api>
 void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
   const char* const operation = "Graph::instantiate";
   const Api& api = device_.api();
-  std::vector<void*> freed;
   for (const NodeHandle node : nodes_of(api, graph, operation, *this)) {
     NodeKind kind{};
     check(api.node_kind(node, kind), operation);
@@ -151,7 +150,7 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
         contents.left.push_back(memory);
       } else if (kind == NodeKind::free) {
         check(api.memory_of_free(node, memory), operation);
-        freed.push_back(memory);
+        contents.freed.push_back(memory);
       }
     }
     if (kind == NodeKind::child_graph) {
@@ -167,12 +166,6 @@ void GpuGraph<Api>::look_through(Handle graph, Contents& contents) const {
       }
     }
   }
-  // A driver gives one address to several allocations of a graph, if each is freed before the next.
-  std::sort(contents.left.begin(), contents.left.end());
-  std::sort(freed.begin(), freed.end());
-  std::vector<void*> left;
-  std::set_difference(contents.left.begin(), contents.left.end(), freed.begin(), freed.end(), std::back_inserter(left));
-  contents.left = std::move(left);
 }
 
 template <class Api>
@@ -182,6 +175,13 @@ void GpuGraph<Api>::with_contents(const char* operation, F&& use) const {
   check_there(operation);
   Contents contents;
   look_through(native(), contents);
+  // A driver gives one address to several allocations of a graph, if each is freed before the next.
+  auto &allocated = contents.left, &freed = contents.freed;
+  std::sort(allocated.begin(), allocated.end());
+  std::sort(freed.begin(), freed.end());
+  std::vector<void*> left;
+  std::set_difference(allocated.begin(), allocated.end(), freed.begin(), freed.end(), std::back_inserter(left));
+  allocated = std::move(left);
   Ptr<GraphErrors> errors;
   if (!contents.host_functions.empty()) errors = make<GraphErrors>(std::move(contents.host_functions));
   use(native(), std::move(errors), contents);

@@ -120,7 +120,9 @@ void Program::note_end(const Node& node) noexcept {
 }
 
 void Program::run_from(Node* node, Lane lane) noexcept {
-  for (bool has_turn = true; node != nullptr; has_turn = !is_shaken_ || lane != Lane::worker) {
+  // Asked here: behind its last node the program may be gone.
+  const bool keeps_its_turn = !is_shaken_ || lane != Lane::worker;
+  for (bool has_turn = true; node != nullptr; has_turn = keeps_its_turn) {
     const Lane wanted = lane_of(node->work);
     if ((wanted != Lane::none && wanted != lane) || !has_turn) {
       hand_out(*node);
@@ -146,7 +148,10 @@ Program::Node* Program::after(Node& node, Lane lane) noexcept {
     }
   }
   // If this was the last node, the program may be destroyed as soon as its continuation is resumed.
-  if (finish(1)) continuation_->resume(lane);
+  if (finish(1)) {
+    launch_ = 0;
+    continuation_->resume(lane);
+  }
   return next;
 }
 

@@ -43,9 +43,9 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
   const std::uint64_t seed = number(text, most_seeds);
   if (seed == 0 || depth == 0) {
     throw Error(Errc::invalid_environment, fmt::format("reading WEIR_SCHEDULE='{}'", *value), "",
-                fmt::format("it is none of SEED, pct:SEED and pct:SEED:DEPTH; a seed is a whole number from 1, a depth one "
-                            "from 1 to {}: give such a schedule, or unset it",
-                            most_depth));
+                fmt::format("it is none of SEED, pct:SEED and pct:SEED:DEPTH; a seed is a whole number from 1 to {}, a "
+                            "depth one from 1 to {}: give such a schedule, or unset it",
+                            most_seeds, most_depth));
   }
   std::unique_ptr<Schedule> schedule(new Schedule(seed));
   schedule->by_priority_ = by_priority;
@@ -53,8 +53,7 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
   return schedule;
 }
 
-/// How many operations there will be is not known. So the steps lie among the first 4, 8, … or 8192, by lot: a program of
-/// 30 operations is met with a twelfth of the chance that it had if the number was known.
+/// How many operations there will be is not known. So the range of the steps is drawn first: the first 4, 8, … or 8192.
 void Schedule::draw_changes(std::size_t count) {
   const std::uint64_t steps = std::uint64_t{4} << lot_() % 12;
   for (std::size_t i = 0; i < count; ++i) changes_.push_back(1 + lot_() % steps);

@@ -43,8 +43,8 @@ struct WEIR_API Topology {
 /// How a graph is made ready to run.
 struct InstantiateOptions {
   /// Each launch frees memory that the launch before allocated and did not free (cudaGraphInstantiateFlagAutoFreeOnLaunch).
-  /// The executable's end frees what the last launch left, behind that launch. If false, the program frees that memory by
-  /// the vendor's call, before the next launch.
+  /// The executable's end frees what the last launch left, behind that launch: other work that uses the memory must be over
+  /// by then. If false, the program frees that memory by the vendor's call, before the next launch; if true, it must not.
   bool auto_free_on_launch = true;
 };
 

@@ -39,7 +39,8 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 ///
 /// Memory that was allocated in a capture belongs to the graph. If it is dropped in the same capture, and its stream began
 /// that capture, a node frees it. Memory of a forked stream is freed by the next launch, or with the executable
-/// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already.
+/// (`InstantiateOptions::auto_free_on_launch`), since the fork may have been joined already. Memory that is not dropped in
+/// the capture goes the same way, even if it has an owner: work that uses it must be over before the executable is dropped.
 class WEIR_API Allocation final : public RefCounted {
  public:
   /// The first byte, aligned for any type of the device (at least 256 bytes). Null for zero bytes.

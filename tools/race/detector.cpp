@@ -632,11 +632,6 @@ void Detector::note_in_capture(const Operation& operation) {
     node.accesses.push_back(access_of(access, point, step, clock));
     if (node.accesses.back().writes) forget_values(capture.values, node.accesses.back().region);
   }
-  // A wait that the graph itself ends is none of the launch's.
-  for (const MemoryOperation& each : operation.memory_operations) {
-    if (!operate(each, capture.values, lane, clock) || each.is_write()) node.memory_operations.push_back(each);
-  }
-  node.clock = clock;
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
   if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
   if (operation.kind == OperationKind::wait_event) node.awaited.push_back(operation.event);
@@ -648,6 +643,13 @@ void Detector::note_in_capture(const Operation& operation) {
     const auto found = executables_.find(operation.exec);
     if (found != executables_.end() && found->second.model) add_model(node, *found->second.model);
   }
+  node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
+                                operation.memory_operations.end());
+  // A wait that the graph itself ends is none of the launch's.
+  std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
+    return operate(each, capture.values, lane, clock) && !each.is_write();
+  });
+  node.clock = clock;
   capture.model.nodes.push_back(std::move(node));
   if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(operation.id);
 }
@@ -724,7 +726,6 @@ void Detector::check_graph(const Model& model) {
       if (first.node == second.node || !first.access->conflicts_with(*second.access)) continue;
       if (second.node->clock.covers(first.access->point, open) || first.node->clock.covers(second.access->point, open))
         continue;
-      if (open) continue;  // it depends on a wait that something else ends
       if (Block* const block = memory_.find(std::max(first.access->region.begin, second.access->region.begin))) {
         report_.add(Fault::race, *first.access, *second.access, *block, "");
       }

@@ -340,13 +340,18 @@ void Recorder::write() noexcept try {
     if (std::exchange(is_written_, true)) return;
     pending = pending_;
   }
+  // Work that never ends must not keep the process.
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  bool is_over = true;
   for (const Pending& work : pending) {
     try {
-      work.end->synchronize();
+      is_over = work.end->synchronize_for(patience - std::chrono::steady_clock::now()) && is_over;
     } catch (const std::exception&) {
       // It stays without a time.
     }
   }
+  if (!is_over)
+    std::fputs("weir timeline: some work had not ended 10 s after the program: it has no times in the trace\n", stderr);
   const std::lock_guard lock(mutex_);
   collect();
   add_nodes();

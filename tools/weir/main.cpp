@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   shake_command
       ->add_option("--depth", shake_options.depth, "For --schedule=pct, which changes priorities N-1 times: 3 if not given")
       ->type_name("N")
-      ->check(positive);
+      ->check(CLI::Range(1, 64));
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
       "cannot be run, 127 if there is none of that name\n");
