@@ -332,6 +332,7 @@ class Extractor {
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
+      refuse_two_comparisons(words);
       const Lambda around = lambda_around(words, at);
       if (around.body != 0) {
         if (!is_at(words, closing(words, around.body) + 1, "(")) {
@@ -343,10 +344,11 @@ class Extractor {
         at = around.first;
       }
       if (const Condition condition = condition_around(words, at); condition.kind != Condition::Kind::none) {
+        check_always_evaluated(words, condition.first, words[at], list);
         put_apart(words, condition, at, out);
         continue;
       }
-      check_always_evaluated(words, at, list);
+      check_always_evaluated(words, at, words[at], list);
       if (around.body != 0 || is_lambda(words, at)) {
         call_lambda(words, at, around, out);
         continue;
@@ -586,10 +588,28 @@ class Extractor {
     }
   }
 
-  // Refuses a meeting that would be computed before what stands before it.
-  static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
+  // `a < b, c > d` reads like the arguments of a template.
+  void refuse_two_comparisons(const Words& words) const {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (!words[i].is("<") || !words[i - 1].is_identifier()) continue;
+      const std::string& name = words[i - 1].text;
+      const bool of_thread = i > 2 && words[i - 2].is(".") &&
+                             (words[i - 3].is("threadIdx") || words[i - 3].is("blockIdx") || words[i - 3].is("blockDim") ||
+                              words[i - 3].is("gridDim"));
+      if (!of_thread && (!can_name_variable(words, i - 1) || own_.count(name) + others_.count(name) == 0)) continue;
+      const std::size_t close = closing_angle(words, i);
+      for (std::size_t k = i; k < close; k = after(words, k)) {
+        if (!words[k].is(",")) continue;
+        throw Refused(words[i].token, fmt::format("'{} < ..., ... >' beside a meeting may be two comparisons; write each "
+                                                  "in parentheses", name));
+      }
+    }
+  }
+
+  // Refuses a meeting, `named`, that would be computed before what stands before `at`.
+  static void check_always_evaluated(const Words& words, std::size_t at, const Word& named, bool list) {
     const auto refuse = [&](const char* where) {
-      throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
+      throw Refused(named.token, fmt::format("'{}' {}", named.text, where));
     };
     std::vector<bool> in_angles(at, false);  // template arguments
     for (std::size_t i = 1; i < at; ++i) {

@@ -81,7 +81,13 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
     rename(lambda.body, name, {d.name});
     out.push_back(declaration_of(made_up("auto", token), std::move(d)));
   };
-  for (const Words& capture : split_at_commas(slice(words, first + 1, closing(words, first)))) {
+  const std::vector<Words> captures = split_at_commas(slice(words, first + 1, closing(words, first)));
+  std::set<std::string> apart;  // what `=` does not capture, since it is named beside it
+  for (const Words& capture : captures) {
+    if (capture.empty()) throw Refused(token, "a capture of a lambda in which threads meet is missing");
+    apart.insert(capture[is_at(capture, 0, "&") && capture.size() > 1 ? 1 : 0].text);
+  }
+  for (const Words& capture : captures) {
     if (is_at(capture, 0, "&") && capture.size() <= 2) continue;
     if (is_at(capture, 0, "&"))
       throw Refused(token, "a lambda in which threads meet that captures a reference by a new name");
@@ -89,7 +95,9 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
       std::set<std::string> named;
       for (std::size_t i = 0; i < lambda.body.size(); ++i) {
         const std::string& name = lambda.body[i].text;
-        if (can_name_variable(lambda.body, i) && own.count(name) != 0 && lambda.names.count(name) == 0) named.insert(name);
+        if (can_name_variable(lambda.body, i) && own.count(name) != 0 && lambda.names.count(name) == 0 &&
+            apart.count(name) == 0)
+          named.insert(name);
       }
       for (const std::string& name : named) copy(name, one_word(name, token));
     } else if (capture.size() == 1 && capture[0].is_identifier() && !capture[0].is("weir_self") && !capture[0].is("this")) {

@@ -62,6 +62,31 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(has(refusal("auto f = &__syncthreads;"), "can be called, and nothing else"));
 }
 
+TEST_CASE("conditions that are computed before what stands before them") {
+  for (const char* body : {"int i = 1; x[0] = (i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0);",
+                           "int j = 1; if ((j += 1, n > 0 && __any_sync(~0u, j == 64))) x[0] = 1;",
+                           "int i = 1; while (i++, i < 5 && __any_sync(~0u, n >= 0)) x[i] = 1;"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(body), "comma operator"));
+  }
+  for (const char* body : {"int i = 1; int a[2] = {i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0};",
+                           "int i = 1; int a[2]{i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0};",
+                           "int i = 1; Q q = Q{++i, i > 1000 || __any_sync(~0u, i == 32)};"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(body), "behind a change of a variable in a list"));
+  }
+  CHECK(refusal("x[0] = f(n, n > 1 ? __shfl_xor_sync(~0u, n, 1) : 0);").empty());
+}
+
+TEST_CASE("comparisons that look like template arguments") {
+  CHECK(refusal("int q = n < 16 ? __shfl_sync(0xffffu, n, 3) : n >> 1;").empty());
+  CHECK(refusal("int q = n >= 16 ? n < 20 : n > __shfl_sync(0xffffu, n, 3);").empty());
+  CHECK(has(refusal("x[0] = f(n < 1, 2 > __shfl_sync(~0u, n, 3));"), "may be two comparisons"));
+  CHECK(has(refusal("x[0] = n && f(threadIdx.x < 1, 2 > __shfl_sync(~0u, n, 3));"), "may be two comparisons"));
+  CHECK(has(refusal("x[0] = n ?: __shfl_sync(~0u, n, 3);"), "2: this ?: is not understood"));
+  CHECK(has(refusal("x[0] = n ? __shfl_sync(~0u, n, 3);"), "2: this ?: is not understood"));
+}
+
 TEST_CASE("lambdas in which threads meet") {
   CHECK(refusal("auto f = [&] { __syncthreads(); };\nf();").empty());
   CHECK(refusal("x[0] = [&](int v) { return __shfl_sync(~0u, v, 1); }(n);").empty());
