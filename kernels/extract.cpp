@@ -277,6 +277,9 @@ class Extractor {
         continue;
       }
       declare(d.name.text);
+      const bool of_numbers = std::all_of(s.specifiers.begin(), s.specifiers.end(),
+                                          [](const Word& word) { return is_type_word(word.text); });
+      binds_ = d.is_reference() || (!of_numbers && (d.form != Declarator::Form::equals || is_at(d.initializer, 0, "{")));
       if (!d.tells_type)
         pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
@@ -285,6 +288,7 @@ class Extractor {
       one.specifiers = s.specifiers;
       one.declarators.push_back(std::move(d));
       out.push_back(std::move(one));
+      binds_ = false;
     }
   }
 
@@ -455,6 +459,8 @@ class Extractor {
   // What is computed under a condition inside of an expression becomes an `if`, and a variable with the value.
   void put_apart(Words& words, const Condition& c, std::size_t at, Statements& out) {
     const std::uint32_t token = words[at].token;
+    if (c.kind == Condition::Kind::choice) check_is_value(words, c, words[at]);
+    const bool binds = std::exchange(binds_, false);
     const Word name = made_up_name("weir_chosen_", token);
     const auto assignment = [&](const Words& value) {
       Statement s;
@@ -499,6 +505,65 @@ class Extractor {
     statement(std::move(branch), out);
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(c.first), words.begin() + static_cast<std::ptrdiff_t>(c.last));
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(c.first), name);
+    binds_ = binds;
+  }
+
+  // Whether an expression may name something in memory: it is no number, no result of a meeting, and nothing is computed.
+  bool may_be_in_memory(const Words& words) const {
+    if (words.empty() || !(words[0].is_identifier() || words[0].is("(") || words[0].is("*") || words[0].is("::") ||
+                           words[0].is("++") || words[0].is("--")))
+      return false;
+    for (const char* word : {"true", "false", "nullptr", "sizeof"}) {
+      if (words[0].is(word)) return false;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!is_meeting_place(words, i)) continue;
+      const Use use = use_at(words, i);
+      if (use.first == 0 && use.close + 1 == words.size()) return false;
+    }
+    bool computed = false;
+    for (std::size_t i = 1; i < words.size(); i = after(words, i)) {
+      if (words[i].is("?") || words[i].is(",") || is_assignment(words[i].text)) return true;
+      for (const char* op : {"+", "-", "/", "%", "^", "|", "<<", "==", "!=", "<=", ">=", "&&", "||"})
+        computed = computed || (words[i].is(op) && words[i].kind == Token::Kind::punctuation);
+    }
+    return !computed;
+  }
+
+  // The value of a choice is computed before the expression. What it chooses in memory is not what is written then.
+  void check_is_value(const Words& words, const Condition& c, const Word& named) const {
+    if (!may_be_in_memory(slice(words, c.op + 1, c.colon)) || !may_be_in_memory(slice(words, c.colon + 1, c.last))) return;
+    const auto names_function = [&](std::size_t open) {
+      if (open == 0) return false;
+      const Word& before = words[open - 1];
+      if (before.is(">") || before.is("]") || before.is(")")) return true;
+      return before.is_identifier() && !is_keyword(before.text) && !is_type_word(before.text) &&
+             !is_meeting_place(words, open - 1);
+    };
+    std::size_t first = c.first, last = c.last;
+    bool written = false;
+    while (first > 0 && is_at(words, last, ")") && words[first - 1].is("(") && !names_function(first - 1)) {
+      --first;
+      ++last;
+    }
+    if (last < words.size()) {
+      for (const char* op : {"++", "--", ".", "["}) written = written || words[last].is(op);
+      written = written || is_assignment(words[last].text);
+    }
+    if (first > 0) {
+      for (const char* op : {"++", "--", "&"}) written = written || words[first - 1].is(op);
+      // an argument, which may be taken by reference
+      for (std::size_t i = first; i-- > 0;) {
+        if (!(words[i].is("(") || words[i].is("{")) || closing(words, i) < last) continue;
+        written = written || ((words[first - 1].is(",") || i + 1 == first) && names_function(i));
+        break;
+      }
+    }
+    written = written || (binds_ && (first == 0 || words[first - 1].is(",") || words[first - 1].is("{")));
+    if (!written) return;
+    throw Refused(named.token, fmt::format("'{}' in a ?: that may choose between variables, which is written, handed on, or "
+                                           "given a name; write it with if and else, or give a variable its value",
+                                           named.text));
   }
 
   // An expression that has the type of `words`, and in which nothing meets, since nothing of it is computed.
@@ -889,6 +954,7 @@ class Extractor {
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  bool binds_ = false;                             // what is declared may be a reference to its initializer
   std::vector<std::string> declared_;              // names, in the order in which they were
   std::deque<FunctionPlace> heads_;
   std::map<std::pair<std::string, bool>, std::vector<Function>> heads_of_;  // by name; of members, too

@@ -118,7 +118,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   Words body = lambda.body;
   std::vector<Statement> statements;
   const auto own_name = [&](const std::string& name) { return fmt::format("weir_inner_{}_{}", ++made_up_names, name); };
-  std::set<std::string> references;
+  std::set<std::string> references, converted;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (!d.is_reference()) continue;
@@ -129,7 +129,20 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
                                 "variable by its name",
                                 call.text));
     }
-    if (name) references.insert(d.name.text);
+    if (!name) continue;
+    references.insert(d.name.text);
+    if (contains(lambda.types[i], "auto") || !(contains(lambda.types[i], "const") || contains(d.pointer, "&&"))) continue;
+    // It may be converted, and what it is converted to would not change with the variable.
+    bool address = false;
+    for (std::size_t k = 1; k < body.size(); ++k)
+      address = address || (body[k].is(d.name.text) && body[k - 1].is("&") && is_prefix(body, k - 1));
+    if (address || contains(d.pointer, "&&") || contains(body, arguments[i][0].text)) {
+      throw Refused(call.token,
+                    fmt::format("the lambda '{}', in which threads meet, takes '{}' by reference and names it itself, or "
+                                "takes the address of its parameter: let it take a value",
+                                call.text, arguments[i][0].text));
+    }
+    converted.insert(d.name.text);
   }
   // First the names that the lambda declares itself, since an argument may have the same one.
   std::map<std::string, std::string> renamed;
@@ -140,7 +153,16 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (references.count(d.name.text) != 0) {
-      rename(body, d.name.text, arguments[i]);
+      Words value = arguments[i];
+      if (converted.count(d.name.text) != 0) {
+        value = made_up("(static_cast<", call.token);
+        append(value, lambda.types[i]);
+        append(value, d.pointer);
+        append(value, made_up(">(", call.token));
+        append(value, arguments[i]);
+        append(value, made_up("))", call.token));
+      }
+      rename(body, d.name.text, value);
       continue;
     }
     d.name = one_word(renamed[d.name.text], call.token)[0];
