@@ -21,11 +21,15 @@ class Extractor {
   Extractor(Function& function, const Unit& unit) : function_(function), unit_(unit) {}
 
   void run() {
-    for (const Parameter& p : function_.parameters) own_.insert(p.name.text);
+    for (const Parameter& p : function_.parameters) {
+      own_.insert(p.name.text);
+      (p.is_array ? capturable_.arrays : capturable_.variables).insert(p.name.text);
+    }
     for (const Statement& top : function_.body) {
       for_all(top, [&](const Statement& s) {
         for (const Declarator& d : s.declarators) {
           (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
+          can_capture(s, d);
           if (!s.is_shared()) dimensions_[d.name.text] = d.dimensions.size();
         }
       });
@@ -40,6 +44,14 @@ class Extractor {
     for (Statement& s : statements) statement(std::move(s), out);
     lambdas_ = lambdas;
     statements = std::move(out);
+  }
+
+  void can_capture(const Statement& s, const Declarator& d) {
+    if (s.is_shared() || contains(s.specifiers, "static")) return;
+    const bool constant = !d.is_reference() && d.pointer.empty() &&
+                          (contains(s.specifiers, "const") || contains(s.specifiers, "constexpr"));
+    auto& names = constant ? capturable_.constants : d.dimensions.empty() ? capturable_.variables : capturable_.arrays;
+    names.insert(d.name.text);
   }
 
   static bool any_cooperates(const Statements& statements) {
@@ -270,13 +282,14 @@ class Extractor {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
       if (lambda_at(d.initializer, 0).body != 0 && closing(d.initializer, lambda_at(d.initializer, 0).body) + 1 ==
           d.initializer.size() && has_meeting(d.initializer)) {
-        LocalLambda lambda = read_lambda(d.initializer, 0, own_, function_.made_up, out);
+        LocalLambda lambda = read_lambda(d.initializer, 0, capturable_, function_.made_up, out);
         declare(d.name.text);
         lambda.declared = declared_.size();
         lambdas_[d.name.text] = std::move(lambda);
         continue;
       }
       declare(d.name.text);
+      can_capture(s, d);
       const bool of_numbers = std::all_of(s.specifiers.begin(), s.specifiers.end(),
                                           [](const Word& word) { return is_type_word(word.text); });
       binds_ = d.is_reference() || (!of_numbers && (d.form != Declarator::Form::equals || is_at(d.initializer, 0, "{")));
@@ -417,7 +430,7 @@ class Extractor {
                                             name.text));
     const std::size_t close = closing(words, open);
     const LocalLambda lambda = in_place.body != 0
-                                   ? read_lambda(slice(words, at, open), 0, own_, function_.made_up, out)
+                                   ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
       for (std::size_t k = 0; k < lambda.body.size(); ++k) {
@@ -954,6 +967,7 @@ class Extractor {
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  Capturable capturable_;
   bool binds_ = false;                             // what is declared may be a reference to its initializer
   std::vector<std::string> declared_;              // names, in the order in which they were
   std::deque<FunctionPlace> heads_;

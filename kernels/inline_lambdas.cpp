@@ -40,7 +40,7 @@ Statement declaration_of(Words type, Declarator d) {
 
 }  // namespace
 
-LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<std::string>& own, int& made_up_names,
+LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable& own, int& made_up_names,
                         std::vector<Statement>& out) {
   const Lambda at = lambda_at(words, first);
   const std::uint32_t token = words[first].token;
@@ -66,14 +66,41 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
       lambda.types.push_back(std::move(s.specifiers));
     }
   }
-  for (const Statement& top : parse_statements(lambda.body)) {
+  std::set<std::string> everywhere = lambda.names;  // in the whole body
+  const std::vector<Statement> body = parse_statements(lambda.body);
+  for (const Statement& top : body) {
+    for (const Declarator& d : top.declarators) everywhere.insert(d.name.text);
     for_all(top, [&](const Statement& s) {
       for (const Declarator& d : s.declarators) lambda.names.insert(d.name.text);
     });
   }
+  for (const std::string& name : lambda.names) {
+    if (everywhere.count(name) != 0) continue;
+    for (const Statement& top : body) {
+      bool declared = false, named = false;
+      for_all(top, [&](const Statement& s) {
+        for (const Declarator& d : s.declarators) declared = declared || d.name.is(name);
+        for_own_words(s, [&](const Words& own_words) {
+          for (std::size_t i = 0; i < own_words.size(); ++i)
+            named = named || (own_words[i].is(name) && can_name_variable(own_words, i));
+        });
+      });
+      if (!named || declared) continue;
+      throw Refused(token, fmt::format("a lambda in which threads meet declares '{}' in a part of its body, and names "
+                                       "another one elsewhere; rename one of them",
+                                       name));
+    }
+  }
 
   // What it captures by value is copied where it is written.
   const auto copy = [&](const std::string& name, Words value) {
+    const bool same = value.size() == 1 && value[0].is(name);
+    if (same && own.arrays.count(name) != 0) {
+      throw Refused(token, fmt::format("a lambda in which threads meet captures the array '{}' by value; capture it by "
+                                       "reference",
+                                       name));
+    }
+    if (same && own.variables.count(name) == 0 && own.constants.count(name) != 0) return;
     Declarator d;
     d.name = one_word(fmt::format("weir_copy_{}_{}", ++made_up_names, name), token)[0];
     d.form = Declarator::Form::equals;
@@ -95,8 +122,8 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
       std::set<std::string> named;
       for (std::size_t i = 0; i < lambda.body.size(); ++i) {
         const std::string& name = lambda.body[i].text;
-        if (can_name_variable(lambda.body, i) && own.count(name) != 0 && lambda.names.count(name) == 0 &&
-            apart.count(name) == 0)
+        if (can_name_variable(lambda.body, i) && own.variables.count(name) + own.arrays.count(name) != 0 &&
+            lambda.names.count(name) == 0 && apart.count(name) == 0)
           named.insert(name);
       }
       for (const std::string& name : named) copy(name, one_word(name, token));

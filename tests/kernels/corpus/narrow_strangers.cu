@@ -266,7 +266,7 @@ extern "C" __global__ void k_conditions(const int* in, int* out, int n, int widt
 }
 extern "C" __global__ void k_comparisons(const int* in, int* out, int n) {
   const int t = threadIdx.x, lane = t & 31, v = in[t];
-  int* o = out + t * 5;
+  int* o = out + t * 6;
   o[0] = lane < 16 ? __shfl_sync(0x0000ffffu, v, 3) : v >> 1;
   int count = 0;
   const int larger = n < 1 ? __shfl_xor_sync(0xffffffffu, count++, 1) : v > 5;
@@ -279,6 +279,15 @@ extern "C" __global__ void k_comparisons(const int* in, int* out, int n) {
   o[3] = sum;
   auto half_of = [&](const float& x) { return __shfl_xor_sync(0xffffffffu, x, 1) / 2; };
   o[4] = (int)(half_of(v) * 10);
+  constexpr int two = 2;
+  int kept = v;
+  int& alias = kept;
+  auto doubled = [=](int x) {
+    int all[two] = {x, x};
+    return __shfl_xor_sync(0xffffffffu, all[0] + all[two - 1], 1) + alias;
+  };
+  kept = 1000;
+  o[5] = doubled(v);
 }
 extern "C" __global__ void k_lambdas(const float* in, float* out, int n) {
   __shared__ float parts[32];
