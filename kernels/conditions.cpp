@@ -6,6 +6,16 @@
 namespace weir::kernels {
 namespace {
 
+// Where the template arguments end that may begin at `open`; 0 if they are none. What stands between a comparison and a
+// later one may look like them, but has a `?` or a `:` there as soon as it matters here.
+std::size_t end_of_arguments(const Words& words, std::size_t open) {
+  const std::size_t close = closing_angle(words, open);
+  for (std::size_t i = open; i < close; i = after(words, i)) {
+    if (words[i].is("?") || words[i].is(":")) return 0;
+  }
+  return close;
+}
+
 // The positions of `[first, last)` that stand in no bracket and in no template arguments, brackets included.
 std::vector<std::size_t> top_level(const Words& words, std::size_t first, std::size_t last) {
   std::vector<std::size_t> positions;
@@ -13,7 +23,7 @@ std::vector<std::size_t> top_level(const Words& words, std::size_t first, std::s
     positions.push_back(i);
     std::size_t next = after(words, i);
     if (words[i].is("<") && i > first && words[i - 1].is_identifier()) {
-      if (const std::size_t close = closing_angle(words, i)) next = close + 1;
+      if (const std::size_t close = end_of_arguments(words, i)) next = close + 1;
     }
     i = next;
   }
@@ -57,6 +67,8 @@ Condition condition_around(const Words& words, std::size_t at) {
         break;
       }
       c.op = *question;
+      if (c.colon <= c.op + 1)
+        throw Refused(words[c.op].token, "this ?: is not understood; write it with if and else");
       if (at > c.op) {
         c.kind = Condition::Kind::choice;
         return c;

@@ -18,7 +18,7 @@ struct Condition {
   std::size_t last = 0;   ///< one past the end of the whole
 };
 
-/// The outermost condition under which the word at `at` is computed. `none` if it always is.
+/// The outermost condition under which the word at `at` is computed. `none` if it always is. Throws Refused.
 Condition condition_around(const Words& words, std::size_t at);
 
 /// `[captures](parameters) -> type { body }`. Positions are those of the brackets; of parameters that are not written, 0.

@@ -21,11 +21,15 @@ class Extractor {
   Extractor(Function& function, const Unit& unit) : function_(function), unit_(unit) {}
 
   void run() {
-    for (const Parameter& p : function_.parameters) own_.insert(p.name.text);
+    for (const Parameter& p : function_.parameters) {
+      own_.insert(p.name.text);
+      (p.is_array ? capturable_.arrays : capturable_.variables).insert(p.name.text);
+    }
     for (const Statement& top : function_.body) {
       for_all(top, [&](const Statement& s) {
         for (const Declarator& d : s.declarators) {
           (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
+          can_capture(s, d);
           if (!s.is_shared()) dimensions_[d.name.text] = d.dimensions.size();
         }
       });
@@ -40,6 +44,14 @@ class Extractor {
     for (Statement& s : statements) statement(std::move(s), out);
     lambdas_ = lambdas;
     statements = std::move(out);
+  }
+
+  void can_capture(const Statement& s, const Declarator& d) {
+    if (s.is_shared() || contains(s.specifiers, "static")) return;
+    const bool constant = !d.is_reference() && d.pointer.empty() &&
+                          (contains(s.specifiers, "const") || contains(s.specifiers, "constexpr"));
+    auto& names = constant ? capturable_.constants : d.dimensions.empty() ? capturable_.variables : capturable_.arrays;
+    names.insert(d.name.text);
   }
 
   static bool any_cooperates(const Statements& statements) {
@@ -270,13 +282,17 @@ class Extractor {
       for (const Words& dimension : d.dimensions) refuse_meeting(dimension, "in the size of an array");
       if (lambda_at(d.initializer, 0).body != 0 && closing(d.initializer, lambda_at(d.initializer, 0).body) + 1 ==
           d.initializer.size() && has_meeting(d.initializer)) {
-        LocalLambda lambda = read_lambda(d.initializer, 0, own_, function_.made_up, out);
+        LocalLambda lambda = read_lambda(d.initializer, 0, capturable_, function_.made_up, out);
         declare(d.name.text);
         lambda.declared = declared_.size();
         lambdas_[d.name.text] = std::move(lambda);
         continue;
       }
       declare(d.name.text);
+      can_capture(s, d);
+      const bool of_numbers = std::all_of(s.specifiers.begin(), s.specifiers.end(),
+                                          [](const Word& word) { return is_type_word(word.text); });
+      binds_ = d.is_reference() || (!of_numbers && (d.form != Declarator::Form::equals || is_at(d.initializer, 0, "{")));
       if (!d.tells_type)
         pull(d.initializer, out, d.form == Declarator::Form::braces || d.form == Declarator::Form::parentheses);
       Statement one;
@@ -285,6 +301,7 @@ class Extractor {
       one.specifiers = s.specifiers;
       one.declarators.push_back(std::move(d));
       out.push_back(std::move(one));
+      binds_ = false;
     }
   }
 
@@ -332,6 +349,7 @@ class Extractor {
       while (at > 0 && !is_meeting_place(words, at - 1)) --at;
       if (at == 0) return;
       --at;
+      refuse_two_comparisons(words);
       const Lambda around = lambda_around(words, at);
       if (around.body != 0) {
         if (!is_at(words, closing(words, around.body) + 1, "(")) {
@@ -343,10 +361,11 @@ class Extractor {
         at = around.first;
       }
       if (const Condition condition = condition_around(words, at); condition.kind != Condition::Kind::none) {
+        check_always_evaluated(words, condition.first, words[at], list);
         put_apart(words, condition, at, out);
         continue;
       }
-      check_always_evaluated(words, at, list);
+      check_always_evaluated(words, at, words[at], list);
       if (around.body != 0 || is_lambda(words, at)) {
         call_lambda(words, at, around, out);
         continue;
@@ -411,7 +430,7 @@ class Extractor {
                                             name.text));
     const std::size_t close = closing(words, open);
     const LocalLambda lambda = in_place.body != 0
-                                   ? read_lambda(slice(words, at, open), 0, own_, function_.made_up, out)
+                                   ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
       for (std::size_t k = 0; k < lambda.body.size(); ++k) {
@@ -453,6 +472,8 @@ class Extractor {
   // What is computed under a condition inside of an expression becomes an `if`, and a variable with the value.
   void put_apart(Words& words, const Condition& c, std::size_t at, Statements& out) {
     const std::uint32_t token = words[at].token;
+    if (c.kind == Condition::Kind::choice) check_is_value(words, c, words[at]);
+    const bool binds = std::exchange(binds_, false);
     const Word name = made_up_name("weir_chosen_", token);
     const auto assignment = [&](const Words& value) {
       Statement s;
@@ -497,6 +518,65 @@ class Extractor {
     statement(std::move(branch), out);
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(c.first), words.begin() + static_cast<std::ptrdiff_t>(c.last));
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(c.first), name);
+    binds_ = binds;
+  }
+
+  // Whether an expression may name something in memory: it is no number, no result of a meeting, and nothing is computed.
+  bool may_be_in_memory(const Words& words) const {
+    if (words.empty() || !(words[0].is_identifier() || words[0].is("(") || words[0].is("*") || words[0].is("::") ||
+                           words[0].is("++") || words[0].is("--")))
+      return false;
+    for (const char* word : {"true", "false", "nullptr", "sizeof"}) {
+      if (words[0].is(word)) return false;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!is_meeting_place(words, i)) continue;
+      const Use use = use_at(words, i);
+      if (use.first == 0 && use.close + 1 == words.size()) return false;
+    }
+    bool computed = false;
+    for (std::size_t i = 1; i < words.size(); i = after(words, i)) {
+      if (words[i].is("?") || words[i].is(",") || is_assignment(words[i].text)) return true;
+      for (const char* op : {"+", "-", "/", "%", "^", "|", "<<", "==", "!=", "<=", ">=", "&&", "||"})
+        computed = computed || (words[i].is(op) && words[i].kind == Token::Kind::punctuation);
+    }
+    return !computed;
+  }
+
+  // The value of a choice is computed before the expression. What it chooses in memory is not what is written then.
+  void check_is_value(const Words& words, const Condition& c, const Word& named) const {
+    if (!may_be_in_memory(slice(words, c.op + 1, c.colon)) || !may_be_in_memory(slice(words, c.colon + 1, c.last))) return;
+    const auto names_function = [&](std::size_t open) {
+      if (open == 0) return false;
+      const Word& before = words[open - 1];
+      if (before.is(">") || before.is("]") || before.is(")")) return true;
+      return before.is_identifier() && !is_keyword(before.text) && !is_type_word(before.text) &&
+             !is_meeting_place(words, open - 1);
+    };
+    std::size_t first = c.first, last = c.last;
+    bool written = false;
+    while (first > 0 && is_at(words, last, ")") && words[first - 1].is("(") && !names_function(first - 1)) {
+      --first;
+      ++last;
+    }
+    if (last < words.size()) {
+      for (const char* op : {"++", "--", ".", "["}) written = written || words[last].is(op);
+      written = written || is_assignment(words[last].text);
+    }
+    if (first > 0) {
+      for (const char* op : {"++", "--", "&"}) written = written || words[first - 1].is(op);
+      // an argument, which may be taken by reference
+      for (std::size_t i = first; i-- > 0;) {
+        if (!(words[i].is("(") || words[i].is("{")) || closing(words, i) < last) continue;
+        written = written || ((words[first - 1].is(",") || i + 1 == first) && names_function(i));
+        break;
+      }
+    }
+    written = written || (binds_ && (first == 0 || words[first - 1].is(",") || words[first - 1].is("{")));
+    if (!written) return;
+    throw Refused(named.token, fmt::format("'{}' in a ?: that may choose between variables, which is written, handed on, or "
+                                           "given a name; write it with if and else, or give a variable its value",
+                                           named.text));
   }
 
   // An expression that has the type of `words`, and in which nothing meets, since nothing of it is computed.
@@ -586,10 +666,28 @@ class Extractor {
     }
   }
 
-  // Refuses a meeting that would be computed before what stands before it.
-  static void check_always_evaluated(const Words& words, std::size_t at, bool list) {
+  // `a < b, c > d` reads like the arguments of a template.
+  void refuse_two_comparisons(const Words& words) const {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (!words[i].is("<") || !words[i - 1].is_identifier()) continue;
+      const std::string& name = words[i - 1].text;
+      const bool of_thread = i > 2 && words[i - 2].is(".") &&
+                             (words[i - 3].is("threadIdx") || words[i - 3].is("blockIdx") || words[i - 3].is("blockDim") ||
+                              words[i - 3].is("gridDim"));
+      if (!of_thread && (!can_name_variable(words, i - 1) || own_.count(name) + others_.count(name) == 0)) continue;
+      const std::size_t close = closing_angle(words, i);
+      for (std::size_t k = i; k < close; k = after(words, k)) {
+        if (!words[k].is(",")) continue;
+        throw Refused(words[i].token, fmt::format("'{} < ..., ... >' beside a meeting may be two comparisons; write each "
+                                                  "in parentheses", name));
+      }
+    }
+  }
+
+  // Refuses a meeting, `named`, that would be computed before what stands before `at`.
+  static void check_always_evaluated(const Words& words, std::size_t at, const Word& named, bool list) {
     const auto refuse = [&](const char* where) {
-      throw Refused(words[at].token, fmt::format("'{}' {}", words[at].text, where));
+      throw Refused(named.token, fmt::format("'{}' {}", named.text, where));
     };
     std::vector<bool> in_angles(at, false);  // template arguments
     for (std::size_t i = 1; i < at; ++i) {
@@ -869,6 +967,8 @@ class Extractor {
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  Capturable capturable_;
+  bool binds_ = false;                             // what is declared may be a reference to its initializer
   std::vector<std::string> declared_;              // names, in the order in which they were
   std::deque<FunctionPlace> heads_;
   std::map<std::pair<std::string, bool>, std::vector<Function>> heads_of_;  // by name; of members, too

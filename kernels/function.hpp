@@ -103,9 +103,13 @@ struct LocalLambda {
   std::set<std::string> names;  ///< that it declares itself
   std::size_t declared = 0;     ///< how many names the function had declared before it
 };
+/// The variables that a lambda can capture by value. Constants need no copy, and arrays are refused.
+struct Capturable {
+  std::set<std::string> variables, constants, arrays;
+};
 /// Reads the lambda that begins at `first`. What it captures by value is declared in `out`: `own` are the variables that it
 /// can capture, and `made_up` numbers names. Throws Refused.
-LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<std::string>& own, int& made_up,
+LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable& own, int& made_up,
                         std::vector<Statement>& out);
 /// What a call of it does, as statements, the last of which returns its value if it has one. Throws Refused.
 std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Words>& arguments, const Word& call,

@@ -40,7 +40,7 @@ Statement declaration_of(Words type, Declarator d) {
 
 }  // namespace
 
-LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<std::string>& own, int& made_up_names,
+LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable& own, int& made_up_names,
                         std::vector<Statement>& out) {
   const Lambda at = lambda_at(words, first);
   const std::uint32_t token = words[first].token;
@@ -66,14 +66,41 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
       lambda.types.push_back(std::move(s.specifiers));
     }
   }
-  for (const Statement& top : parse_statements(lambda.body)) {
+  std::set<std::string> everywhere = lambda.names;  // in the whole body
+  const std::vector<Statement> body = parse_statements(lambda.body);
+  for (const Statement& top : body) {
+    for (const Declarator& d : top.declarators) everywhere.insert(d.name.text);
     for_all(top, [&](const Statement& s) {
       for (const Declarator& d : s.declarators) lambda.names.insert(d.name.text);
     });
   }
+  for (const std::string& name : lambda.names) {
+    if (everywhere.count(name) != 0) continue;
+    for (const Statement& top : body) {
+      bool declared = false, named = false;
+      for_all(top, [&](const Statement& s) {
+        for (const Declarator& d : s.declarators) declared = declared || d.name.is(name);
+        for_own_words(s, [&](const Words& own_words) {
+          for (std::size_t i = 0; i < own_words.size(); ++i)
+            named = named || (own_words[i].is(name) && can_name_variable(own_words, i));
+        });
+      });
+      if (!named || declared) continue;
+      throw Refused(token, fmt::format("a lambda in which threads meet declares '{}' in a part of its body, and names "
+                                       "another one elsewhere; rename one of them",
+                                       name));
+    }
+  }
 
   // What it captures by value is copied where it is written.
   const auto copy = [&](const std::string& name, Words value) {
+    const bool same = value.size() == 1 && value[0].is(name);
+    if (same && own.arrays.count(name) != 0) {
+      throw Refused(token, fmt::format("a lambda in which threads meet captures the array '{}' by value; capture it by "
+                                       "reference",
+                                       name));
+    }
+    if (same && own.variables.count(name) == 0 && own.constants.count(name) != 0) return;
     Declarator d;
     d.name = one_word(fmt::format("weir_copy_{}_{}", ++made_up_names, name), token)[0];
     d.form = Declarator::Form::equals;
@@ -81,7 +108,13 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
     rename(lambda.body, name, {d.name});
     out.push_back(declaration_of(made_up("auto", token), std::move(d)));
   };
-  for (const Words& capture : split_at_commas(slice(words, first + 1, closing(words, first)))) {
+  const std::vector<Words> captures = split_at_commas(slice(words, first + 1, closing(words, first)));
+  std::set<std::string> apart;  // what `=` does not capture, since it is named beside it
+  for (const Words& capture : captures) {
+    if (capture.empty()) throw Refused(token, "a capture of a lambda in which threads meet is missing");
+    apart.insert(capture[is_at(capture, 0, "&") && capture.size() > 1 ? 1 : 0].text);
+  }
+  for (const Words& capture : captures) {
     if (is_at(capture, 0, "&") && capture.size() <= 2) continue;
     if (is_at(capture, 0, "&"))
       throw Refused(token, "a lambda in which threads meet that captures a reference by a new name");
@@ -89,7 +122,9 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const std::set<st
       std::set<std::string> named;
       for (std::size_t i = 0; i < lambda.body.size(); ++i) {
         const std::string& name = lambda.body[i].text;
-        if (can_name_variable(lambda.body, i) && own.count(name) != 0 && lambda.names.count(name) == 0) named.insert(name);
+        if (can_name_variable(lambda.body, i) && own.variables.count(name) + own.arrays.count(name) != 0 &&
+            lambda.names.count(name) == 0 && apart.count(name) == 0)
+          named.insert(name);
       }
       for (const std::string& name : named) copy(name, one_word(name, token));
     } else if (capture.size() == 1 && capture[0].is_identifier() && !capture[0].is("weir_self") && !capture[0].is("this")) {
@@ -110,7 +145,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   Words body = lambda.body;
   std::vector<Statement> statements;
   const auto own_name = [&](const std::string& name) { return fmt::format("weir_inner_{}_{}", ++made_up_names, name); };
-  std::set<std::string> references;
+  std::set<std::string> references, converted;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (!d.is_reference()) continue;
@@ -121,7 +156,20 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
                                 "variable by its name",
                                 call.text));
     }
-    if (name) references.insert(d.name.text);
+    if (!name) continue;
+    references.insert(d.name.text);
+    if (contains(lambda.types[i], "auto") || !(contains(lambda.types[i], "const") || contains(d.pointer, "&&"))) continue;
+    // It may be converted, and what it is converted to would not change with the variable.
+    bool address = false;
+    for (std::size_t k = 1; k < body.size(); ++k)
+      address = address || (body[k].is(d.name.text) && body[k - 1].is("&") && is_prefix(body, k - 1));
+    if (address || contains(d.pointer, "&&") || contains(body, arguments[i][0].text)) {
+      throw Refused(call.token,
+                    fmt::format("the lambda '{}', in which threads meet, takes '{}' by reference and names it itself, or "
+                                "takes the address of its parameter: let it take a value",
+                                call.text, arguments[i][0].text));
+    }
+    converted.insert(d.name.text);
   }
   // First the names that the lambda declares itself, since an argument may have the same one.
   std::map<std::string, std::string> renamed;
@@ -132,7 +180,16 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (references.count(d.name.text) != 0) {
-      rename(body, d.name.text, arguments[i]);
+      Words value = arguments[i];
+      if (converted.count(d.name.text) != 0) {
+        value = made_up("(static_cast<", call.token);
+        append(value, lambda.types[i]);
+        append(value, d.pointer);
+        append(value, made_up(">(", call.token));
+        append(value, arguments[i]);
+        append(value, made_up("))", call.token));
+      }
+      rename(body, d.name.text, value);
       continue;
     }
     d.name = one_word(renamed[d.name.text], call.token)[0];

@@ -73,7 +73,8 @@ constexpr unsigned most_cpu_seconds = 60;
 
 bool exceeded_its_time(const ChildOutcome& outcome) {
   return outcome.status == -SIGXCPU ||
-         (outcome.status != 0 && outcome.output.find("CPU time limit exceeded") != std::string::npos);
+         ((outcome.status != 0 || outcome.reaped_elsewhere) &&
+          outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
 
 // The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
@@ -168,11 +169,16 @@ class Compilation {
     };
     try {
       start(less != nullptr ? most_cpu_seconds : 0);
-      if (less != nullptr && exceeded_its_time(outcome)) {
+      const bool can_do_less = less != nullptr && std::count(arguments.begin(), arguments.end(), "-O3") > 0;
+      // If the application reaps children itself, how one ended is not known.
+      const bool vanished = outcome.reaped_elsewhere && !std::filesystem::exists(folder_->path() + "/module.so");
+      if (can_do_less && (exceeded_its_time(outcome) || vanished)) {
         std::replace(arguments.begin(), arguments.end(), std::string("-O3"), std::string(less));
         start(0);
         outcome.output.insert(0,
-                              fmt::format("compiled with {}: with -O3 it takes more than {} s\n", less, most_cpu_seconds));
+                              fmt::format("compiled with {}: with -O3 it does not end within {} s of a processor's time, "
+                                          "or the process's own limit\n",
+                                          less, most_cpu_seconds));
       }
     } catch (const std::system_error& failure) {
       throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));

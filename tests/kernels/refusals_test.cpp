@@ -62,6 +62,50 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(has(refusal("auto f = &__syncthreads;"), "can be called, and nothing else"));
 }
 
+TEST_CASE("conditions that are computed before what stands before them") {
+  for (const char* body : {"int i = 1; x[0] = (i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0);",
+                           "int j = 1; if ((j += 1, n > 0 && __any_sync(~0u, j == 64))) x[0] = 1;",
+                           "int i = 1; while (i++, i < 5 && __any_sync(~0u, n >= 0)) x[i] = 1;"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(body), "comma operator"));
+  }
+  for (const char* body : {"int i = 1; int a[2] = {i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0};",
+                           "int i = 1; int a[2]{i++, n > 1 ? __shfl_xor_sync(~0u, i, 1) : 0};",
+                           "int i = 1; Q q = Q{++i, i > 1000 || __any_sync(~0u, i == 32)};"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(body), "behind a change of a variable in a list"));
+  }
+  CHECK(refusal("x[0] = f(n, n > 1 ? __shfl_xor_sync(~0u, n, 1) : 0);").empty());
+}
+
+TEST_CASE("choices between variables") {
+  const std::string choice = "(n > 1 ? s[__shfl_xor_sync(~0u, n, 1)] : b)", before = "__shared__ int s[64]; int b = 5;\n";
+  for (const std::string& body :
+       {choice + " = n;", choice + "++;", "--" + choice + ";", "(" + choice + ") += 1;", "int& r = " + choice + ";",
+        std::string("const int& r = n > 1 ? s[__shfl_xor_sync(~0u, n, 1)] : b;"), "int* p = &" + choice + ";",
+        "int* p = (int*)&" + choice + ";", "int& r{" + choice + "};", "f" + choice + ";", "f(1, " + choice + ");",
+        "Q q{1, " + choice + "};", choice + ".y = 2;"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(before + body), "3: '__shfl_xor_sync' in a ?: that may choose between variables"));
+  }
+  for (const std::string& body :
+       {"int r = " + choice + ";", "x[0] = 3 + " + choice + ";", "x[0] = f(1 + " + choice + ");",
+        "x[0] = __any_sync(~0u, " + choice + ");", std::string("x[0] = b & (n ? __shfl_sync(~0u, n, 1) : b);"),
+        std::string("x[0] = f(n ? __shfl_sync(~0u, n, 1) : b);"), std::string("int a[2] = {n ? s[__any(n)] : b, 1};")}) {
+    CAPTURE(body);
+    CHECK(refusal(before + body).empty());
+  }
+}
+
+TEST_CASE("comparisons that look like template arguments") {
+  CHECK(refusal("int q = n < 16 ? __shfl_sync(0xffffu, n, 3) : n >> 1;").empty());
+  CHECK(refusal("int q = n >= 16 ? n < 20 : n > __shfl_sync(0xffffu, n, 3);").empty());
+  CHECK(has(refusal("x[0] = f(n < 1, 2 > __shfl_sync(~0u, n, 3));"), "may be two comparisons"));
+  CHECK(has(refusal("x[0] = n && f(threadIdx.x < 1, 2 > __shfl_sync(~0u, n, 3));"), "may be two comparisons"));
+  CHECK(has(refusal("x[0] = n ?: __shfl_sync(~0u, n, 3);"), "2: this ?: is not understood"));
+  CHECK(has(refusal("x[0] = n ? __shfl_sync(~0u, n, 3);"), "2: this ?: is not understood"));
+}
+
 TEST_CASE("lambdas in which threads meet") {
   CHECK(refusal("auto f = [&] { __syncthreads(); };\nf();").empty());
   CHECK(refusal("x[0] = [&](int v) { return __shfl_sync(~0u, v, 1); }(n);").empty());
@@ -80,6 +124,18 @@ TEST_CASE("lambdas in which threads meet") {
   CHECK(has(refusal("auto f = [&](int v = 1) { __syncthreads(); };\nf(2);"), "a parameter of a lambda"));
   CHECK(has(refusal("auto f = [&](int v) { return __shfl_sync(~0u, v, 1); };\nx[0] = n ? f(1) : 2;"), "3: 'f' behind ?:"));
   CHECK(has(refusal("auto f = [&]() -> int& { __syncthreads(); return x[0]; };\nf();"), "returns a reference"));
+  CHECK(refusal("auto f = [&](const float& v) { return __shfl_sync(~0u, v, 1) / 2; };\nfloat r = f(n);").empty());
+  CHECK(has(refusal("auto f = [&](const int& v) { n++; return __shfl_sync(~0u, v, 1); };\nx[0] = f(n);"),
+            "3: the lambda 'f', in which threads meet, takes 'n' by reference and names it itself"));
+  CHECK(has(refusal("auto f = [&](const int& v) { g(&v); return __shfl_sync(~0u, v, 1); };\nx[0] = f(n);"),
+            "3: the lambda 'f'"));
+  CHECK(has(refusal("auto f = [&](float&& v) { return __shfl_sync(~0u, v, 1); };\nx[0] = f(n);"),
+            "3: the lambda 'f'"));
+  CHECK(has(refusal("int a[2];\nauto f = [=](int v) { return __shfl_sync(~0u, v, 1) + a[0]; };\nx[0] = f(n);"),
+            "3: a lambda in which threads meet captures the array 'a' by value"));
+  CHECK(has(refusal("int i = 7;\nauto f = [&](int y) { for (int i = 0; i < 3; i++) y += __any_sync(~0u, y); return y + i; };"
+                    "\nx[0] = f(n);"),
+            "3: a lambda in which threads meet declares 'i' in a part of its body"));
   // Another one of that name, in which nobody meets.
   CHECK(refusal("{ auto f = [&] { __syncthreads(); }; f(); }\n{ auto f = [&](int v) { if (v) return 1; return 2; };"
                 "x[0] = f(n); }").empty());

@@ -110,6 +110,24 @@ TEST_CASE("strangers: meetings behind ?:, && and ||, in conditions and in steps"
   }
 }
 
+TEST_CASE("strangers: comparisons before conditions, and captures") {
+  const auto in = random_ints(64, 9, 0, 100);
+  const auto out = upload(std::vector<int>(64 * 6));
+  launch(module()->kernel("k_comparisons"), {.grid = {1}, .block = {64}}, upload(in), out, 3);
+  for (long t = 0; t < 64; ++t) {
+    CAPTURE(t);
+    const bool low = t % 32 < 16;
+    const int v = at(in, t), third = at(in, t / 32 * 32 + 3), other = at(in, t ^ 1);
+    const int* const given = out.data() + t * 6;
+    CHECK(given[0] == (low ? third : v / 2));
+    CHECK(given[1] == static_cast<int>(v > 5));
+    CHECK(given[2] == static_cast<int>(low ? v > third : t < 20));
+    CHECK(given[3] == 7 + 3 * other);
+    CHECK(given[4] == other * 5);
+    CHECK(given[5] == other * 2 + v);
+  }
+}
+
 TEST_CASE("strangers: lambdas in which threads meet") {
   constexpr int n = 117;
   const auto in = random_floats(n, 6);

@@ -264,6 +264,31 @@ extern "C" __global__ void k_conditions(const int* in, int* out, int n, int widt
   int* o = out + tid * 7;
   o[0] = a; o[1] = b; o[2] = c; o[3] = d; o[4] = steps; o[5] = (int)(e / 1000); o[6] = (int)(f * 4);
 }
+extern "C" __global__ void k_comparisons(const int* in, int* out, int n) {
+  const int t = threadIdx.x, lane = t & 31, v = in[t];
+  int* o = out + t * 6;
+  o[0] = lane < 16 ? __shfl_sync(0x0000ffffu, v, 3) : v >> 1;
+  int count = 0;
+  const int larger = n < 1 ? __shfl_xor_sync(0xffffffffu, count++, 1) : v > 5;
+  o[1] = larger + 2 * count;
+  o[2] = lane >= 16 ? t < 20 : v > __shfl_sync(0x0000ffffu, v, 3);
+  int sum = 1;
+  auto add = [=, &sum](int x) { sum += __shfl_xor_sync(0xffffffffu, x, 1) + n; };
+  add(v);
+  add(2 * v);
+  o[3] = sum;
+  auto half_of = [&](const float& x) { return __shfl_xor_sync(0xffffffffu, x, 1) / 2; };
+  o[4] = (int)(half_of(v) * 10);
+  constexpr int two = 2;
+  int kept = v;
+  int& alias = kept;
+  auto doubled = [=](int x) {
+    int all[two] = {x, x};
+    return __shfl_xor_sync(0xffffffffu, all[0] + all[two - 1], 1) + alias;
+  };
+  kept = 1000;
+  o[5] = doubled(v);
+}
 extern "C" __global__ void k_lambdas(const float* in, float* out, int n) {
   __shared__ float parts[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
