@@ -197,11 +197,12 @@ Emitter::Names Emitter::names_in(const Statement& s) const {
   return names;
 }
 
+bool Emitter::is_lambda(const Variable& v) {
+  return v.declarator != nullptr && !v.declarator->initializer.empty() && v.declarator->initializer[0].is("[");
+}
+
 // Decides which variables that a piece declares must outlive it.
 void Emitter::keep_variables(const Statements& statements, const std::vector<Way>& ways, const std::vector<int>& pieces) {
-  const auto is_lambda = [](const Variable& v) {
-    return v.declarator != nullptr && !v.declarator->initializer.empty() && v.declarator->initializer[0].is("[");
-  };
   for (bool changed = true; changed;) {
     changed = false;
     std::vector<Names> names;
@@ -300,6 +301,7 @@ void Emitter::list(const Statements& statements, Loop loop) {
       case Way::recomputed: {
         // What is the same for all threads is asked of a group outside of pieces, too.
         const Variable& v = f_.variable(s.declarators[0].name.variable);
+        if (is_lambda(v)) pending.push_back(&s);  // behind what it refers to
         if (!v.is_group) break;
         Names names;
         add_names(v.declarator->initializer, names);

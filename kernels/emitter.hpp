@@ -71,6 +71,7 @@ class Emitter {
   void argument(const Words& words);
 
   bool is_lanes(const Word& word) const;
+  static bool is_lambda(const Variable& v);
   bool leaves_by_jump(const Statement& s) const;
   std::string quoted_place(std::uint32_t token) const;
 

@@ -34,10 +34,65 @@ class Extractor {
         }
       });
     }
+    for (const Statement& top : function_.body) {
+      for_all(top, [&](const Statement& s) { find_aliases(s); });
+    }
     list(function_.body);
   }
 
  private:
+  // Names by which a variable may be reached that has another one: pointers, references, lambdas.
+  void find_aliases(const Statement& s) {
+    const auto note = [&](const Word& alias, const Words& value, bool refers) {
+      refers = refers || is_at(value, 0, "[");
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if (!can_name_variable(value, i) || own_.count(value[i].text) == 0) continue;
+        const bool address = i > 0 && value[i - 1].is("&") && is_prefix(value, i - 1);
+        const auto array = dimensions_.find(value[i].text);
+        const bool decays = array != dimensions_.end() && array->second > 0 && !is_at(value, i + 1, "[");
+        if (refers || address || decays) aliases_[value[i].text].insert(alias.text);
+      }
+    };
+    for (const Declarator& d : s.declarators) note(d.name, d.initializer, d.is_reference());
+    if (s.words.size() > 2 && s.words[0].is_identifier() && s.words[1].is("="))
+      note(s.words[0], slice(s.words, 2, s.words.size()), false);
+  }
+
+  // Refuses a call that hands over a variable of the thread's own by reference, and another way to it beside: the function
+  // gets copies of such variables.
+  void check_other_ways(const Function& callee, std::size_t index, const std::vector<Words>& arguments, const Words& object,
+                        const Statement& call) const {
+    const auto base = [](const Words& value) {
+      std::size_t i = 0;
+      while (i < value.size() && (value[i].is("(") || value[i].is("*") || value[i].is("&"))) ++i;
+      return i < value.size() && value[i].is_identifier() ? value[i].text : std::string();
+    };
+    const std::string name = base(arguments[index]);
+    if (name.empty() || own_.count(name) == 0 || others_.count(name) != 0) return;
+    const auto aliases = aliases_.find(name);
+    const bool written = callee.parameters[index].is_written;
+    bool reached = !object.empty() && base(object) == name;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (i == index) continue;
+      const Words& other = arguments[i];
+      const Parameter& parameter = callee.parameters[i];
+      const bool by_reference = parameter.is_written || parameter.is_array || (parameter.is_viewed && written);
+      reached = reached || (by_reference && base(other) == name);
+      for (std::size_t k = 0; k < other.size(); ++k) {
+        if (!can_name_variable(other, k)) continue;
+        reached = reached || (aliases != aliases_.end() && aliases->second.count(other[k].text) != 0);
+        if (!other[k].is(name)) continue;
+        const auto array = dimensions_.find(name);
+        reached = reached || is_at(other, 0, "[") || (k > 0 && other[k - 1].is("&") && is_prefix(other, k - 1)) ||
+                  (array != dimensions_.end() && array->second > 0 && !is_at(other, k + 1, "["));
+      }
+    }
+    if (reached)
+      throw Refused(call.token, fmt::format("'{}' takes '{}' by reference, and another argument reaches it, too; give it a "
+                                            "copy",
+                                            call.function, name));
+  }
+
   void list(Statements& statements) {
     Statements out;
     const auto lambdas = lambdas_;
@@ -188,6 +243,8 @@ class Extractor {
         part.is_default = true;
         continue;
       }
+      if (contains(inner.words, "..."))
+        throw Refused(inner.token, "a range of cases in a switch in which threads meet; write it with if and else");
       if (!part.condition.empty()) append(part.condition, made_up("||", inner.token));
       append(part.condition, value);
       append(part.condition, made_up("== (", inner.token));
@@ -341,14 +398,36 @@ class Extractor {
     return use;
   }
 
-  // Takes all meetings out of an expression, the innermost first, and puts the variables with their results in their place.
-  // `list`: they are arguments or elements of a list.
+  // The meeting that is computed first: what is assigned before what it is assigned to, else from the left to the right, and
+  // arguments before their function.
+  std::size_t next_meeting(const Words& words) const {
+    const auto find = [&](std::size_t first, std::size_t last) {
+      while (first < last && !is_meeting_place(words, first)) ++first;
+      return first;
+    };
+    std::size_t at = find(0, words.size());
+    if (at == words.size()) return at;
+    for (std::size_t i = at; i < words.size(); i = after(words, i)) {
+      if (!is_assignment(words[i].text)) continue;
+      const std::size_t assigned = find(i + 1, words.size());
+      if (assigned < words.size()) at = assigned;
+    }
+    for (;;) {
+      std::size_t open = at;
+      while (open < words.size() && !words[open].is("(")) ++open;
+      const std::size_t close = open < words.size() ? closing(words, open) : open;
+      const std::size_t inner = find(at + 1, close);
+      if (inner >= close) return at;
+      at = inner;
+    }
+  }
+
+  // Takes all meetings out of an expression, those first that are computed first, and puts the variables with their results
+  // in their place. `list`: they are arguments or elements of a list.
   void pull(Words& words, Statements& out, bool list = false) {
     for (;;) {
-      std::size_t at = words.size();
-      while (at > 0 && !is_meeting_place(words, at - 1)) --at;
-      if (at == 0) return;
-      --at;
+      std::size_t at = next_meeting(words);
+      if (at == words.size()) return;
       refuse_two_comparisons(words);
       const Lambda around = lambda_around(words, at);
       if (around.body != 0) {
@@ -362,10 +441,14 @@ class Extractor {
       }
       if (const Condition condition = condition_around(words, at); condition.kind != Condition::Kind::none) {
         check_always_evaluated(words, condition.first, words[at], list);
+        check_unchanged(words, condition.first, condition.last, words[at]);
         put_apart(words, condition, at, out);
         continue;
       }
       check_always_evaluated(words, at, words[at], list);
+      std::size_t last = around.body != 0 ? closing(words, around.body) + 1 : at;
+      while (last < words.size() && !words[last].is("(")) ++last;
+      check_unchanged(words, at, std::min(closing(words, last) + 1, words.size()), words[at]);
       if (around.body != 0 || is_lambda(words, at)) {
         call_lambda(words, at, around, out);
         continue;
@@ -605,6 +688,10 @@ class Extractor {
         if (callee_at(words, at) != Unit::Callee::function) refuse();
         const Function& callee = signature(words[at].text, words[at].token, arguments, false);
         if (!callee.returns_value || callee.place->overload >= 0 || callee.parameters.size() != arguments.size()) refuse();
+        Statement as_call;
+        as_call.token = words[at].token;
+        as_call.function = use.name;
+        as_call.template_arguments = use.template_arguments;
         for (std::size_t i = 0; i < arguments.size(); ++i) {
           if (lambda_at(arguments[i], 0).body != 0) refuse();
           const Parameter& parameter = callee.parameters[i];
@@ -613,7 +700,7 @@ class Extractor {
                               : parameter.is_viewed ? "::weir_host::address_of("
                                                     : "(",
                               words[at].token));
-          append(one, arguments[i]);
+          append(one, converted(callee, i, use.arguments[i], as_call, use.arguments));
           append(one, made_up("))", words[at].token));
           arguments[i] = std::move(one);
         }
@@ -726,6 +813,36 @@ class Extractor {
     }
   }
 
+  // Refuses a meeting, `named`, that is computed in `[first, last)` and names a variable which the same expression changes
+  // before it: `i++ << shuffle(i)`.
+  static void check_unchanged(const Words& words, std::size_t first, std::size_t last, const Word& named) {
+    for (std::size_t i = 0; i < first; ++i) {
+      Words changed;
+      const bool steps = words[i].is("++") || words[i].is("--");
+      if (steps && is_prefix(words, i)) {
+        std::size_t end = i + 1;
+        while (end < first && (words[end].is_identifier() || words[end].is("*") || words[end].is(".") ||
+                               words[end].is("->") || words[end].is("[") || words[end].is("(")))
+          end = after(words, end);
+        changed = slice(words, i + 1, std::min(end, first));
+      } else if (steps || is_assignment(words[i].text)) {
+        bool closed = steps;  // an assignment is made behind what is assigned
+        int depth = 0;
+        for (std::size_t k = i; k < first && !closed; ++k) {
+          if (words[k].is("(") || words[k].is("[") || words[k].is("{")) ++depth;
+          if (words[k].is(")") || words[k].is("]") || words[k].is("}")) closed = --depth < 0;
+        }
+        if (closed) changed = slice(words, postfix_begin(words, i), i);
+      }
+      for (std::size_t k = first; k < last; ++k) {
+        if (!can_name_variable(words, k) || !contains(changed, words[k].text)) continue;
+        throw Refused(named.token, fmt::format("'{}' behind a change of '{}' in the same expression; make it a statement of "
+                                               "its own",
+                                               named.text, words[k].text));
+      }
+    }
+  }
+
   Word made_up_name(const char* prefix, std::uint32_t token) {
     return {Token::Kind::identifier, fmt::format("{}{}", prefix, ++function_.made_up), token, no_variable};
   }
@@ -736,6 +853,8 @@ class Extractor {
     const bool of_object =
         is_name && function_.place->has_object() && unit_.has_member(function_.place->of_class, value[0].text);
     if (!own && is_name && !of_object) return value;
+    if (is_at(value, 0, "{"))
+      throw Refused(value[0].token, "a list in braces for a function in which threads meet; write its type before it");
     Statement s;
     s.kind = Kind::declaration;
     s.token = value[0].token;
@@ -878,6 +997,7 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
+      if (parameter.is_written || parameter.is_viewed) check_other_ways(callee, i, arguments, object, s);
       if (parameter.is_array) {
         Words address = made_up("&(", s.token);
         append(address, value);
@@ -966,6 +1086,7 @@ class Extractor {
   const Unit& unit_;
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
+  std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
   Capturable capturable_;
   bool binds_ = false;                             // what is declared may be a reference to its initializer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/conditions.hpp"
@@ -36,6 +37,26 @@ Statement declaration_of(Words type, Declarator d) {
   s.specifiers = std::move(type);
   s.declarators.push_back(std::move(d));
   return s;
+}
+
+// Whether an expression is an element, a member, or what a pointer leads to, and nothing is called on the way.
+bool is_path(const Words& words) {
+  std::size_t i = 0;
+  while (is_at(words, i, "*")) ++i;
+  if (i >= words.size() || !words[i].is_identifier() || is_keyword(words[i].text)) return false;
+  bool steps = i > 0;
+  for (++i; i < words.size(); i = after(words, i)) {
+    const bool member = words[i].is_identifier() && (words[i - 1].is(".") || words[i - 1].is("->"));
+    if (!member && !words[i].is(".") && !words[i].is("->") && !words[i].is("[")) return false;
+    steps = true;
+  }
+  return steps;
+}
+
+bool changes(const Words& words) {
+  return std::any_of(words.begin(), words.end(), [](const Word& word) {
+    return word.is("++") || word.is("--") || is_assignment(word.text);
+  });
 }
 
 }  // namespace
@@ -146,10 +167,36 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   std::vector<Statement> statements;
   const auto own_name = [&](const std::string& name) { return fmt::format("weir_inner_{}_{}", ++made_up_names, name); };
   std::set<std::string> references, converted;
+  std::vector<Words> places = arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (!d.is_reference()) continue;
-    const bool name = arguments[i].size() == 1 && arguments[i][0].is_identifier();
+    Words& place = places[i];
+    while (is_at(place, 0, "(") && closing(place, 0) + 1 == place.size()) place = slice(place, 1, place.size() - 1);
+    const bool path = is_path(place);
+    const bool name = path || (place.size() == 1 && place[0].is_identifier());
+    const std::string base = name ? std::find_if(place.begin(), place.end(), [](const Word& word) {
+                                      return word.is_identifier();
+                                    })->text
+                                  : "";
+    if (!name && contains(place, "?") && changes(body)) {
+      throw Refused(call.token,
+                    fmt::format("the lambda '{}', in which threads meet, takes a choice by reference: let it take a value",
+                                call.text));
+    }
+    if (path) {  // where it lies is found once
+      Declarator at;
+      at.name = one_word(own_name("at"), call.token)[0];
+      at.pointer = made_up("*", call.token);
+      at.form = Declarator::Form::equals;
+      at.initializer = made_up("&(", call.token);
+      append(at.initializer, place);
+      append(at.initializer, made_up(")", call.token));
+      place = made_up("(*", call.token);
+      place.push_back(at.name);
+      append(place, made_up(")", call.token));
+      statements.push_back(declaration_of(made_up("auto", call.token), std::move(at)));
+    }
     if (!name && !contains(lambda.types[i], "const")) {
       throw Refused(call.token,
                     fmt::format("the lambda '{}', in which threads meet, takes an argument by reference: give it a "
@@ -163,11 +210,11 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     bool address = false;
     for (std::size_t k = 1; k < body.size(); ++k)
       address = address || (body[k].is(d.name.text) && body[k - 1].is("&") && is_prefix(body, k - 1));
-    if (address || contains(d.pointer, "&&") || contains(body, arguments[i][0].text)) {
+    if (address || contains(d.pointer, "&&") || contains(body, base)) {
       throw Refused(call.token,
                     fmt::format("the lambda '{}', in which threads meet, takes '{}' by reference and names it itself, or "
                                 "takes the address of its parameter: let it take a value",
-                                call.text, arguments[i][0].text));
+                                call.text, base));
     }
     converted.insert(d.name.text);
   }
@@ -180,13 +227,13 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Declarator d = lambda.parameters[i];
     if (references.count(d.name.text) != 0) {
-      Words value = arguments[i];
+      Words value = places[i];
       if (converted.count(d.name.text) != 0) {
         value = made_up("(static_cast<", call.token);
         append(value, lambda.types[i]);
         append(value, d.pointer);
         append(value, made_up(">(", call.token));
-        append(value, arguments[i]);
+        append(value, places[i]);
         append(value, made_up("))", call.token));
       }
       rename(body, d.name.text, value);

@@ -40,6 +40,7 @@ class Places {
     list(f_.body, 0, true);
     choose_uniform();
     choose_recomputed();
+    for (const auto& [index, values] : assignments_) f_.variable(index).assigned = true;
     for (Variable& v : f_.variables) {
       const bool lanes = v.kind == Variable::Kind::parameter || v.kind == Variable::Kind::result ||
                          v.kind == Variable::Kind::operand || ((v.in_head || v.before_condition) && v.at_list_level);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "kernels/function.hpp"
@@ -100,6 +102,23 @@ class Strides {
            !contains(bound, "&&") && !contains(bound, "||");
   }
 
+  // What is counted by a sum is the same as what is counted step by step: not so for floating-point numbers.
+  static bool is_integer(const Words& type) {
+    constexpr std::string_view words[] = {"int", "unsigned", "signed", "long", "short", "char", "size_t", "ptrdiff_t",
+                                          "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t",
+                                          "uint64_t"};
+    return std::all_of(type.begin(), type.end(), [&](const Word& word) {
+      return std::find(std::begin(words), std::end(words), word.text) != std::end(words);
+    });
+  }
+  // Whether the numbers of a block's threads all fit.
+  static bool is_wide(const Words& type) {
+    return std::none_of(type.begin(), type.end(), [](const Word& word) {
+      return word.is("short") || word.is("char") || word.text.find("int8_") != std::string::npos ||
+             word.text.find("int16_") != std::string::npos;
+    });
+  }
+
   void loop(Statement& s) {
     if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) ||
         s.first[0].declarators.size() != 1)
@@ -107,12 +126,8 @@ class Strides {
     const Declarator d = s.first[0].declarators[0];  // a copy: it is replaced below
     const std::string& name = d.name.text;
     const Words& specifiers = s.first[0].specifiers;
-    const bool scalar = std::all_of(specifiers.begin(), specifiers.end(), [](const Word& word) {
-      return (is_type_word(word.text) && !word.is("auto") && !word.is("const") && !word.is("volatile") &&
-              !word.is("register")) ||
-             word.text.ends_with("_t");
-    });
-    const bool plain = scalar && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
+    const bool plain =
+        is_integer(specifiers) && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
     if (!plain || s.words.empty() || s.step.size() < 3 || !s.step[0].is(name) || !s.step[1].is("+=")) return;
     const Words step = slice(s.step, 2, s.step.size());
     if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) ||
@@ -147,7 +162,7 @@ class Strides {
     first.initializer = made_up("0");
     s.step = {offset, {Token::Kind::punctuation, "+=", no_token, no_variable}};
     append(s.step, step);
-    s.ascending = ascends(s.words, name, d.initializer);
+    s.ascending = is_wide(specifiers) && ascends(s.words, name, d.initializer);
     s.before.push_back(std::move(index));
     s.cooperates = found_ = true;
   }

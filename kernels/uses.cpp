@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/uses.hpp"
 
+#include <algorithm>
+
 #include "kernels/vocabulary.hpp"
 
 namespace weir::kernels {
@@ -84,7 +86,10 @@ class Uses {
     const bool written = (end < words_.size() && is_assignment(words_[end].text)) || is_step(words_, end) || before_step;
     if (array && !is(i + 1, "[")) v.assigned = v.escapes = true;
     if (followed) return;
-    if (written || method) v.assigned = true;
+    const bool class_type = !std::all_of(v.specifiers.begin(), v.specifiers.end(),
+                                         [](const Word& word) { return is_type_word(word.text); });
+    const bool shifts = is(end, "<<") || (is(end, ">") && is(end + 1, ">"));  // perhaps by an operator of the class's
+    if (written || method || is(end, "(") || (class_type && shifts)) v.assigned = true;
     if (address) v.assigned = v.escapes = true;
     if (may_be_passed_by_reference(words_, i, end, unit_)) v.assigned = true;
   }

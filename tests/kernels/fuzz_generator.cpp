@@ -214,7 +214,8 @@ class Generator {
                                 condition(Level::warp), all, each));
       case 3: return line(fmt::format("if (const unsigned q{0} = __ballot_sync({1}, {2})) {3} += q{0};", own, all, each, v));
       case 4:
-        line(fmt::format("const auto f{} = [{}](unsigned x) {{", own, pick({"&", "="})));
+        line(fmt::format("const auto f{} = [{}](unsigned x) {{", own,  // arrays are not captured by value
+                         y.find("a[") == std::string::npos ? pick({"&", "="}) : "&"));
         line(fmt::format("  x += __shfl_xor_sync({}, x, {}u); return x ^ {}; }};", all, below(32), y));
         line(fmt::format("{} += {};", target(Level::thread), x));
         return line(fmt::format("{} = f{}({});", v, own, x));

@@ -119,7 +119,12 @@ TEST_CASE("lambdas in which threads meet") {
   CHECK(has(refusal("auto f = [&](int v) { return __shfl_sync(~0u, v + n, 1); };\n{ int n = 2; x[0] = f(1); }"),
             "3: the lambda 'f', in which threads meet, names 'n', of which there is another one where it is called"));
   CHECK(refusal("auto f = [&](int v) { int n = v; return __shfl_sync(~0u, n, 1); };\n{ int n = 2; x[0] = f(n); }").empty());
-  CHECK(has(refusal("auto f = [&](int& v) { v = __shfl_sync(~0u, v, 1); };\nf(x[0]);"), "takes an argument by reference"));
+  CHECK(refusal("auto f = [&](int& v) { v = __shfl_sync(~0u, v, 1); };\nf(x[0]);").empty());
+  CHECK(has(refusal("auto f = [&](int& v) { v = __shfl_sync(~0u, v, 1); };\nf(n + 1);"), "takes an argument by reference"));
+  CHECK(has(refusal("auto f = [&](const auto& v) { n++; return __shfl_sync(~0u, v, 1); };\nx[0] = f(n > 1 ? n : x[0]);"),
+            "3: the lambda 'f', in which threads meet, takes a choice by reference"));
+  CHECK(has(refusal("auto f = [=] { return n; };\nn = 1;\n__syncthreads();\nx[0] = f();"),
+            "2: the lambda 'f' is used behind a place where threads meet"));
   CHECK(has(refusal("auto f = [&](int v) { __syncthreads(); };\nf();"), "'f' takes 1 arguments, and 0 are given"));
   CHECK(has(refusal("auto f = [&](int v = 1) { __syncthreads(); };\nf(2);"), "a parameter of a lambda"));
   CHECK(has(refusal("auto f = [&](int v) { return __shfl_sync(~0u, v, 1); };\nx[0] = n ? f(1) : 2;"), "3: 'f' behind ?:"));
@@ -187,6 +192,36 @@ TEST_CASE("functions that cannot be split") {
             "by reference: give it a variable"));
   CHECK(has(refusal("__shared__ int s; f(s);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
             "is no variable of the thread's own"));
+}
+
+TEST_CASE("two ways to a variable that a function takes by reference") {
+  const std::string view = "__device__ int f(const int& a, int* b) { *b += 1; __syncthreads(); return a; }\n";
+  CHECK(refusal("int a = n, b = 1; x[0] = f(a, &b);", view).empty());
+  CHECK(refusal("int a[2] = {n}, b[2] = {1}; x[0] = f(a[0], b);", view).empty());
+  for (const char* body : {"int a = n;\nx[0] = f(a, &a);", "int a[2] = {n};\nx[0] = f(a[0], a);",
+                           "int a = n, *p = &a;\nx[0] = f(a, p);", "int a = n, *p;\np = &a; x[0] = f(a, p);"}) {
+    CAPTURE(body);
+    CHECK(has(refusal(body, view), "4: 'f' takes 'a' by reference, and another argument reaches it, too"));
+  }
+  const std::string change = "__device__ void f(int& a, int& b) { a += 1; __syncthreads(); b += 1; }\n";
+  CHECK(refusal("int a = n, b = 1; f(a, b);", change).empty());
+  CHECK(has(refusal("int a = n;\nf(a, a);", change), "4: 'f' takes 'a' by reference"));
+}
+
+TEST_CASE("a meeting behind a change of a variable in the same expression") {
+  CHECK(refusal("int i = 0; x[i++] = __shfl_sync(~0u, n, 1);").empty());
+  CHECK(refusal("n = __shfl_sync(~0u, n, 1); n += __shfl_sync(~0u, n, 1);").empty());
+  for (const char* expression : {"n++ << __shfl_sync(~0u, n, 1)", "(n = 1) + __shfl_sync(~0u, n, 1)",
+                                 "x[--n] + (x[0] && __any_sync(~0u, n))"}) {
+    CAPTURE(expression);
+    CHECK(has(refusal("int q = " + std::string(expression) + ";"), "behind a change of 'n' in the same expression"));
+  }
+}
+
+TEST_CASE("what has another form where threads meet") {
+  CHECK(has(refusal("f({n, 1});", "struct P { int a, b; };\n__device__ void f(P p) { __syncthreads(); }\n"),
+            "4: a list in braces for a function in which threads meet"));
+  CHECK(has(refusal("switch (n) {\ncase 1 ... 5: __syncthreads(); }"), "3: a range of cases in a switch"));
 }
 
 TEST_CASE("variables that cannot live across a meeting") {

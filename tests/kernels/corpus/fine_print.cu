@@ -1,0 +1,90 @@
+// What C++ says of orders, of names for one object and of numbers, where threads meet. Each gives one number to each thread.
+
+#define EVERYBODY ~0ull
+
+// A sum of steps differs from steps that are added one by one.
+extern "C" __global__ void float_stride(int* out) {
+  float sum = 0;
+  for (float x = threadIdx.x; x < 30.0f; x += 0.1f) sum += x;
+  out[threadIdx.x] = (int)(sum * 16);
+}
+
+// The index wraps around within a row of threads.
+extern "C" __global__ void narrow_stride(int* out) {
+  int sum = 0;
+  for (unsigned char i = threadIdx.x; i < 100; i += 64) sum += 1 + i;
+  out[threadIdx.x] = sum;
+}
+
+// Functions are called from the left to the right, each with what the one before has changed.
+struct Counter {
+  int count;
+  __device__ int next(int by) {
+    count += by;
+    __syncthreads();
+    count += __shfl_xor_sync(EVERYBODY, count, 1);
+    return count;
+  }
+};
+extern "C" __global__ void order_of_calls(int* out) {
+  Counter counter = {(int)threadIdx.x};
+  const int both[2] = {counter.next(1), counter.next(2)};
+  const int difference = counter.next(3) - counter.next(4) * 3;
+  out[threadIdx.x] = both[0] + both[1] * 5 + difference * 7;
+}
+
+// A parameter by reference is the element itself, which the lambda changes meanwhile.
+extern "C" __global__ void element_by_reference(int* out) {
+  const int t = threadIdx.x;
+  int a[2] = {t, 7};
+  auto grow = [&](const auto& y) {
+    a[0] += 100;
+    return __shfl_xor_sync(EVERYBODY, y, 1) + y;
+  };
+  auto add = [&](auto& y) { y += __shfl_xor_sync(EVERYBODY, y, 1); };
+  const int grown = grow(a[0]);
+  add(a[1]);
+  out[t] = grown * 100 + a[1];
+}
+
+// Operators of a class that change its object.
+struct Sink {
+  int sum;
+  __device__ void operator()(int x) { sum += x; }
+};
+__device__ Sink& operator<<(Sink& s, int x) {
+  s.sum += x;
+  return s;
+}
+extern "C" __global__ void operators(int* out, int n) {
+  Sink shifted = {n}, called = {n};
+  shifted << (int)threadIdx.x;
+  called(2 * threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = shifted.sum * 1000 + called.sum;
+}
+
+// A lambda that is used before and behind a barrier refers to variables declared before it.
+extern "C" __global__ void lambda_of_references(int* out, int n) {
+  int u = threadIdx.x;
+  int& r = u;
+  auto add = [&](int x) { return u += x; };
+  auto add_by_name = [&r](int x) { return r += x; };
+  const int a = add(n) + add_by_name(1);
+  __syncthreads();
+  const int b = add(n);
+  const int c = add_by_name(2);
+  out[threadIdx.x] = a + b * 10 + c * 100 + u * 1000;
+}
+
+template <class T, bool across>
+__device__ T warp_sum(T v) {
+  for (int distance = warpSize / 2; distance > 0; distance /= 2)
+    v += across ? __shfl_xor_sync(EVERYBODY, v, distance) : T(0);
+  return v;
+}
+// Behind ?:, with template arguments that convert.
+extern "C" __global__ void chosen_sum(int* out, int n) {
+  const int lane = threadIdx.x % warpSize;
+  out[threadIdx.x] = (int)(2 * (n > 1 ? warp_sum<double, true>(lane) / 4 : warp_sum<int, false>(1)));
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/corpus.hpp"
+
+/// What C++ says of orders, of several names for one object and of numbers, where threads meet.
+namespace weir::test {
+namespace {
+
+template <class... Args>
+std::vector<int> ran(const char* kernel, unsigned threads, const Args&... args) {
+  const auto out = upload(std::vector<int>(threads));
+  launch(corpus("fine_print")->kernel(kernel), {.grid = {1}, .block = {threads}}, out, args...);
+  return download(out);
+}
+
+TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("a loop that counts a floating-point number by steps adds them one by one") {
+  const auto out = ran("float_stride", 64);
+  for (int t = 0; t < 64; ++t) {
+    float sum = 0;
+    for (auto x = static_cast<float>(t); x < 30.0F; x += 0.1F) sum += x;
+    CHECK(out[static_cast<std::size_t>(t)] == static_cast<int>(sum * 16));
+  }
+}
+
+TEST_CASE("a loop whose narrow index wraps around within a row of threads") {
+  const auto out = ran("narrow_stride", 320);
+  for (int t = 0; t < 320; ++t) {
+    int sum = 0;
+    for (auto i = static_cast<unsigned char>(t); i < 100; i = static_cast<unsigned char>(i + 64)) sum += 1 + i;
+    CHECK(out[static_cast<std::size_t>(t)] == sum);
+  }
+}
+
+TEST_CASE("calls of an expression and of a list, from the left to the right") {
+  const auto out = ran("order_of_calls", 64);
+  for (int t = 0; t < 64; ++t) {
+    int count = t, other = t ^ 1;
+    const auto next = [&](int by) {
+      const int both = count + by + other + by;
+      count = other = both;
+      return both;
+    };
+    const int first = next(1), second = next(2), third = next(3), fourth = next(4);
+    CHECK(out[static_cast<std::size_t>(t)] == first + second * 5 + (third - fourth * 3) * 7);
+  }
+}
+
+TEST_CASE("an element that a lambda takes by reference, and changes by its other name") {
+  const auto out = ran("element_by_reference", 64);
+  for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == (t + (t ^ 1) + 200) * 100 + 14);
+}
+
+TEST_CASE("operators that change an object of each thread's own") {
+  const auto out = ran("operators", 64, 3);
+  for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == (3 + t) * 1000 + 3 + 2 * t);
+}
+
+TEST_CASE("lambdas that refer to variables, before and behind a barrier") {
+  const auto out = ran("lambda_of_references", 64, 5);
+  for (int t = 0; t < 64; ++t)
+    CHECK(out[static_cast<std::size_t>(t)] == (t + 5 + t + 6) + (t + 11) * 10 + (t + 13) * 100 + (t + 13) * 1000);
+}
+
+TEST_CASE("functions with template arguments, chosen by ?:") {
+  const auto width = static_cast<int>(warp_size());
+  for (const int value : ran("chosen_sum", 64, 2)) CHECK(value == width * (width - 1) / 4);
+  for (const int value : ran("chosen_sum", 64, 1)) CHECK(value == 2);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace weir::test
