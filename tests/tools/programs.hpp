@@ -15,5 +15,7 @@ struct ToolProgram {
 };
 
 std::span<const ToolProgram> tool_programs();
+/// Those that the timeline is tried with.
+std::span<const ToolProgram> timeline_programs();
 
 }  // namespace weir::test
