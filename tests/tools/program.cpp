@@ -16,7 +16,7 @@ int main(int argc, char** argv) try {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
     }
   }
-  for (const weir::test::ToolProgram& program : weir::test::timeline_programs()) {
+  for (const weir::test::ToolProgram& program : weir::test::other_programs()) {
     for (int i = 1; i < argc; ++i) {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <future>
 #include <stdexcept>
@@ -82,7 +83,37 @@ void a_late_wait(Device& device) {
   b->synchronize();
 }
 
+/// Very many pieces of one allocation. `waits`: the host sees from time to time that they are done.
+template <bool waits>
+void many_pieces(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto arena = device.allocate<float>(6000);
+  for (std::size_t i = 0; i < arena.size(); ++i) {
+    stream->fill(arena.subspan(i, 1), 1.0F);
+    if (waits && i % 1000 == 0) stream->synchronize();
+  }
+  stream->synchronize();
+}
+
+/// The first write of a value comes behind more waits for it than are kept.
+void many_waits(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(1);
+  const auto flag = device.allocate<std::uint32_t>(1);
+  a->zero(flag);
+  a->synchronize();
+  for (int i = 0; i < 1200; ++i) b->wait_value(flag.data(), 1);
+  b->fill(x, 1.0F);
+  a->fill(x, 2.0F);
+  a->write_value(flag.data(), 1U);
+  a->synchronize();
+  b->synchronize();
+}
+
 constexpr ToolProgram programs[] = {
+    {"many_waits", 0, many_waits},
+    {"many_pieces", 0, many_pieces<false>},
+    {"many_pieces_and_waits", 0, many_pieces<true>},
     {"many_replays", 0, many_replays},
     {"is_killed", 0, is_killed},
     {"much_at_once", 0, much_at_once},
@@ -91,6 +122,6 @@ constexpr ToolProgram programs[] = {
 
 }  // namespace
 
-std::span<const ToolProgram> timeline_programs() { return programs; }
+std::span<const ToolProgram> other_programs() { return programs; }
 
 }  // namespace weir::test
