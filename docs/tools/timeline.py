@@ -46,7 +46,8 @@ def fields(data):
 def read(trace):
     """The tracks, {id: (name, whether it is a thread)}, and the slices: dicts. Fields by their numbers in Perfetto's protos."""
     tracks, slices, open_slices = {}, [], {}
-    for packet in map(fields, fields(trace)[1]):
+    packets = list(map(fields, fields(trace)[1]))
+    for packet in sorted(packets, key=lambda packet: packet.get(8, [0])[0]):  # by time; tracks come first
         if 60 in packet:  # track_descriptor
             track = fields(packet[60][0])
             if 4 in track:
@@ -91,7 +92,7 @@ def draw(tracks, slices, title, begin, end):
         picture.line(LEFT, y + BAR / 2, LEFT + WIDTH, y + BAR / 2)
     for s in seen:
         picture.bar(x(s["begin"]), rows[s["track"]], max(x(s["end"]) - x(s["begin"]), 0.6), BAR, colours.get(s["name"], COLOURS[1]))
-    sources = {flow: s for s in seen for flow in s["to"]}
+    sources = {flow: s for s in slices if s["track"] in rows for flow in s["to"]}
     for s in seen:
         for source in (sources[flow] for flow in s["from"] if flow in sources):
             if source["track"] == s["track"] or not begin <= source["end"] <= end or not begin <= s["begin"] <= end:

@@ -16,6 +16,11 @@ int main(int argc, char** argv) try {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
     }
   }
+  for (const weir::test::ToolProgram& program : weir::test::other_programs()) {
+    for (int i = 1; i < argc; ++i) {
+      if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());
+    }
+  }
   for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
     for (int i = 1; i < argc; ++i) {
       if (std::string_view(argv[i]) == program.name) program.run(weir::default_device());

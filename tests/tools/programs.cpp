@@ -32,9 +32,7 @@ struct Scene {
     b->synchronize();
   }
   /// Whether streams can write values and wait for them.
-  bool has_values() const {
-    return device.supports(Feature::wait_value_32) && device.supports(Feature::write_value_32);
-  }
+  bool has_values() const { return device.supports(Feature::wait_value_32) && device.supports(Feature::write_value_32); }
 
   Device& device;
   StreamPtr a, b;
@@ -366,6 +364,46 @@ void values_by_turns(Device& device) {
     s.b->copy(s.y, s.x);
     s.a->wait_value(flags.data() + 1, round);
     s.b->write_value(flags.data() + 1, round);
+  }
+}
+
+/// Many waits are enqueued before the first write that ends one.
+template <bool right>
+void values_waited_for_ahead(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  s.a->zero(flag);
+  s.a->synchronize();
+  constexpr std::uint32_t rounds = 280;
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    s.b->wait_value(flag.data(), round);
+    s.b->copy(s.y.subspan(round, 1), s.x.subspan(round, 1));
+  }
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    const bool is_early = !right && round == 5;
+    if (is_early) s.a->write_value(flag.data(), round);
+    s.a->fill(s.x.subspan(round, 1), 1.0F);
+    if (!is_early) s.a->write_value(flag.data(), round);
+  }
+}
+
+/// Many values are written before the first wait for one.
+template <bool right>
+void values_written_ahead(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  s.a->zero(flag);
+  s.a->synchronize();
+  constexpr std::uint32_t rounds = 100;
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    s.a->fill(s.x.subspan(round, 1), 1.0F);
+    s.a->write_value(flag.data(), round);
+  }
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    s.b->wait_value(flag.data(), !right && round == 20 ? round - 1 : round);
+    s.b->copy(s.y.subspan(round, 1), s.x.subspan(round, 1));
   }
 }
 
@@ -750,6 +788,8 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(a_value, 1),
     WEIR_TEST_PAIR(a_counter, 1),
     WEIR_TEST_PAIR(values_by_turns, 1),
+    WEIR_TEST_PAIR(values_waited_for_ahead, 1),
+    WEIR_TEST_PAIR(values_written_ahead, 1),
     WEIR_TEST_PAIR(a_value_that_is_set_back, 1),
     WEIR_TEST_PAIR(event_never_recorded, 1),
     WEIR_TEST_PAIR(a_forked_child, 1),

@@ -15,5 +15,7 @@ struct ToolProgram {
 };
 
 std::span<const ToolProgram> tool_programs();
+/// Those that single tests of a tool run.
+std::span<const ToolProgram> other_programs();
 
 }  // namespace weir::test

@@ -90,6 +90,18 @@ TEST_CASE("race: a report says who, where and what would mend it") {
   CHECK(::run("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
 }
 
+TEST_CASE("race: what is forgotten is told" * doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
+  const Run run = ::run("many_pieces");
+  CHECK(run.outcome.status == 0);
+  CHECK(run.outcome.complains("more than 4096 accesses to the 24000 bytes at"));
+  CHECK(run.outcome.complains("a race may go untold"));
+  CHECK(run.report["limits"].size() == 1);
+  CHECK(::run("many_waits").outcome.complains("more than 1024 waits for the value at"));
+  const Run waits = ::run("many_pieces_and_waits");
+  CHECK(waits.outcome.errors == "");
+  CHECK(waits.report["limits"].empty());
+}
+
 TEST_CASE("race: suppressions, the exit status, and what is no option") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/suppressions";

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -74,12 +78,15 @@ std::uint64_t number(const std::vector<Field>& fields, std::uint32_t wanted) {
   return 0;
 }
 
-std::string text(const std::vector<Field>& fields, std::uint32_t wanted) {
+/// A part of what was decoded: valid as long as that.
+std::string_view bytes(const std::vector<Field>& fields, std::uint32_t wanted) {
   for (const Field& field : fields) {
-    if (field.number == wanted) return std::string(field.bytes);
+    if (field.number == wanted) return field.bytes;
   }
-  return "";
+  return {};
 }
+
+std::string text(const std::vector<Field>& fields, std::uint32_t wanted) { return std::string(bytes(fields, wanted)); }
 
 struct Slice {
   std::uint64_t begin = 0, end = 0;
@@ -96,18 +103,20 @@ struct Trace {
   std::map<std::uint64_t, std::vector<std::uint64_t>> counters;
 };
 
-/// Checks what must hold of every trace on the way.
-Trace read_trace(const std::string& content) {
+/// Checks what must hold of every trace on the way. `is_cut`: the program was killed, so slices may have no end.
+Trace read_trace(const std::string& content, bool is_cut = false) {
   Trace trace;
-  std::map<std::uint64_t, std::vector<std::size_t>> open;
-  std::uint64_t last_time = 0;
+  struct Entry {
+    std::uint64_t time;
+    std::vector<Field> event;
+  };
+  std::vector<Entry> entries;
   for (const Field& packet_field : decode(content)) {
     REQUIRE(packet_field.number == 1);
     const std::vector<Field> packet = decode(packet_field.bytes);
-    CHECK(number(packet, 10) == 1);
-    if (const std::string descriptor = text(packet, 60); !descriptor.empty()) {
+    if (const std::string_view descriptor = bytes(packet, 60); !descriptor.empty()) {
       const std::vector<Field> track = decode(descriptor);
-      const std::string thread = text(track, 4), process = text(track, 3);
+      const std::string_view thread = bytes(track, 4), process = bytes(track, 3);
       std::string name = text(track, 2);
       if (!thread.empty()) {
         name = text(decode(thread), 5);
@@ -121,17 +130,21 @@ Trace read_trace(const std::string& content) {
         CHECK(trace.tracks.contains(number(track, 5)));  // the process's
       }
       CHECK_FALSE(name.empty());
+      CHECK(number(packet, 10) == number(track, 1));
       CHECK(trace.tracks.emplace(number(track, 1), name).second);
       trace.parents[number(track, 1)] = number(track, 5);
       continue;
     }
-    const std::string event_text = text(packet, 11);
-    REQUIRE_FALSE(event_text.empty());
-    const std::vector<Field> event = decode(event_text);
-    const std::uint64_t time = number(packet, 8), track = number(event, 11);
-    CHECK(time >= last_time);
-    last_time = time;
+    REQUIRE_FALSE(bytes(packet, 11).empty());
+    entries.push_back({number(packet, 8), decode(bytes(packet, 11))});
+    const std::uint64_t track = number(entries.back().event, 11);
     REQUIRE(trace.tracks.contains(track));
+    CHECK(number(packet, 10) == track);  // a sequence of its own: only so Perfetto lets tracks come in any order
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  std::map<std::uint64_t, std::vector<std::size_t>> open;
+  for (const auto& [time, event] : entries) {
+    const std::uint64_t track = number(event, 11);
     std::vector<Slice>& slices = trace.slices[track];
     switch (number(event, 9)) {
       case 1: {
@@ -155,8 +168,23 @@ Trace read_trace(const std::string& content) {
       default: FAIL("an event of another type");
     }
   }
-  for (const auto& [track, unfinished] : open) CHECK(unfinished.empty());
+  for (const auto& [track, unfinished] : open) CHECK((is_cut || unfinished.empty()));
   return trace;
+}
+
+Trace read_trace_of(const std::string& file, bool is_cut = false) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(in), {}};  // the fields are parts of it
+  return read_trace(content, is_cut);
+}
+
+/// How long some slice of that track that is in no other was there, in milliseconds: what the summary calls busy.
+double busy_ms(const Trace& trace, std::uint64_t track) {
+  std::uint64_t sum = 0;
+  for (const Slice& slice : trace.slices.at(track)) {
+    if (slice.within.empty()) sum += slice.end - slice.begin;
+  }
+  return static_cast<double>(sum) / 1e6;
 }
 
 }  // namespace
@@ -172,8 +200,7 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   REQUIRE(outcome.status == 0);
   CHECK(outcome.complains(file + " written"));
   CHECK(outcome.complains("some stream busy"));
-  std::ifstream in(file, std::ios::binary);
-  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+  const Trace trace = read_trace_of(file);
 
   const Slice *fill = nullptr, *copy = nullptr, *wait = nullptr;
   std::uint64_t fill_track = 0, copy_track = 0;
@@ -219,8 +246,7 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
   CAPTURE(outcome.errors);
   REQUIRE(outcome.status == 0);
   CHECK(outcome.complains(": 2 operations, busy"));  // nodes are parts of these
-  std::ifstream in(file, std::ios::binary);
-  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+  const Trace trace = read_trace_of(file);
 
   std::uint64_t stream = 0;
   std::vector<Slice> launches;
@@ -233,6 +259,11 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
   }
   REQUIRE(launches.size() == 2);
   CHECK(trace.slices.at(stream).size() > 2);
+  // The time of a node is a part of its launch's, and is not counted again.
+  char busy[64];
+  std::snprintf(busy, sizeof busy, ": 2 operations, busy %.3f ms, ", busy_ms(trace, stream));
+  CHECK(outcome.complains(busy));
+  CHECK(busy_ms(trace, stream) >= 90);
   bool overlaps = false;
   for (const Slice& launch : launches) {
     CHECK(launch.within.empty());
@@ -282,9 +313,7 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
 
 // For traces of other programs: WEIR_TEST_TRACE=weir.pftrace weir_tool_tests -tc="timeline: a trace that is named*"
 TEST_CASE("timeline: a trace that is named" * doctest::skip(std::getenv("WEIR_TEST_TRACE") == nullptr)) {
-  std::ifstream in(std::getenv("WEIR_TEST_TRACE"), std::ios::binary);
-  REQUIRE(in);
-  const Trace trace = read_trace({std::istreambuf_iterator<char>(in), {}});
+  const Trace trace = read_trace_of(std::getenv("WEIR_TEST_TRACE"));
   std::size_t slices = 0, arrows = 0, streams = 0;
   for (const auto& [track, of_track] : trace.slices) {
     streams += trace.tracks.at(track).find("stream") != std::string::npos ? 1 : 0;
@@ -298,6 +327,112 @@ TEST_CASE("timeline: a trace that is named" * doctest::skip(std::getenv("WEIR_TE
               arrows, trace.counters.size());
   CHECK(streams >= 1);
   CHECK(slices >= 1);
+}
+
+TEST_CASE("timeline: 4000 more replays of a graph take no more memory") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"many_replays"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);  // the program looks at its memory
+  CHECK(outcome.complains(": 6000 operations, busy"));
+  CHECK_FALSE(outcome.complains("have no time"));
+  CHECK_FALSE(outcome.complains("are not shown"));
+  const Trace trace = read_trace_of(file);
+  std::map<std::string, int> counts;
+  std::size_t arrows = 0;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) {
+      ++counts[slice.name];
+      arrows += slice.flow_ends.size();
+    }
+  }
+  CHECK(counts["launch_graph"] == 6000);
+  CHECK(counts["fill"] == 18000);
+  CHECK(counts["copy"] == 6000);
+  CHECK(counts["replay"] == 6000);
+  CHECK(arrows == 11999);
+}
+
+TEST_CASE("timeline: a program that is killed leaves a trace up to there") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"is_killed"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status != 0);
+  CHECK_FALSE(outcome.complains("written"));
+  const Trace trace = read_trace_of(file, true);
+  int fills = 0, open_waits = 0, open_ranges = 0;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) {
+      if (slice.name == "fill" && slice.end != 0) ++fills;
+      if (slice.name == "Stream::synchronize" && slice.end == 0) ++open_waits;
+      if (slice.name == "until it is killed" && slice.end == 0) ++open_ranges;
+    }
+  }
+  CHECK(fills == 10);
+  CHECK(open_waits == 1);
+  CHECK(open_ranges == 1);
+}
+
+TEST_CASE("timeline: work without a time is counted, and told") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"much_at_once"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.complains(": 16384 operations, busy"));
+  CHECK(outcome.complains("  3617 operations have no time: more than 16384 were under way"));
+}
+
+TEST_CASE("timeline: an arrow begins in work that was over, and written, when it was waited for") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"a_late_wait"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  const Trace trace = read_trace_of(file);
+  std::set<std::uint64_t> flows, flow_ends;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) {
+      if (slice.name == "copy") flow_ends = slice.flow_ends;
+      if (slice.name != "awaited") continue;
+      CHECK(slice.within == "fill");
+      flows = slice.flows;
+    }
+  }
+  CHECK(flows.size() == 1);
+  CHECK(flows == flow_ends);
+}
+
+TEST_CASE("timeline: a file that another process writes is left alone") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const int held = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(::flock(held, LOCK_EX) == 0);
+  REQUIRE(::write(held, "held", 4) == 4);
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.complains("another process writes '" + file + "'; this one writes '" + file + "."));
+  struct stat status {};
+  CHECK(::fstat(held, &status) == 0);
+  CHECK(status.st_size == 4);
+  ::close(held);
+}
+
+TEST_CASE("timeline: a disk that is full is told, and the program ends as it would") {
+  const auto outcome =
+      weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/full"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.complains("the file '/dev/full' could not be written: No space left on device"));
+  CHECK(outcome.complains("weir timeline: without a trace, since '/dev/full' could not be written"));
 }
 
 TEST_CASE("timeline: a file that cannot be written is told, and the program ends as it would") {

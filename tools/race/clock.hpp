@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -34,7 +35,10 @@ class Clock {
   void settle();
   /// Without what depends on waits.
   void join_numbers(const Clock& other);
-  void add(std::shared_ptr<ValueWait> wait) { waits_.push_back(std::move(wait)); }
+  void add(std::shared_ptr<ValueWait> wait) {
+    const auto at = std::lower_bound(waits_.begin(), waits_.end(), wait);
+    if (at == waits_.end() || *at != wait) waits_.insert(at, std::move(wait));
+  }
   /// Whether that point comes before, as far as is known. Sets `open` if an open wait may yet make it so.
   bool covers(const Point& point, bool& open) const;
   /// Whether what comes before depends on waits whose writes are not known yet.
@@ -44,7 +48,7 @@ class Clock {
 
  private:
   std::vector<std::uint64_t> numbers_;
-  std::vector<std::shared_ptr<ValueWait>> waits_;
+  std::vector<std::shared_ptr<ValueWait>> waits_;  // in order of addresses
 };
 
 /// A stream's wait for a value. Once the write that ends it is known, so is what comes before that.
@@ -60,14 +64,18 @@ inline void Clock::join_numbers(const Clock& other) {
 inline void Clock::join(const Clock& other) {
   if (&other == this) return;
   join_numbers(other);
+  std::vector<std::shared_ptr<ValueWait>> open, all;
   for (const auto& wait : other.waits_) {
     if (wait->before) {
       wait->before->settle();
       join(*wait->before);
-    } else if (std::find(waits_.begin(), waits_.end(), wait) == waits_.end()) {
-      waits_.push_back(wait);
+    } else {
+      open.push_back(wait);
     }
   }
+  if (open.empty()) return;
+  std::set_union(waits_.begin(), waits_.end(), open.begin(), open.end(), std::back_inserter(all));
+  waits_ = std::move(all);
 }
 
 inline void Clock::settle() {
@@ -96,7 +104,13 @@ inline bool Clock::covers(const Point& point, bool& open) const {
   return false;
 }
 
-inline bool Clock::is_open() const { return !open_waits().empty(); }
+inline bool Clock::is_open() const {
+  return std::any_of(waits_.begin(), waits_.end(), [](const auto& wait) {
+    if (!wait->before) return true;
+    wait->before->settle();
+    return wait->before->is_open();
+  });
+}
 
 inline std::vector<std::shared_ptr<ValueWait>> Clock::open_waits() const {
   std::vector<std::shared_ptr<ValueWait>> result;

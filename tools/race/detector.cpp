@@ -19,11 +19,9 @@
 namespace weir::race {
 namespace {
 
-// Of one value, so many writes are known.
-constexpr std::size_t most_writes = 64;
+// Of one value, so many writes are known, and so many waits that no write is known to end. Clocks have all those in them.
+constexpr std::size_t most_writes = 4096, most_waiters = 1024;
 constexpr std::size_t most_doubts = 10000;
-// Of one address, so many waits are open that nothing is known to end.
-constexpr std::size_t most_waiters = 256;
 // Host functions that were enqueued, and those of graphs, which may run again.
 constexpr std::size_t most_functions = 65536;
 
@@ -386,7 +384,10 @@ void Detector::withdraw(const Operation& operation) {
 }
 
 void Detector::add_function(std::uint64_t operation, Function function) {
-  if (functions_.size() >= most_functions) functions_.erase(functions_.begin());
+  if (functions_.size() >= most_functions) {
+    functions_.erase(functions_.begin());
+    report_.add_limit(fmt::format("more than {} host functions have not run, and the first are forgotten", most_functions));
+  }
   functions_[operation] = std::move(function);
 }
 
@@ -411,9 +412,18 @@ Clock Detector::everything() const {
 bool Detector::operate(const MemoryOperation& operation, Values& values, std::uint32_t lane, Clock& clock) {
   if (operation.is_write()) {
     std::vector<Write>& writes = values.writes[operation.address];
-    if (writes.size() >= most_writes) writes.erase(writes.begin());
+    if (writes.size() >= most_writes) {
+      writes.erase(writes.begin());
+      values.forgotten_writes.insert(operation.address);
+    }
     writes.push_back({operation.value, lane, clock});
     std::vector<Waiter>& waiters = values.waiters[operation.address];
+    if (const auto endless = values.endless.find(operation.address);
+        endless != values.endless.end() && !endless->second->before) {
+      report_.add_limit(
+          fmt::format("more than {} waits for the value at {} were open, and it is not looked for what ends more",
+                      most_waiters, operation.address));
+    }
     std::erase_if(waiters, [&](Waiter& waiter) {
       if (waiter.result->before) return true;  // the host knows that it is over
       if (!meets(operation.value, waiter.wait)) return false;
@@ -433,17 +443,24 @@ bool Detector::operate(const MemoryOperation& operation, Values& values, std::ui
     found = &*write;
   }
   if (found != nullptr) {
+    if (found == writes.data() && values.forgotten_writes.contains(operation.address)) {
+      report_.add_limit(
+          fmt::format("of the writes of the value at {} the last {} are known, and a wait is for an earlier one",
+                      operation.address, most_writes));
+    }
     clock.join(found->clock);
     return true;
   }
   auto result = std::make_shared<ValueWait>();
   std::vector<Waiter>& waiters = values.waiters[operation.address];
   std::erase_if(waiters, [](const Waiter& waiter) { return waiter.result->before != nullptr; });
-  if (waiters.size() >= most_waiters) {  // a kernel ends them, it seems
-    waiters.front().result->before = std::make_unique<Clock>(everything());
-    waiters.erase(waiters.begin());
+  if (waiters.size() < most_waiters) {
+    waiters.push_back({operation, result});
+  } else {  // the host or a kernel ends them, it seems
+    std::shared_ptr<ValueWait>& endless = values.endless[operation.address];
+    if (!endless || endless->before) endless = std::move(result);
+    result = endless;
   }
-  waiters.push_back({operation, result});
   clock.add(std::move(result));
   return false;
 }
@@ -453,7 +470,10 @@ void Detector::forget_values(Values& values, const Region& region) {
   constexpr std::uintptr_t widest = sizeof(std::uint64_t);
   auto& writes = values.writes;
   auto next = writes.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
-  while (next != writes.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) next = writes.erase(next);
+  while (next != writes.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) {
+    values.forgotten_writes.erase(next->first);
+    next = writes.erase(next);
+  }
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
@@ -496,7 +516,11 @@ void Detector::touch(Block& block, Access access, const Clock& clock, bool is_fr
     return;
   }
   for (const Access& before : block.accesses) judge(before, access, clock, block);
-  add_access(block, std::move(access), clock);
+  if (!add_access(block, std::move(access), clock, host_)) {
+    report_.add_limit(
+        fmt::format("more than {} accesses to the {} bytes at {:#x} are under way, and the first are forgotten",
+                    most_accesses, block.end - block.begin, block.begin));
+  }
 }
 
 void Detector::judge(const Access& first, const Access& second, const Clock& clock, Block& block) {
@@ -511,7 +535,11 @@ void Detector::judge(const Access& first, const Access& second, const Clock& clo
     return;
   }
   if (doubts_.size() >= most_doubts) settle_doubts(false);
-  if (doubts_.size() >= most_doubts) return;
+  if (doubts_.size() >= most_doubts) {
+    report_.add_limit(
+        fmt::format("more than {} pairs of operations depend on values that nothing has written", most_doubts));
+    return;
+  }
   doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
                      Block{block.begin, block.end, block.made, nullptr, {}, {}}});
 }
@@ -646,9 +674,8 @@ void Detector::note_in_capture(const Operation& operation) {
   node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
                                 operation.memory_operations.end());
   // A wait that the graph itself ends is none of the launch's.
-  std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
-    return operate(each, capture.values, lane, clock) && !each.is_write();
-  });
+  std::erase_if(node.memory_operations,
+                [&](const MemoryOperation& each) { return operate(each, capture.values, lane, clock) && !each.is_write(); });
   node.clock = clock;
   capture.model.nodes.push_back(std::move(node));
   if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(operation.id);

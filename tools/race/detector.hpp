@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,9 @@ class Detector final : public Tool {
   struct Values {
     std::map<const void*, std::vector<Write>> writes;
     std::map<const void*, std::vector<Waiter>> waiters;
+    /// Where there were more than are kept: the first writes are not known, and no write ends the later waits.
+    std::set<const void*> forgotten_writes;
+    std::map<const void*, std::shared_ptr<ValueWait>> endless;
   };
   struct Capture {
     Model model;

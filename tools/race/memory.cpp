@@ -7,9 +7,6 @@
 namespace weir::race {
 namespace {
 
-// A block that many streams touch in many places forgets its oldest accesses.
-constexpr std::size_t most_accesses = 1024;
-
 /// Whether rows of `a` meet the piece [begin, end).
 bool rows_meet(const Region& a, std::uintptr_t begin, std::uintptr_t end) noexcept {
   if (end <= a.begin || begin >= a.end()) return false;
@@ -63,14 +60,19 @@ Block* Memory::find(std::uintptr_t address) {
   return address < block.end ? &block : nullptr;
 }
 
-void add_access(Block& block, Access access, const Clock& clock) {
+bool add_access(Block& block, Access access, const Clock& clock, const Clock& host) {
   std::erase_if(block.accesses, [&](const Access& before) {
     bool open = false;
     return access.region.contains(before.region) && (access.writes || !before.writes) &&
            (before.point == access.point ? access.writes == before.writes : clock.covers(before.point, open));
   });
-  if (block.accesses.size() >= most_accesses) block.accesses.erase(block.accesses.begin());
+  if (block.accesses.size() >= most_accesses) {
+    std::erase_if(block.accesses, [&](const Access& before) { return host.at(before.point.lane) >= before.point.number; });
+  }
+  const bool is_full = block.accesses.size() >= most_accesses;
+  if (is_full) block.accesses.erase(block.accesses.begin());
   block.accesses.push_back(std::move(access));
+  return !is_full;
 }
 
 }  // namespace weir::race

@@ -75,7 +75,12 @@ class Memory {
   std::map<std::uintptr_t, Block> blocks_;
 };
 
-/// Adds an access of an operation that `clock` comes before, and forgets those that it stands for from now on.
-void add_access(Block& block, Access access, const Clock& clock);
+/// Adds an access of an operation that `clock` comes before, and forgets those that it stands for from now on; of a block
+/// with very many, also those that `host`, which comes before all that follows, has seen done. Returns false if one more was
+/// forgotten.
+bool add_access(Block& block, Access access, const Clock& clock, const Clock& host);
+
+/// Of one block, so many accesses are known.
+inline constexpr std::size_t most_accesses = 4096;
 
 }  // namespace weir::race

@@ -163,10 +163,15 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
                       {"remedy", remedy}});
 }
 
+void Report::add_limit(const std::string& what) {
+  if (limits_.insert(what).second) std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+}
+
 int Report::finish() noexcept {
   if (!options_.json.empty()) {
     std::ofstream out(options_.json);
-    out << Json{{"suppressed", suppressed_}, {"reports", reports_}}.dump(1, ' ', false, Json::error_handler_t::replace)
+    out << Json{{"suppressed", suppressed_}, {"limits", limits_}, {"reports", reports_}}.dump(1, ' ', false,
+                                                                                              Json::error_handler_t::replace)
         << '\n';
     if (!out.flush()) std::fprintf(stderr, "weir race: the file '%s' could not be written\n", options_.json.c_str());
   }

@@ -31,6 +31,8 @@ class Report {
 
   /// `note`: what else there is to say, or nothing.
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
+  /// Says, once for each text, that something was forgotten, so that a race may have been missed.
+  void add_limit(const std::string& what);
   /// Writes the file. Returns the exit status, or 0.
   int finish() noexcept;
 
@@ -40,6 +42,7 @@ class Report {
   Options options_;
   std::set<std::pair<Stack, Stack>> told_;
   nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
+  std::set<std::string> limits_;
   std::size_t count_ = 0, suppressed_ = 0;
 };
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+#include <future>
+#include <stdexcept>
+#include <string>
+
+#include "tests/tools/programs.hpp"
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t n = 4096;
+
+/// Of the calling process, in KiB.
+long memory_in_use() {
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;) {
+    if (long kib = 0; word == "VmRSS:" && in >> kib) return kib;
+  }
+  throw std::runtime_error("/proc/self/status does not say how much memory is in use");
+}
+
+/// A program that runs for long needs no more memory, whatever looks at it.
+void many_replays(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  const auto exec = a->capture([&](Stream& stream) {
+                       b->wait(stream);
+                       stream.fill(x, 1.0F);
+                       b->fill(y, 2.0F);
+                       stream.wait(b);
+                       stream.copy(y, x);
+                     })->instantiate();
+  const EventPtr done = device.create_event();
+  long early = 0;
+  for (int i = 1; i <= 6000; ++i) {
+    const Range range("replay");
+    exec->launch(*a);
+    a->record(*done);
+    b->wait(done);
+    b->fill(y, 3.0F);
+    a->wait(b);
+    if (i % 500 == 0) a->synchronize();
+    if (i == 2000) early = memory_in_use();
+  }
+  const long growth = memory_in_use() - early;
+  if (growth > 3072) throw std::runtime_error("4000 replays took " + std::to_string(growth) + " KiB more");
+}
+
+/// Ends as a program does that crashes.
+void is_killed(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  const Range range("until it is killed");
+  for (int i = 0; i < 10; ++i) stream->fill(x, 1.0F);
+  stream->synchronize();
+  stream->launch_host_function([] { std::raise(SIGKILL); });
+  stream->synchronize();
+}
+
+/// More work is under way than times are kept of.
+void much_at_once(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<float>(1);
+  std::promise<void> go;
+  stream->launch_host_function([&] { go.get_future().wait(); });
+  for (int i = 0; i < 20000; ++i) stream->fill(x, 1.0F);
+  go.set_value();
+  stream->synchronize();
+}
+
+/// One stream waits for work of another that is long over.
+void a_late_wait(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  a->fill(x, 1.0F);
+  const EventPtr filled = a->record();
+  a->synchronize();
+  b->wait(filled);
+  b->copy(y, x);
+  b->synchronize();
+}
+
+/// Very many pieces of one allocation. `waits`: the host sees from time to time that they are done.
+template <bool waits>
+void many_pieces(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto arena = device.allocate<float>(6000);
+  for (std::size_t i = 0; i < arena.size(); ++i) {
+    stream->fill(arena.subspan(i, 1), 1.0F);
+    if (waits && i % 1000 == 0) stream->synchronize();
+  }
+  stream->synchronize();
+}
+
+/// The first write of a value comes behind more waits for it than are kept.
+void many_waits(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(1);
+  const auto flag = device.allocate<std::uint32_t>(1);
+  a->zero(flag);
+  a->synchronize();
+  for (int i = 0; i < 1200; ++i) b->wait_value(flag.data(), 1);
+  b->fill(x, 1.0F);
+  a->fill(x, 2.0F);
+  a->write_value(flag.data(), 1U);
+  a->synchronize();
+  b->synchronize();
+}
+
+constexpr ToolProgram programs[] = {
+    {"many_waits", 0, many_waits},
+    {"many_pieces", 0, many_pieces<false>},
+    {"many_pieces_and_waits", 0, many_pieces<true>},
+    {"many_replays", 0, many_replays},
+    {"is_killed", 0, is_killed},
+    {"much_at_once", 0, much_at_once},
+    {"a_late_wait", 0, a_late_wait},
+};
+
+}  // namespace
+
+std::span<const ToolProgram> other_programs() { return programs; }
+
+}  // namespace weir::test
