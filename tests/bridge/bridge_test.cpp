@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -337,6 +338,31 @@ TEST_CASE("bridge: a clone owns the user objects of its graph from 6.2 on") {
   }
 }
 
+TEST_CASE("bridge: the end of a thread waits for the work of its default stream") {
+  const Release hip("7.2");
+  (void)stream(hip);
+  struct Gate {
+    std::atomic<bool> is_entered{false}, is_open{false};
+    static void wait(void* self) {
+      auto* const gate = static_cast<Gate*>(self);
+      gate->is_entered = true;
+      while (!gate->is_open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  } gate;
+  std::atomic<bool> has_ended{false};
+  std::thread other([&] {
+    std::thread([&] {
+      HIP(hip, hipLaunchHostFunc)(reinterpret_cast<hipStream_t>(std::uintptr_t{2}), &Gate::wait, &gate);
+    }).join();
+    has_ended = true;
+  });
+  while (!gate.is_entered) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_FALSE(has_ended);
+  gate.is_open = true;
+  other.join();
+}
+
 TEST_CASE("bridge: nodes take HIP's structures") {
   const Release hip("6.2");
   const hipFunction_t put = kernel(hip);
@@ -414,7 +440,7 @@ TEST_CASE("bridge: host functions in captures fail in the first 7.0") {
 
 TEST_CASE("bridge T12 T15 T17: what AMD's library would crash in ends the process") {
   for (const char* const crime : {"legacy-handle", "destroyed-stream", "null-stream-allocation", "wrong-architecture",
-                                  "host-function-of-a-clone", "call-after-the-end"}) {
+                                  "host-function-of-a-clone", "call-after-the-end", "user-objects-of-two-threads"}) {
     CAPTURE(crime);
     const weir::test::Outcome o = weir::test::run(program(), {std::string("--crime=") + crime});
     CHECK(o.status == 128 + 6);
@@ -422,6 +448,7 @@ TEST_CASE("bridge T12 T15 T17: what AMD's library would crash in ends the proces
   }
   // Up to 6.1 nothing shuts down before the process has ended.
   CHECK(weir::test::run(program(), {"--crime=call-after-the-end-of-6.0"}).status == 0);
+  CHECK(weir::test::run(program(), {"--crime=user-objects-of-two-threads-of-6.4"}).status == 0);
 }
 
 namespace {
@@ -463,6 +490,24 @@ void commit(const std::string& crime) {
     HIP(hip, hipGraphInstantiateWithFlags)(&exec, clone, 0);
     HIP(hip, hipGraphLaunch)(exec, s);
     HIP(hip, hipStreamSynchronize)(s);
+  } else if (crime.rfind("user-objects-of-two-threads", 0) == 0) {
+    const Release hip(crime == "user-objects-of-two-threads" ? "6.2" : "6.4");
+    (void)stream(hip);
+    static int data = 0;
+    hipUserObject_t object = nullptr;
+    HIP(hip, hipUserObjectCreate)(&object, &data, [](void*) {}, 1, 1);
+    std::thread other([&] {
+      for (int i = 0; i < 1000; ++i) {
+        hipUserObject_t another = nullptr;
+        HIP(hip, hipUserObjectCreate)(&another, &data, [](void*) {}, 1, 1);
+      }
+    });
+    for (int i = 0; i < 1000; ++i) {
+      hipGraph_t graph = nullptr;
+      HIP(hip, hipGraphCreate)(&graph, 0);
+      HIP(hip, hipGraphRetainUserObject)(graph, object, 1, 0);
+    }
+    other.join();
   } else if (crime.rfind("call-after-the-end", 0) == 0) {
     static decltype(&::hipGetDevice) get_device = nullptr;
     // Registered before the library is opened, and so called after its end.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -145,6 +147,35 @@ struct UserObject {
   }
 };
 
+/// A call that looks for a user object, or makes or ends some. Up to 6.2 they are looked for in a set of all, without the
+/// lock under which that changes.
+class UseOfUserObjects {
+ public:
+  enum class Kind : std::uint8_t { looks, changes };
+
+  UseOfUserObjects(const char* function, Kind kind) noexcept {
+    static std::atomic<int> counts[2];
+    if (!before(603)) return;
+    count_ = &counts[static_cast<std::size_t>(kind)];
+    ++*count_;
+    // Long enough to meet another thread.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    if (counts[0] != 0 && counts[1] != 0)
+      undefined(function, "a user object is looked for while another thread makes or ends one");
+  }
+  ~UseOfUserObjects() {
+    if (count_ != nullptr) --*count_;
+  }
+  UseOfUserObjects(const UseOfUserObjects&) = delete;
+  UseOfUserObjects& operator=(const UseOfUserObjects&) = delete;
+
+ private:
+  std::atomic<int>* count_ = nullptr;
+};
+constexpr auto looks = UseOfUserObjects::Kind::looks, changes = UseOfUserObjects::Kind::changes;
+
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 /// Two of CUDA's, which take turns: CUDA orders launches of one, and AMD's library does not.
@@ -272,6 +303,7 @@ hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
 }
 hipError_t hipGraphDestroy(hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
+    const UseOfUserObjects use("hipGraphDestroy", changes);
     user_objects().forget(graph_of(graph));
     return from_cuda(driver.GraphDestroy(graph_of(graph)));
   });
@@ -503,6 +535,7 @@ hipError_t hipGraphExecUpdate(hipGraphExec_t handle_of_exec, hipGraph_t graph, h
 // Deletes it up to 6.1, also while it runs; 6.2 parks it until the host waits for whatever event; later releases count.
 hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
   return on_device([&](const Cuda&) {
+    const UseOfUserObjects use("hipGraphExecDestroy", changes);
     auto* const exec = handle<Executable*>(handle_of_exec);
     {
       const std::lock_guard lock(launches().mutex);
@@ -522,6 +555,7 @@ hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn
                                unsigned flags) {
   return call([&](const Cuda& driver) -> hipError_t {
     if (flags != 1) return hipErrorInvalidValue;
+    const UseOfUserObjects use("hipUserObjectCreate", changes);
     auto owned = std::make_unique<UserObject>(UserObject{pointer, destroy});
     const CUresult result = driver.UserObjectCreate(&owned->cuda, owned.get(), &UserObject::end, references, flags);
     if (result != CUDA_SUCCESS) return from_cuda(result);
@@ -530,13 +564,17 @@ hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn
   });
 }
 hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count) {
-  return call([&](const Cuda& driver) { return from_cuda(driver.UserObjectRelease(handle<CUuserObject>(object), count)); });
+  return call([&](const Cuda& driver) {
+    const UseOfUserObjects use("hipUserObjectRelease", looks);
+    return from_cuda(driver.UserObjectRelease(handle<CUuserObject>(object), count));
+  });
 }
 hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count) {
   return call([&](const Cuda& driver) { return from_cuda(driver.UserObjectRetain(handle<CUuserObject>(object), count)); });
 }
 hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags) {
   return call([&](const Cuda& driver) {
+    const UseOfUserObjects use("hipGraphRetainUserObject", looks);
     const CUresult result = driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags);
     if (result == CUDA_SUCCESS) user_objects().add(graph_of(graph), handle<CUuserObject>(object), static_cast<int>(count));
     return from_cuda(result);

@@ -193,7 +193,13 @@ HardwareQueue* queue_of_this_thread(int device) {
   thread_local Queues* mine = nullptr;
   struct End {
     ~End() {
-      for (const auto& [ordinal, queue] : *mine) give_back(queue);
+      for (const auto& [ordinal, queue] : *mine) {
+        {
+          const Scope scope(ordinal);
+          finish_work({CU_STREAM_PER_THREAD, ordinal, nullptr, queue});
+        }
+        give_back(queue);
+      }
       delete std::exchange(mine, nullptr);
     }
   };

@@ -12,6 +12,7 @@ void give_back(HardwareQueue* queue) noexcept;
 /// The same for a stream that ends.
 void leave_queue(const ihipStream_t& stream) noexcept;
 HardwareQueue* queue_of_null_stream(int device);
+/// Of the calling thread's default stream. The thread's end waits for that, which it does not on CUDA.
 HardwareQueue* queue_of_this_thread(int device);
 
 /// Records a CUDA event on a stream, unless it has been destroyed, and so is idle, or captures. Whether it did.

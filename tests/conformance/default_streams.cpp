@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <future>
 #include <string>
 
 #include "support.hpp"
@@ -208,22 +209,28 @@ TEST_CASE("S8 S22 per-thread default stream: threads order them against each oth
   const StreamPtr mine = device().per_thread_stream();
   if (!needs_gate(*mine)) return;
   Board board;
+  EventPtr done;
+  Latch submitted;
+  std::future<void> other;  // ends behind the gate
   Gate gate;
   gate.hold(*mine);
   board.set(*mine, 0, 8);
   const EventPtr ready = mine->record();
-  EventPtr done;
-  on_another_thread([&] {
+  other = std::async(std::launch::async, [&] {
     const StreamPtr theirs = device().per_thread_stream();
     theirs->wait(*ready);
     board.move(*theirs, 1, 0);
     board.show(*theirs, 1);
     done = theirs->record();
+    submitted.open();
+    theirs->synchronize();  // the thread's end may wait for its stream, too: HIP's does
   });
+  CHECK(submitted.wait());
   settle();
   CHECK(board[1] == 0);
   gate.open();
-  done->synchronize();
+  other.get();
+  CHECK(done->is_complete());
   CHECK(board[1] == 8);
 }
 
