@@ -28,11 +28,10 @@ step "build and install" bash -euo pipefail -c "$(commands 2)"
 mkdir "$folder/found" "$folder/fetched"
 for way in found fetched; do block cpp 1 >"$folder/$way/main.cpp"; done
 block cmake 1 >"$folder/found/CMakeLists.txt"
-# The address in the README stands for this clone.
+# The four lines stand behind the program. The address in the README stands for this clone.
 {
-  block cmake 1 | sed '/^find_package/,$d'
+  block cmake 1 | sed '/^find_package/d; /^target_link_libraries/d'
   block cmake 2 | sed "s|GIT_REPOSITORY [^ )]*|GIT_REPOSITORY $source|; s|GIT_TAG [^ )]*|GIT_TAG HEAD|"
-  block cmake 1 | sed '1,/^find_package/d'
 } >"$folder/fetched/CMakeLists.txt"
 own_program() {
   bash -euo pipefail -c "$commands" | tee "$folder/output"

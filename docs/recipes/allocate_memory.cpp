@@ -2,9 +2,9 @@
 //
 // How do I allocate memory, and who frees it?
 //
-// A `Buffer<T>` is a shared owner of `size()` elements of the device's memory. It is freed with the last owner, in whatever
-// order a program lets go of things. A kernel takes a `Buffer` where its parameter is a pointer. `subspan` gives a part of
-// it.
+// A `Buffer<T>` is a shared owner of `size()` elements of the device's memory. The memory is freed when the last owner
+// is gone; the order in which a program destroys its objects does not matter. A kernel takes a `Buffer` where its
+// parameter is a pointer. `subspan` gives a part of it.
 
 #include <weir/weir.hpp>
 

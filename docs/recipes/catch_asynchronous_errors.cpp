@@ -2,9 +2,10 @@
 //
 // How do I catch errors that happen on the device later?
 //
-// A kernel that fails does so when it runs. The error comes out of the next call that waits: `synchronize`, `read`, or
-// `is_complete`. It is `device_fault`. On CUDA the process has then lost the device: report it and end. `synchronize` behind
-// each launch, in a debug build, tells which one failed. Before ROCm 7.0 AMD's runtime ends the process.
+// A kernel fails when it runs, and not when it is launched. The next `synchronize`, `read` or `is_complete` throws the
+// error, `device_fault`. On CUDA the process cannot use the device any more: report the error and end. To find the
+// launch that failed, call `synchronize` after each one in a debug build. Before ROCm 7.0 AMD's runtime ends the process
+// by itself.
 #include <cstdio>
 #include <weir/weir.hpp>
 

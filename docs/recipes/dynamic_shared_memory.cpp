@@ -2,8 +2,9 @@
 //
 // How do I give a kernel dynamic shared memory, and more than 48 KiB of it?
 //
-// By name: `.shared_memory_bytes`. A block may have up to `shared_memory_per_block_optin` bytes. Above 48 KiB CUDA wants
-// cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize) first; Weir does that with the launch.
+// By name: `.shared_memory_bytes`. A block may have up to `shared_memory_per_block_optin` bytes. For more than 48 KiB
+// CUDA needs a call of cudaFuncSetAttribute(cudaFuncAttributeMaxDynamicSharedMemorySize) first; Weir makes it with the
+// launch.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -2,7 +2,8 @@
 //
 // How do I list the devices?
 //
-// `probe_all` opens every backend that Weir comes with. Those that are not usable have no backend, and a reason.
+// `probe_all` opens every backend that Weir comes with. For one that cannot be used, the result has no backend but a
+// reason.
 #include <cstdio>
 #include <weir/weir.hpp>
 

@@ -51,9 +51,9 @@ class WeirConan(ConanFile):
         self.version = ".".join(re.findall(r"#define WEIR_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
 
     def export_sources(self):
-        for folder in ("backends", "cmake", "core", "docs", "include", "kernels", "tools"):
+        for folder in ("backends", "cmake", "collectives", "core", "docs", "examples", "include", "kernels", "tools"):
             copy(self, f"{folder}/*", root, self.export_sources_folder)
-        for file in ("CMakeLists.txt", "LICENSE"):
+        for file in ("CHANGELOG.md", "CMakeLists.txt", "LICENSE", "README.md"):
             copy(self, file, root, self.export_sources_folder)
 
     def configure(self):
@@ -72,10 +72,12 @@ class WeirConan(ConanFile):
         self.requires("fmt/[>=9 <12]", visible=False)
         if self.options.host:
             self.requires("onetbb/[>=2021.8]")
+        if self.options.host or self.options.cuda or self.options.hip:
             self.requires("xxhash/[>=0.8]", visible=False)
-        if self.options.tools:
-            self.requires("cli11/[>=2.3]", visible=False)
+        if self.options.hip or self.options.tools:
             self.requires("nlohmann_json/[>=3.11]", visible=False)
+        if self.options.tools:
+            self.requires("cli11/[>=2.1]", visible=False)
 
     def generate(self):
         CMakeDeps(self).generate()

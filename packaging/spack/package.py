@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
 from spack.package import *
 
 
@@ -6,8 +8,8 @@ class Weir(CMakePackage):
     """One Stream for NVIDIA GPUs, AMD GPUs and the CPU. Vendors' drivers are opened at run time: their packages are needed for
     their headers alone.
 
-    To be put into a repository of one's own as packages/weir/package.py, with `git` as the address of the checkout:
-    spack dev-build weir@main in a checkout needs no address."""
+    For Spack 1.0 and later, as packages/weir/package.py of a repository of your own, with `git` as the address of the checkout;
+    `spack dev-build weir@main` in a checkout needs no address."""
 
     license("Apache-2.0")
 
@@ -24,11 +26,13 @@ class Weir(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("fmt@9:11")
     depends_on("intel-oneapi-tbb@2021.8:", when="+host")
-    depends_on("xxhash@0.8:", when="+host", type="build")
+    for backend in ("host", "cuda", "rocm"):
+        depends_on("xxhash@0.8:", when=f"+{backend}", type="build")
     depends_on("cuda@12:", when="+cuda", type="build")
     depends_on("hip@5.2:", when="+rocm", type="build")
-    depends_on("cli11@2.3:", when="+tools", type="build")
-    depends_on("nlohmann-json@3.11:", when="+tools", type="build")
+    for user in ("rocm", "tools"):
+        depends_on("nlohmann-json@3.11:", when=f"+{user}", type="build")
+    depends_on("cli11@2.1:", when="+tools", type="build")
 
     conflicts("%gcc@:11", msg="Weir is C++20: GCC 12 or Clang 14 and later")
     conflicts("%clang@:13", msg="Weir is C++20: GCC 12 or Clang 14 and later")
