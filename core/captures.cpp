@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/immortal.hpp"
 #include "core/stream_core.hpp"
 #include "core/thread_state.hpp"
@@ -214,10 +216,20 @@ void throw_device_captures(const char* operation, const Device& device) {
               "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
 }
 
+namespace {
+
+/// The stream that began the capture, whose object may be gone.
+std::string describe(const Origin& origin) {
+  if (origin.thread_stream != 0) return origin.device->describe() + " per-thread default stream";
+  return fmt::format("{} stream {}", origin.device->describe(), origin.handle);
+}
+
+}  // namespace
+
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
-                  capture.origin.device->describe() +
+                  describe(capture.origin) +
                   ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }

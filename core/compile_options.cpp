@@ -44,6 +44,12 @@ void check_options(const CompileOptions& options, const char* operation, const s
       refuse("'" + kernel + "' in `kernels` is no kernel's name; write it as it would stand in a launch: blur<float, 3>");
     }
   }
+  for (const std::string& folder : options.include_directories) {
+    if (!folder.starts_with('/')) {
+      refuse("the include directory '" + folder +
+             "' is not an absolute path; what it names would depend on the folder that the program runs in");
+    }
+  }
   for (const auto& [name, text] : options.headers) {
     if (name.empty() || name[0] == '/' || name.back() == '/' ||
         name.find_first_of(std::string_view("\n\r\0\"<>", 6)) != name.npos) {

@@ -27,6 +27,10 @@ LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
 
 KernelPtr Module::kernel(std::string_view name) {
   if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::kernel");
+  if (name.find('\0') != name.npos) {
+    throw Error(Errc::invalid_argument, "Module::kernel", device_.describe(),
+                "the kernel's name has a zero byte in it, behind which drivers do not read");
+  }
   return do_kernel(name);
 }
 

@@ -181,14 +181,37 @@ GraphPtr Stream::end_capture() {
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
     if (is_watched()) [[unlikely]]
-      graph = Watched(*this, OperationKind::end_capture, call.operation(), {capture->id}).run([&] {
-        return do_end_capture(std::move(*kept));
-      });
+      graph = StreamCore::end_watched_capture(*this, call.operation(), capture->id, std::move(*kept));
     else
       graph = do_end_capture(std::move(*kept));
   }
   StreamCore::free_deferred(*this, false);
   return graph;
+}
+
+GraphPtr StreamCore::end_watched_capture(Stream& stream, const char* operation, std::uint64_t id,
+                                         CaptureResources&& kept) {
+  bool asked = false;
+  try {
+    return Watched(stream, OperationKind::end_capture, operation, {id}).run([&] {
+      asked = true;
+      return stream.do_end_capture(std::move(kept));
+    });
+  } catch (...) {
+    // A tool refused the call. The driver would go on capturing, and the stream's later work would never run.
+    if (!asked) end_capture_for_nothing(stream, std::move(kept));
+    throw;
+  }
+}
+
+void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept {
+  try {
+    (void)stream.do_end_capture(std::move(kept));
+  } catch (const std::exception& e) {
+    // The driver may not have ended the capture: from now on it must be asked.
+    set_shared(stream);
+    support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
+  }
 }
 
 GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function) {
@@ -219,11 +242,9 @@ void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
           support::LogLevel::warn,
           stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
     } else if (is_in(stream, id)) {
-      (void)stream.do_end_capture(std::move(*kept));
+      end_capture_for_nothing(stream, std::move(*kept));
     }
   } catch (const std::exception& e) {
-    // The driver may not have ended the capture: from now on it must be asked.
-    set_shared(stream);
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
   Captures::instance().close(backend, id);
@@ -265,6 +286,8 @@ namespace {
 void check_conditional(StreamCall call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
   call.require(Feature::graph_conditional_nodes);
   if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
+  if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
+    call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
   if (!body) call.refuse(Errc::invalid_argument, "the body is empty");
 }
 

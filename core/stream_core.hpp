@@ -75,6 +75,10 @@ struct StreamCore {
   static bool leave_joined(Stream& stream);
   /// Ends an open capture that the stream began, and drops its graph.
   static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
+  /// Ends a capture whose end tools are told of. If one of them refuses, the capture is ended all the same, for nothing.
+  static GraphPtr end_watched_capture(Stream& stream, const char* operation, std::uint64_t id, CaptureResources&& kept);
+  /// Ends the driver's capture and drops the graph. A failure is logged.
+  static void end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
   // --- Operations that tools are told of ---------------------------------------------------------------------------

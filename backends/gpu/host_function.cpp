@@ -29,14 +29,14 @@ void fetch_to_write(const T& object) noexcept {
   }
 }
 
-void log_current() noexcept {
+void log_current(const Device& device) noexcept {
   try {
     try {
       throw;
     } catch (const std::exception& e) {
-      support::log(support::LogLevel::error, std::string("a host function threw: ") + e.what());
+      support::log(support::LogLevel::error, device.describe() + ": a host function threw: " + e.what());
     } catch (...) {
-      support::log(support::LogLevel::error, "a host function threw what is no std::exception");
+      support::log(support::LogLevel::error, device.describe() + ": a host function threw what is no std::exception");
     }
   } catch (const std::exception&) {
     // No memory for the message. The exception is kept.
@@ -54,7 +54,7 @@ HostErrors::~HostErrors() {
 }
 
 void HostErrors::add_current() noexcept {
-  log_current();
+  log_current(device_);
   auto* const node = new (std::nothrow) Node{std::current_exception(), nullptr};
   if (node == nullptr) return;
   node->older = newest_.load(std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "backends/gpu/free_list.hpp"
+#include "weir/device.hpp"
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
 
@@ -19,6 +20,7 @@ namespace weir::gpu {
 /// functions and the stream, since either may be gone first.
 class HostErrors final : public RefCounted {
  public:
+  explicit HostErrors(const Device& device) : device_(device) {}
   ~HostErrors() override;
   /// Logs and keeps the exception that is being handled.
   void add_current() noexcept;
@@ -30,6 +32,7 @@ class HostErrors final : public RefCounted {
     std::exception_ptr error;
     Node* older;
   };
+  const Device& device_;
   std::atomic<Node*> newest_{nullptr};
 };
 

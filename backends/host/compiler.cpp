@@ -312,12 +312,7 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
     if (!compiler.is_gcc) add({"-fapprox-func"});
 #endif
   }
-  for (const std::string& folder : options.include_directories) {
-    if (!folder.starts_with('/')) {
-      throw std::invalid_argument(fmt::format("the include directory '{}' is not an absolute path", folder));
-    }
-    flags.push_back("-I" + folder);
-  }
+  for (const std::string& folder : options.include_directories) flags.push_back("-I" + folder);
   flags.insert(flags.end(), options.extra.begin(), options.extra.end());
   return flags;
 }

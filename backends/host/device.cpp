@@ -49,9 +49,18 @@ StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::sha
     return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::per_thread_default, std::move(keep_alive));
   }
   if (ownership == Ownership::adopt) {
-    StreamPtr stream = make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::adopted, std::move(keep_alive));
-    (void)Ptr<Queue>::attach(&queue);  // takes the caller's reference only when nothing can fail any more
-    return stream;
+    if (!queue.take_from_caller()) {
+      throw Error(Errc::invalid_argument, "Device::wrap_stream", describe(),
+                  "the handle has an owner, who would destroy the stream a second time; adopt what release_handle returned, "
+                  "once, or borrow it");
+    }
+    const Ptr<Queue> owned = Ptr<Queue>::attach(&queue);
+    try {
+      return make<HostStream>(*this, owned, StreamKind::adopted, std::move(keep_alive));
+    } catch (...) {
+      queue.release_to_caller();
+      throw;
+    }
   }
   return make<HostStream>(*this, Ptr<Queue>(&queue), StreamKind::borrowed, std::move(keep_alive));
 }

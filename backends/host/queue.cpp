@@ -45,6 +45,11 @@ Queue& Queue::from_handle(HostDevice& device, void* handle) {
   return *queue;
 }
 
+void Queue::release_to_caller() noexcept {
+  retain();
+  released_.store(true, std::memory_order_release);
+}
+
 Level Queue::level() const noexcept {
   return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal;
 }

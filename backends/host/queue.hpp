@@ -52,6 +52,11 @@ class Queue final : public Signal, private Runnable, private Continuation {
   /// The first operation that is not done.
   PendingWork pending();
 
+  /// The caller of `release_handle` owns the queue, until somebody adopts its handle.
+  void release_to_caller() noexcept;
+  /// False if no caller owns the queue.
+  bool take_from_caller() noexcept { return released_.exchange(false, std::memory_order_acq_rel); }
+
   void keep_error(std::exception_ptr error) noexcept;
   std::exception_ptr take_error() noexcept;
 
@@ -93,6 +98,7 @@ class Queue final : public Signal, private Runnable, private Continuation {
   HostDevice& device_;
   const std::uint64_t id_;
   std::atomic<SynchronizationPolicy> policy_{SynchronizationPolicy::automatic};
+  std::atomic<bool> released_{false};
   // Under the device's default-stream mutex: how far this queue waits for the default stream's queue, and that for this.
   std::uint64_t default_stream_seen_ = 0;
   std::uint64_t default_stream_waits_ = 0;

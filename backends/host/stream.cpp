@@ -29,8 +29,7 @@ void HostStream::do_close(bool destroy) {
   if (destroy) {
     Capture::abandon(*queue_);
   } else if (kind() == StreamKind::owned || kind() == StreamKind::adopted) {
-    // The released handle owns the queue until it is adopted again.
-    queue_->retain();
+    queue_->release_to_caller();
   }
 }
 

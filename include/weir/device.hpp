@@ -98,7 +98,8 @@ class WEIR_API Device {
   /// `keep_alive` is released once the wrapper is closed and its stream-ordered memory is freed. Without one, a borrowed
   /// handle must live until then. The handle must be a stream of this device, on CUDA of its primary context; if Weir can
   /// tell that it is not, it throws `wrong_device` or `invalid_argument`. Wrapping a known handle again allocates nothing on
-  /// CUDA and HIP.
+  /// CUDA and HIP. Adopt a handle once, and only if the caller owns it: drivers cannot tell, and destroy the stream twice.
+  /// The host backend can, and throws `invalid_argument`.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
   /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;

@@ -116,12 +116,14 @@ TEST_CASE("S20 S31 S39 refused in a capture: allocations, blocking copies and ev
   Board board;
   const EventPtr event = s->record();
   s->synchronize();
+  const std::string capturing = s->describe();
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_}) {
     for (const auto& unsafe : unsafe_calls(board, event)) {
       INFO("mode ", std::string(weir::to_string(mode)), ", ", unsafe.first);
       Survivor capture(*s, mode);
       const Refusal refusal = refusal_of(unsafe.second);
       CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
+      CHECK_MESSAGE(refusal.says(capturing), refusal.text);
       capture.finish();
     }
   }

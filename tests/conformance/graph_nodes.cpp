@@ -258,6 +258,8 @@ TEST_CASE("S41 conditional: its misuse; an exception of the body leaves the stre
   CHECK_REFUSED(Errc::not_capturing, s->capture_while(condition, [](Stream&) {}));
   s->begin_capture();
   CHECK_REFUSED(Errc::invalid_argument, s->capture_if(nullptr, [](Stream&) {}));
+  const auto* const odd = reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(condition) + 2);
+  CHECK_REFUSED(Errc::invalid_argument, s->capture_while(odd, [](Stream&) {}));
   CHECK_REFUSED(Errc::invalid_argument, s->capture_if(condition, nullptr));
   CHECK(s->capture_status() == CaptureStatus::active);
   CHECK(s->end_capture()->node_count() == 0);

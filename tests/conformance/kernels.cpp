@@ -618,7 +618,7 @@ TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast ar
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("S1 compile: what is no macro's name, or a value of several lines, is refused") {
+TEST_CASE("S1 compile: what is no macro's name, a value of several lines, a relative folder, or half a name is refused") {
   const char* const source = "extern \"C\" __global__ void k(unsigned* p) { *p = TWICE(VALUE); }";
   const auto compile = [&](std::string name, std::string value) {
     return device().compile(source, {.defines = {{"TWICE(x)", "((x) + (x))"}, {std::move(name), std::move(value)}}});
@@ -629,6 +629,8 @@ TEST_CASE("S1 compile: what is no macro's name, or a value of several lines, is 
     CHECK_REFUSED(Errc::invalid_argument, compile(name, "1"));
   }
   CHECK_REFUSED(Errc::invalid_argument, compile("VALUE", "1\n#define OTHER 2"));
+  CHECK_REFUSED(Errc::invalid_argument, device().compile("", {.include_directories = {"include"}}));
+  CHECK_REFUSED(Errc::invalid_argument, compile("VALUE", "4")->kernel(std::string_view("k\0k", 3)));
   Board board;
   const StreamPtr s = device().create_stream();
   s->launch(compile("VALUE", "4")->kernel("k"), {}, board.cell(0));

@@ -249,7 +249,7 @@ TEST_CASE("cuda calls: the next synchronize rethrows a host function's exception
   const Outcome o = tell("", {"stream", "throwing-function", "synchronize", "synchronize"});
   CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
   CHECK_SAYS(o, "synchronize: ok");
-  CHECK(o.complains("a host function threw: thrown on purpose"));
+  CHECK(o.complains("cuda:0: a host function threw: thrown on purpose"));
 }
 
 TEST_CASE("cuda calls: host functions run once each, even if their stream is gone") {

@@ -194,6 +194,23 @@ TEST_CASE("tools: what a tool throws is the caller's, and the operation is not m
   CHECK_FALSE(seen[1].is_after);  // `after` is told to those alone whose `before` returned
 }
 
+TEST_CASE("tools: a tool that refuses the end of a capture loses the graph, and the stream works on") {
+  const auto stream = device().create_stream();
+  const auto x = device().allocate<float>(100);
+  Recorder& tool = recorder();
+  tool.on_before = [](const Operation& operation) {
+    if (operation.kind == OperationKind::end_capture) throw std::runtime_error("not today");
+  };
+  stream->begin_capture();
+  stream->fill(x, 1.0F);
+  CHECK_THROWS_WITH((void)stream->end_capture(), "not today");
+  tool.on_before = nullptr;
+  CHECK_FALSE(stream->is_capturing());
+  stream->fill(x, 3.0F);
+  CHECK(stream->read(x).front() == 3.0F);
+  CHECK(stream->capture([&](weir::Stream& s) { s.fill(x, 2.0F); })->node_count() == 1);
+}
+
 TEST_CASE("tools: what a tool does itself is shown to no tool") {
   const auto stream = device().create_stream(), other = device().create_stream();
   const auto x = device().allocate<int>(4);
