@@ -516,14 +516,10 @@ class Extractor {
                                    ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
-      for (std::size_t k = 0; k < lambda.body.size(); ++k) {
-        if (!lambda.body[k].is(declared_[i]) || !can_name_variable(lambda.body, k)) continue;
-        if (lambda.names.count(declared_[i]) != 0) continue;
-        throw Refused(name.token,
-                      fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
-                                  "one where it is called; rename one of them",
-                                  name.text, declared_[i]));
-      }
+      if (lambda.names.count(declared_[i]) != 0 || !names_variable(lambda.body, declared_[i])) continue;
+      throw Refused(name.token, fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
+                                            "one where it is called; rename one of them",
+                                            name.text, declared_[i]));
     }
     Statements body = inlined(lambda, split_at_commas(slice(words, open + 1, close)), name, function_.made_up);
     Words value;

@@ -138,9 +138,8 @@ TEST_CASE("lambdas in which threads meet") {
             "3: the lambda 'f'"));
   CHECK(has(refusal("int a[2];\nauto f = [=](int v) { return __shfl_sync(~0u, v, 1) + a[0]; };\nx[0] = f(n);"),
             "3: a lambda in which threads meet captures the array 'a' by value"));
-  CHECK(has(refusal("int i = 7;\nauto f = [&](int y) { for (int i = 0; i < 3; i++) y += __any_sync(~0u, y); return y + i; };"
-                    "\nx[0] = f(n);"),
-            "3: a lambda in which threads meet declares 'i' in a part of its body"));
+  CHECK(refusal("int i = 7;\nauto f = [&](int y) { for (int i = 0; i < 3; i++) y += __any_sync(~0u, y); return y + i; };"
+                "\nx[0] = f(n);").empty());
   // Another one of that name, in which nobody meets.
   CHECK(refusal("{ auto f = [&] { __syncthreads(); }; f(); }\n{ auto f = [&](int v) { if (v) return 1; return 2; };"
                 "x[0] = f(n); }").empty());
