@@ -628,9 +628,19 @@ class Extractor {
     const auto names_function = [&](std::size_t open) {
       if (open == 0) return false;
       const Word& before = words[open - 1];
-      if (before.is(">") || before.is("]") || before.is(")")) return true;
-      return before.is_identifier() && !is_keyword(before.text) && !is_type_word(before.text) &&
-             !is_meeting_place(words, open - 1);
+      if (before.is(">")) {
+        std::size_t angle = open - 1;
+        while (angle > 0 && !words[angle].is("<")) --angle;
+        return angle == 0 || !words[angle - 1].text.ends_with("_cast");
+      }
+      if (before.is("]") || before.is(")")) return true;
+      if (!before.is_identifier() || is_keyword(before.text) || is_type_word(before.text) ||
+          is_meeting_place(words, open - 1))
+        return false;
+      const bool member = open > 1 && (words[open - 2].is(".") || words[open - 2].is("->"));
+      if (member) return true;
+      if (unit_.defines_function(before.text)) return unit_.takes_references(before.text);
+      return !is_plain_function(before.text);
     };
     std::size_t first = c.first, last = c.last;
     bool written = false;
@@ -638,9 +648,12 @@ class Extractor {
       --first;
       ++last;
     }
+    const std::size_t chosen = last;  // then its elements and members
+    while (is_at(words, last, "[") || (is_at(words, last, ".") && last + 1 < words.size()))
+      last = words[last].is("[") ? after(words, last) : last + 2;
     if (last < words.size()) {
-      for (const char* op : {"++", "--", ".", "["}) written = written || words[last].is(op);
-      written = written || is_assignment(words[last].text);
+      for (const char* op : {"++", "--"}) written = written || words[last].is(op);
+      written = written || is_assignment(words[last].text) || (last != chosen && words[last].is("("));
     }
     if (first > 0) {
       for (const char* op : {"++", "--", "&"}) written = written || words[first - 1].is(op);

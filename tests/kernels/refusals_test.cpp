@@ -80,20 +80,25 @@ TEST_CASE("conditions that are computed before what stands before them") {
 
 TEST_CASE("choices between variables") {
   const std::string choice = "(n > 1 ? s[__shfl_xor_sync(~0u, n, 1)] : b)", before = "__shared__ int s[64]; int b = 5;\n";
+  const std::string functions = "__device__ int own(int, int) { return 1; } __device__ int refers(int, int&) { return 1; } ";
   for (const std::string& body :
        {choice + " = n;", choice + "++;", "--" + choice + ";", "(" + choice + ") += 1;", "int& r = " + choice + ";",
         std::string("const int& r = n > 1 ? s[__shfl_xor_sync(~0u, n, 1)] : b;"), "int* p = &" + choice + ";",
         "int* p = (int*)&" + choice + ";", "int& r{" + choice + "};", "f" + choice + ";", "f(1, " + choice + ");",
-        "Q q{1, " + choice + "};", choice + ".y = 2;"}) {
+        "Q q{1, " + choice + "};", choice + ".y = 2;", choice + ".y[1]++;", choice + ".y();",
+        "x[0] = refers(1, " + choice + ");", "x[0] = s->own(" + choice + ");"}) {
     CAPTURE(body);
-    CHECK(has(refusal(before + body), "3: '__shfl_xor_sync' in a ?: that may choose between variables"));
+    CHECK(has(refusal(before + body, functions), "3: '__shfl_xor_sync' in a ?: that may choose between variables"));
   }
   for (const std::string& body :
        {"int r = " + choice + ";", "x[0] = 3 + " + choice + ";", "x[0] = f(1 + " + choice + ");",
         "x[0] = __any_sync(~0u, " + choice + ");", std::string("x[0] = b & (n ? __shfl_sync(~0u, n, 1) : b);"),
-        std::string("x[0] = f(n ? __shfl_sync(~0u, n, 1) : b);"), std::string("int a[2] = {n ? s[__any(n)] : b, 1};")}) {
+        std::string("x[0] = f(n ? __shfl_sync(~0u, n, 1) : b);"), "x[0] = max(" + choice + ", 1);",
+        "x[0] = fmaxf(0, " + choice + ");", "x[0] = int(" + choice + ") + static_cast<int>(" + choice + ");",
+        "x[0] = " + choice + ".y + " + choice + "[0];", "x[0] = own(1, " + choice + ");", "return;\nx[0] = -" + choice + ";",
+        std::string("int a[2] = {n ? s[__any(n)] : b, 1};")}) {
     CAPTURE(body);
-    CHECK(refusal(before + body).empty());
+    CHECK(refusal(before + body, functions).empty());
   }
 }
 
