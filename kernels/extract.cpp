@@ -516,10 +516,11 @@ class Extractor {
                                    ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
-      if (lambda.names.count(declared_[i]) != 0 || !names_variable(lambda.body, declared_[i])) continue;
+      const std::string& other = declared_[i];
+      if (other.starts_with("weir_") || lambda.names.count(other) != 0 || !names_variable(lambda.body, other)) continue;
       throw Refused(name.token, fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
                                             "one where it is called; rename one of them",
-                                            name.text, declared_[i]));
+                                            name.text, other));
     }
     Statements body = inlined(lambda, split_at_commas(slice(words, open + 1, close)), name, function_.made_up);
     Words value;
@@ -1006,7 +1007,8 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
-      if (parameter.is_written || parameter.is_viewed) check_other_ways(callee, i, arguments, object, s);
+      if (!parameter.is_array && (parameter.is_written || parameter.is_viewed))  // of arrays it gets the address
+        check_other_ways(callee, i, arguments, object, s);
       if (parameter.is_array) {
         Words address = made_up("&(", s.token);
         append(address, value);

@@ -212,6 +212,15 @@ TEST_CASE("two ways to a variable that a function takes by reference") {
   CHECK(has(refusal("int a = n;\nf(a, a);", change), "4: 'f' takes 'a' by reference"));
 }
 
+TEST_CASE("what two calls of one lambda declare, and an array that a function reads and writes") {
+  CHECK(refusal(
+            "auto f = [&](int v) { for (int i = 0; i < 3; i++) v += __any_sync(~0u, v); return v; };\nx[0] = f(1) + f(n);\n"
+            "x[1] = f(2);")
+            .empty());
+  CHECK(refusal("int a[2] = {n, 1}; f(a, a); x[0] = a[0];",
+                "__device__ void f(int (&in)[2], int (&out)[2]) { __syncthreads(); out[0] = in[1]; }\n").empty());
+}
+
 TEST_CASE("a meeting behind a change of a variable in the same expression") {
   CHECK(refusal("int i = 0; x[i++] = __shfl_sync(~0u, n, 1);").empty());
   CHECK(refusal("n = __shfl_sync(~0u, n, 1); n += __shfl_sync(~0u, n, 1);").empty());
