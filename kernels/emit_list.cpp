@@ -31,7 +31,7 @@ void Emitter::fail_unless(std::string_view condition) {
 void Emitter::head_of_body() {
   if (!f_.uses_thread_variables) {
     out_.text(
-        "[[maybe_unused]] const ::uint3 blockIdx = weir_b.index; [[maybe_unused]] const ::dim3 blockDim = weir_b.dim; "
+        "[[maybe_unused]] const ::uint3 blockIdx = weir_b.index; [[maybe_unused]] const ::dim3 blockDim = weir_b.launched; "
         "[[maybe_unused]] const ::dim3 gridDim = weir_b.grid;");
   }
   out_.text("[[maybe_unused]] ::weir_host::marks weir_gone(weir_b);");

@@ -516,14 +516,11 @@ class Extractor {
                                    ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
-      for (std::size_t k = 0; k < lambda.body.size(); ++k) {
-        if (!lambda.body[k].is(declared_[i]) || !can_name_variable(lambda.body, k)) continue;
-        if (lambda.names.count(declared_[i]) != 0) continue;
-        throw Refused(name.token,
-                      fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
-                                  "one where it is called; rename one of them",
-                                  name.text, declared_[i]));
-      }
+      const std::string& other = declared_[i];
+      if (other.starts_with("weir_") || lambda.names.count(other) != 0 || !names_variable(lambda.body, other)) continue;
+      throw Refused(name.token, fmt::format("the lambda '{}', in which threads meet, names '{}', of which there is another "
+                                            "one where it is called; rename one of them",
+                                            name.text, other));
     }
     Statements body = inlined(lambda, split_at_commas(slice(words, open + 1, close)), name, function_.made_up);
     Words value;
@@ -632,9 +629,19 @@ class Extractor {
     const auto names_function = [&](std::size_t open) {
       if (open == 0) return false;
       const Word& before = words[open - 1];
-      if (before.is(">") || before.is("]") || before.is(")")) return true;
-      return before.is_identifier() && !is_keyword(before.text) && !is_type_word(before.text) &&
-             !is_meeting_place(words, open - 1);
+      if (before.is(">")) {
+        std::size_t angle = open - 1;
+        while (angle > 0 && !words[angle].is("<")) --angle;
+        return angle == 0 || !words[angle - 1].text.ends_with("_cast");
+      }
+      if (before.is("]") || before.is(")")) return true;
+      if (!before.is_identifier() || is_keyword(before.text) || is_type_word(before.text) ||
+          is_meeting_place(words, open - 1))
+        return false;
+      const bool member = open > 1 && (words[open - 2].is(".") || words[open - 2].is("->"));
+      if (member) return true;
+      if (unit_.defines_function(before.text)) return unit_.takes_references(before.text);
+      return !is_plain_function(before.text);
     };
     std::size_t first = c.first, last = c.last;
     bool written = false;
@@ -642,9 +649,12 @@ class Extractor {
       --first;
       ++last;
     }
+    const std::size_t chosen = last;  // then its elements and members
+    while (is_at(words, last, "[") || (is_at(words, last, ".") && last + 1 < words.size()))
+      last = words[last].is("[") ? after(words, last) : last + 2;
     if (last < words.size()) {
-      for (const char* op : {"++", "--", ".", "["}) written = written || words[last].is(op);
-      written = written || is_assignment(words[last].text);
+      for (const char* op : {"++", "--"}) written = written || words[last].is(op);
+      written = written || is_assignment(words[last].text) || (last != chosen && words[last].is("("));
     }
     if (first > 0) {
       for (const char* op : {"++", "--", "&"}) written = written || words[first - 1].is(op);
@@ -997,7 +1007,8 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
-      if (parameter.is_written || parameter.is_viewed) check_other_ways(callee, i, arguments, object, s);
+      if (!parameter.is_array && (parameter.is_written || parameter.is_viewed))  // of arrays it gets the address
+        check_other_ways(callee, i, arguments, object, s);
       if (parameter.is_array) {
         Words address = made_up("&(", s.token);
         append(address, value);

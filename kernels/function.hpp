@@ -99,14 +99,16 @@ struct LocalLambda {
   std::vector<Declarator> parameters;
   std::vector<Words> types;     ///< of the parameters, as they are declared
   Words result;                 ///< its type; nothing if it is not written
-  Words body;
-  std::set<std::string> names;  ///< that it declares itself
+  std::vector<Statement> body;  ///< in which what inner scopes declare has names of its own
+  std::set<std::string> names;  ///< that it declares itself, for all of its body
   std::size_t declared = 0;     ///< how many names the function had declared before it
 };
 /// The variables that a lambda can capture by value. Constants need no copy, and arrays are refused.
 struct Capturable {
   std::set<std::string> variables, constants, arrays;
 };
+/// Whether a variable of that name is named in the statements.
+bool names_variable(const std::vector<Statement>& statements, const std::string& name);
 /// Reads the lambda that begins at `first`. What it captures by value is declared in `out`: `own` are the variables that it
 /// can capture, and `made_up` numbers names. Throws Refused.
 LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable& own, int& made_up,

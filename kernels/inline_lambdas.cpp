@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kernels/conditions.hpp"
@@ -24,6 +25,26 @@ void rename(Words& words, const std::string& from, const Words& to) {
     }
   }
   words = std::move(result);
+}
+
+void rename(std::vector<Statement>& statements, const std::string& from, const Words& to) {
+  for (Statement& top : statements) {
+    for_all(top, [&](Statement& s) {
+      for_own_words(s, [&](Words& words) { rename(words, from, to); });
+      for (Declarator& d : s.declarators) {
+        if (d.name.is(from)) d.name.text = to[0].text;
+      }
+    });
+  }
+}
+
+template <class Test>
+bool any_words(const std::vector<Statement>& statements, const Test& test) {
+  bool found = false;
+  for (const Statement& top : statements) {
+    for_all(top, [&](const Statement& s) { for_own_words(s, [&](const Words& words) { found = found || test(words); }); });
+  }
+  return found;
 }
 
 Words one_word(std::string text, std::uint32_t token) {
@@ -59,14 +80,60 @@ bool changes(const Words& words) {
   });
 }
 
+// Gives names of their own to what the parts of a body declare. `inner`: the list is such a part.
+void rename_inner(std::vector<Statement>& statements, bool inner, int& made_up_names);
+void rename_inner(Statement& s, int& made_up_names) {
+  const auto apart = [&](const Declarator& d) {
+    const std::string name = d.name.text;
+    std::vector<Statement> whole;  // a loop's head holds for all of it
+    whole.push_back(std::move(s));
+    rename(whole, name, one_word(fmt::format("weir_nested_{}_{}", ++made_up_names, name), d.name.token));
+    s = std::move(whole[0]);
+  };
+  for (std::size_t i = 0; i < s.first.size(); ++i) {
+    for (std::size_t k = 0; k < s.first[i].declarators.size(); ++k) apart(Declarator(s.first[i].declarators[k]));
+  }
+  for_lists(s, [&](std::vector<Statement>& list) {
+    if (&list != &s.first) rename_inner(list, true, made_up_names);
+  });
+}
+void rename_inner(std::vector<Statement>& statements, bool inner, int& made_up_names) {
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    for (std::size_t k = 0; inner && k < statements[i].declarators.size(); ++k) {
+      const Declarator d = statements[i].declarators[k];
+      const Words name = one_word(fmt::format("weir_nested_{}_{}", ++made_up_names, d.name.text), d.name.token);
+      // From the declarator on: what stands before it means another variable.
+      Statement& s = statements[i];
+      s.declarators[k].name = name[0];
+      for (std::size_t later = k; later < s.declarators.size(); ++later) {
+        rename(s.declarators[later].initializer, d.name.text, name);
+        for (Words& dimension : s.declarators[later].dimensions) rename(dimension, d.name.text, name);
+      }
+      std::vector<Statement> rest(std::make_move_iterator(statements.begin() + static_cast<std::ptrdiff_t>(i) + 1),
+                                  std::make_move_iterator(statements.end()));
+      rename(rest, d.name.text, name);
+      std::move(rest.begin(), rest.end(), statements.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    rename_inner(statements[i], made_up_names);
+  }
+}
+
 }  // namespace
+
+bool names_variable(const std::vector<Statement>& statements, const std::string& name) {
+  return any_words(statements, [&](const Words& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (words[i].is(name) && can_name_variable(words, i)) return true;
+    }
+    return false;
+  });
+}
 
 LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable& own, int& made_up_names,
                         std::vector<Statement>& out) {
   const Lambda at = lambda_at(words, first);
   const std::uint32_t token = words[first].token;
   LocalLambda lambda;
-  lambda.body = slice(words, at.body + 1, closing(words, at.body));
   std::size_t arrow = at.parameters != 0 ? closing(words, at.parameters) : closing(words, first);
   while (arrow < at.body && !words[arrow].is("->")) ++arrow;
   if (arrow < at.body) lambda.result = slice(words, arrow + 1, at.body);
@@ -87,30 +154,10 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable&
       lambda.types.push_back(std::move(s.specifiers));
     }
   }
-  std::set<std::string> everywhere = lambda.names;  // in the whole body
-  const std::vector<Statement> body = parse_statements(lambda.body);
-  for (const Statement& top : body) {
-    for (const Declarator& d : top.declarators) everywhere.insert(d.name.text);
-    for_all(top, [&](const Statement& s) {
-      for (const Declarator& d : s.declarators) lambda.names.insert(d.name.text);
-    });
-  }
-  for (const std::string& name : lambda.names) {
-    if (everywhere.count(name) != 0) continue;
-    for (const Statement& top : body) {
-      bool declared = false, named = false;
-      for_all(top, [&](const Statement& s) {
-        for (const Declarator& d : s.declarators) declared = declared || d.name.is(name);
-        for_own_words(s, [&](const Words& own_words) {
-          for (std::size_t i = 0; i < own_words.size(); ++i)
-            named = named || (own_words[i].is(name) && can_name_variable(own_words, i));
-        });
-      });
-      if (!named || declared) continue;
-      throw Refused(token, fmt::format("a lambda in which threads meet declares '{}' in a part of its body, and names "
-                                       "another one elsewhere; rename one of them",
-                                       name));
-    }
+  lambda.body = parse_statements(slice(words, at.body + 1, closing(words, at.body)));
+  rename_inner(lambda.body, false, made_up_names);
+  for (const Statement& top : lambda.body) {
+    for (const Declarator& d : top.declarators) lambda.names.insert(d.name.text);
   }
 
   // What it captures by value is copied where it is written.
@@ -140,14 +187,12 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable&
     if (is_at(capture, 0, "&"))
       throw Refused(token, "a lambda in which threads meet that captures a reference by a new name");
     if (is_at(capture, 0, "=")) {
-      std::set<std::string> named;
-      for (std::size_t i = 0; i < lambda.body.size(); ++i) {
-        const std::string& name = lambda.body[i].text;
-        if (can_name_variable(lambda.body, i) && own.variables.count(name) + own.arrays.count(name) != 0 &&
-            lambda.names.count(name) == 0 && apart.count(name) == 0)
-          named.insert(name);
+      for (const auto* const all : {&own.variables, &own.arrays}) {
+        for (const std::string& name : *all) {
+          if (names_variable(lambda.body, name) && lambda.names.count(name) == 0 && apart.count(name) == 0)
+            copy(name, one_word(name, token));
+        }
       }
-      for (const std::string& name : named) copy(name, one_word(name, token));
     } else if (capture.size() == 1 && capture[0].is_identifier() && !capture[0].is("weir_self") && !capture[0].is("this")) {
       copy(capture[0].text, capture);
     } else if (capture.size() > 2 && capture[1].is("=")) {
@@ -163,7 +208,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     throw Refused(call.token, fmt::format("the lambda '{}' takes {} arguments, and {} are given", call.text,
                                           lambda.parameters.size(), arguments.size()));
   }
-  Words body = lambda.body;
+  std::vector<Statement> body = lambda.body;
   std::vector<Statement> statements;
   const auto own_name = [&](const std::string& name) { return fmt::format("weir_inner_{}_{}", ++made_up_names, name); };
   std::set<std::string> references, converted;
@@ -179,7 +224,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
                                       return word.is_identifier();
                                     })->text
                                   : "";
-    if (!name && contains(place, "?") && changes(body)) {
+    if (!name && contains(place, "?") && any_words(body, changes)) {
       throw Refused(call.token,
                     fmt::format("the lambda '{}', in which threads meet, takes a choice by reference: let it take a value",
                                 call.text));
@@ -208,9 +253,12 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     if (contains(lambda.types[i], "auto") || !(contains(lambda.types[i], "const") || contains(d.pointer, "&&"))) continue;
     // It may be converted, and what it is converted to would not change with the variable.
     bool address = false;
-    for (std::size_t k = 1; k < body.size(); ++k)
-      address = address || (body[k].is(d.name.text) && body[k - 1].is("&") && is_prefix(body, k - 1));
-    if (address || contains(d.pointer, "&&") || contains(body, base)) {
+    any_words(body, [&](const Words& part) {
+      for (std::size_t k = 1; k < part.size(); ++k)
+        address = address || (part[k].is(d.name.text) && part[k - 1].is("&") && is_prefix(part, k - 1));
+      return false;
+    });
+    if (address || contains(d.pointer, "&&") || names_variable(body, base)) {
       throw Refused(call.token,
                     fmt::format("the lambda '{}', in which threads meet, takes '{}' by reference and names it itself, or "
                                 "takes the address of its parameter: let it take a value",
@@ -251,7 +299,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     append(d.initializer, made_up(")", call.token));
     statements.push_back(declaration_of(lambda.types[i], std::move(d)));
   }
-  for (Statement& s : parse_statements(body)) statements.push_back(std::move(s));
+  for (Statement& s : body) statements.push_back(std::move(s));
   for (std::size_t i = 0; i < statements.size(); ++i) {
     for_all(statements[i], [&](const Statement& inner) {
       if (!inner.is(Kind::leave) || (i + 1 == statements.size() && &inner == &statements[i])) return;

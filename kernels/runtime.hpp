@@ -246,7 +246,9 @@ WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
 
 struct block {
   uint3 index;
-  dim3 dim, grid;
+  // `dim`: of what runs as one, which is several blocks of a row if threads are told apart by their number in the row alone.
+  dim3 dim, launched, grid;
+  unsigned int first_in_row;
   int threads;
   bool failed;
   unsigned char* dynamic_shared;
@@ -256,7 +258,9 @@ struct block {
   inline explicit block(const block_range& r)
       : index{0, 0, 0},
         dim(r.block[0], r.block[1], r.block[2]),
+        launched(dim),
         grid(r.grid[0], r.grid[1], r.grid[2]),
+        first_in_row(0),
         threads((int)(r.block[0] * r.block[1] * r.block[2])),
         failed(false),
         dynamic_shared(static_cast<unsigned char*>(r.services->take(r.shared_bytes + 64))),
@@ -266,6 +270,14 @@ struct block {
   inline ~block() { range->services->give_back(dynamic_shared); }
 
   WEIR_ALWAYS_INLINE bool going_on() const { return !failed; }
+  // Begins with `count` blocks of a row, the first of which is `index`.
+  WEIR_ALWAYS_INLINE void enter(unsigned int count) {
+    dim.x = count * launched.x;
+    threads = (int)(dim.x * dim.y * dim.z);
+    first_in_row = index.x * launched.x;
+    alive.n = threads;
+    alive.fill();
+  }
   WEIR_ALWAYS_INLINE void retire(const marks& gone) { alive.retire(gone); }
 
   // Runs a piece for the threads of a mask. The thread's number in the row of the grid is counted as a number that does not
@@ -274,7 +286,7 @@ struct block {
   WEIR_ALWAYS_INLINE void run(const mask& m, F&& f) const {
     const int dx = (int)dim.x, dy = (int)dim.y, dz = (int)dim.z;
     if (__builtin_expect(m.full() && index.x < (1u << 21), 1)) {
-      const global_index first = (global_index)(index.x * dim.x);
+      const global_index first = (global_index)first_in_row;
       for (int z = 0; z < dz; ++z) {
         for (int y = 0; y < dy; ++y) {
           const int row = (z * dy + y) * dx;
@@ -291,7 +303,7 @@ struct block {
         }
       }
     } else {
-      const unsigned int first = index.x * dim.x;
+      const unsigned int first = first_in_row;
       const bool all = m.full();
       for (int z = 0; z < dz; ++z) {
         for (int y = 0; y < dy; ++y) {
@@ -326,7 +338,7 @@ struct block {
   template <bool ascending, class F>
   WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
     if (ascending && m.full() && dim.y * dim.z == 1) {
-      const unsigned int first = index.x * dim.x, last = dim.x - 1;
+      const unsigned int first = first_in_row, last = dim.x - 1;
       if (f(uint3{0, 0, 0}, first, 0) && f(uint3{last, 0, 0}, first + last, last)) return;
     }
     if (m.full()) {  // most turns of most loops are everybody's

@@ -50,6 +50,20 @@ void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
 }
 
+// Whether threads are told apart by their number in the row of the grid alone.
+bool tells_threads_by_row(const Function& f) {
+  bool by_row = true;
+  for (const Statement& top : f.body) {
+    for_all(top, [&](const Statement& s) {
+      for_own_words(s, [&](const Words& words) {
+        for (const Word& word : words)
+          by_row = by_row && !word.is("threadIdx") && !word.is("blockIdx") && !word.text.starts_with("weir_this_");
+      });
+    });
+  }
+  return by_row;
+}
+
 // A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
 // name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
@@ -63,6 +77,7 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
     split_kernel(unit, place, alone);
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
     result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
+    if (tells_threads_by_row(f)) result.flat.insert(place.name_token);
     result.sets_thread_variables = result.sets_thread_variables || alone.sets_thread_variables;
   } catch (const Refused&) {  // it runs thread by thread
   }

@@ -13,7 +13,7 @@
 namespace weir::kernels {
 
 /// Counts changes of what splitting makes of a source.
-inline constexpr int splitter_revision = 11;
+inline constexpr int splitter_revision = 13;
 
 struct Replacement {
   std::uint32_t first;  ///< the first token that is replaced
@@ -26,6 +26,9 @@ struct SplitSource {
   std::vector<Replacement> replacements;
   /// The names of kernels that were split: tokens. Their first parameter is to be a `::weir_host::block& weir_b`.
   std::set<std::uint32_t> kernels;
+  /// Those of them in which threads do not meet, and are told apart by their number in the row of the grid alone: blocks
+  /// of a row may run as one.
+  std::set<std::uint32_t> flat;
   /// Whether what was split sets threadIdx and its like for code that reads them as variables.
   bool sets_thread_variables = false;
   /// Whether dynamic shared memory is declared outside of all functions that were split.

@@ -349,12 +349,17 @@ struct launcher<void (*)(block&, P...), kernel, flat> {
       ::gridDim = b.grid;
     }
     if (uses_dynamic_array) thread_dynamic_shared = b.dynamic_shared;
-    for (uint64_t n = range.first_block; n < range.last_block; ++n) {
+    // Several blocks as one take longer steps through memory.
+    const bool one_row = flat && !sets_thread_variables && b.dim.y * b.dim.z * b.grid.y * b.grid.z == 1;
+    const uint64_t most = one_row && b.dim.x < most_threads ? most_threads / b.dim.x : 1;
+    for (uint64_t n = range.first_block, count = 1; n < range.last_block; n += count) {
       if (sets_thread_variables) ::blockIdx = b.index;
-      b.alive.fill();
+      count = range.last_block - n < most ? range.last_block - n : most;
+      b.enter(static_cast<unsigned int>(count));
       kernel(b, p...);
       if (b.failed) return;
-      if (++b.index.x == grid.x) {
+      b.index.x += static_cast<uint32_t>(count);
+      if (b.index.x == b.grid.x) {
         b.index.x = 0;
         if (++b.index.y == grid.y) {
           b.index.y = 0;

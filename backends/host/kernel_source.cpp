@@ -362,7 +362,7 @@ class Rewriter {
     insert_before(open + 1, (in_blocks ? "::weir_host::block& weir_b" : parameters(shadow)) + (empty ? "" : ", "));
     if (!definition) return;
     if (shadow || in_blocks) own_end_ = token(body).match;
-    const bool flat = shadow && is_flat(body);
+    const bool flat = in_blocks ? split_.flat.count(static_cast<std::uint32_t>(name)) != 0 : shadow && is_flat(body);
     const std::string qualified_name = qualified(word(name));
     std::string text;
     if (head.kind == Head::Kind::function) {

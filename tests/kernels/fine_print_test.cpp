@@ -62,6 +62,8 @@ TEST_CASE("lambdas that refer to variables, before and behind a barrier") {
     CHECK(out[static_cast<std::size_t>(t)] == (t + 5 + t + 6) + (t + 11) * 10 + (t + 13) * 100 + (t + 13) * 1000);
 }
 
+TEST_CASE("names of a lambda's inner scopes") { CHECK(ran("scopes_of_lambda", 64) == ran("scopes_of_plain", 64)); }
+
 TEST_CASE("functions with template arguments, chosen by ?:") {
   const auto width = static_cast<int>(warp_size());
   for (const int value : ran("chosen_sum", 64, 2)) CHECK(value == width * (width - 1) / 4);

@@ -50,6 +50,28 @@ TEST_CASE("loops: what a loop began with changes while it runs") {
   }
 }
 
+TEST_CASE("loops: blocks of a row, one by one or together") {
+  constexpr int n = 10007;
+  for (const unsigned grid : {1U, 3U, 5U, 37U}) {
+    for (const unsigned block : {32U, 256U, 300U, 1024U}) {
+      CAPTURE(grid);
+      CAPTURE(block);
+      std::vector<int> by_row, by_place;
+      for (int i = 0; i < n; ++i) {
+        by_row.push_back(i + static_cast<int>(block * 3 + grid * 7));
+        by_place.push_back(i % static_cast<int>(grid * block) % static_cast<int>(block));
+      }
+      const auto ran = [&](const char* name) {
+        const auto out = upload(std::vector<int>(n));
+        launch(module()->kernel(name), {.grid = {grid}, .block = {block}}, out, n);
+        return download(out);
+      };
+      CHECK(ran("k_by_row") == by_row);
+      for (const char* name : {"k_by_place", "k_by_function", "k_by_group"}) CHECK(ran(name) == by_place);
+    }
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

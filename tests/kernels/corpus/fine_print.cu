@@ -77,6 +77,43 @@ extern "C" __global__ void lambda_of_references(int* out, int n) {
   out[threadIdx.x] = a + b * 10 + c * 100 + u * 1000;
 }
 
+// Scopes of a lambda in which threads meet: each name means the nearest variable, also where the lambda is called.
+extern "C" __global__ void scopes_of_lambda(int* out) {
+  int i = 7, x = threadIdx.x;
+  auto f = [&](int y) {
+    for (int i = 0; i < 3; i++) y += __shfl_xor_sync(EVERYBODY, y, 1);
+    {
+      y += x;
+      int x = y + i, y = 100;
+      x += __shfl_xor_sync(EVERYBODY, x, 1) + y;
+      i = x;
+    }
+    x += 1;
+    return y + x;
+  };
+  int sum = 0;
+  for (int n = 0; n < 2; n++) {
+    const int value = f(n);
+    sum += value + i;
+  }
+  out[threadIdx.x] = sum + x * 3;
+}
+// The same without a lambda's help.
+extern "C" __global__ void scopes_of_plain(int* out) {
+  int i = 7, x = threadIdx.x, sum = 0;
+  for (int n = 0; n < 2; n++) {
+    int a = n;
+    for (int k = 0; k < 3; k++) a += __shfl_xor_sync(EVERYBODY, a, 1);
+    a += x;
+    int inner = a + i;
+    inner += __shfl_xor_sync(EVERYBODY, inner, 1) + 100;
+    i = inner;
+    x += 1;
+    sum += a + x + i;
+  }
+  out[threadIdx.x] = sum + x * 3;
+}
+
 template <class T, bool across>
 __device__ T warp_sum(T v) {
   for (int distance = warpSize / 2; distance > 0; distance /= 2)

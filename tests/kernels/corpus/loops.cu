@@ -1,4 +1,6 @@
 // Loops over what a thread owns, where a thread has a bound or a beginning of its own.
+#include <cooperative_groups.h>
+
 #define BLOCK 64
 
 // A bound that a function tells each thread.
@@ -66,4 +68,22 @@ extern "C" __global__ void k_moving_start(int* out) {
     sum += i;
   }
   out[t] = sum;
+}
+
+// Grids of which blocks may run as one, and one where the threads' places in their blocks matter.
+#define ROW (blockIdx.x * blockDim.x + threadIdx.x)
+extern "C" __global__ void k_by_row(int* out, int n) {
+  const int i0 = ROW, step = blockDim.x * gridDim.x;
+  for (int i = i0; i < n; i += step) out[i] += i + blockDim.x * 3 + gridDim.x * 7;
+}
+__device__ int placeInBlock() { return threadIdx.x; }
+extern "C" __global__ void k_by_place(int* out, int n) {
+  for (int i = ROW; i < n; i += blockDim.x * gridDim.x) out[i] += threadIdx.x;
+}
+extern "C" __global__ void k_by_function(int* out, int n) {
+  for (int i = ROW; i < n; i += blockDim.x * gridDim.x) out[i] += placeInBlock();
+}
+extern "C" __global__ void k_by_group(int* out, int n) {
+  const cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
+  for (int i = ROW; i < n; i += blockDim.x * gridDim.x) out[i] += block.thread_rank();
 }
