@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <future>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -760,9 +761,6 @@ void shows_a_late_branch(Device& device) {
   if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
 
-#define WEIR_TEST_PAIR(program, reports) \
-  {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }
-
 constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(write_then_read, 1),
     WEIR_TEST_PAIR(read_then_write, 1),
@@ -818,6 +816,13 @@ constexpr ToolProgram programs[] = {
 
 }  // namespace
 
-std::span<const ToolProgram> tool_programs() { return programs; }
+std::span<const ToolProgram> tool_programs() {
+  static const std::vector<ToolProgram> all = [] {
+    std::vector<ToolProgram> list(std::begin(programs), std::end(programs));
+    list.insert(list.end(), pipelines().begin(), pipelines().end());
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace weir::test
