@@ -636,11 +636,14 @@ void across_devices(Device& device) {
 template <bool right>
 void before_later_work(Device& device) {
   Scene s(device);
-  s.a->launch_host_function([&s] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  std::promise<void> go;
+  s.a->launch_host_function([&] {
+    go.get_future().wait();
     s.staging.host()[0] = 1.0F;
   });
   (right ? s.a : s.b)->fill(s.staging, 2.0F);
+  go.set_value();
+  s.a->synchronize();
 }
 
 /// A graph whose branches run at once: a host function in one, a graph within the graph in the other.
