@@ -1,17 +1,61 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What the tools find on a GPU: tools_on_gpu.sh [BUILD-TREE [BACKEND [SEEDS]]]
+# What they cost there, in less than a minute: tools_on_gpu.sh --cost [BUILD-TREE [BACKEND [ROUNDS]]]
 #
 # The race detector's corpus, a lost wait under `shake`, the timeline of the entropy example, and the sweep that fails each of the
 # driver's calls once. Needs weir_tool_programs, weir_tool_tests, weir_driver_sweep, entropy, weir and the tools, built. Prints a line for
 # each; the exit status is 0 if all is as it should be.
 set -uo pipefail
+cost=
+if [ "${1:-}" = --cost ]; then cost=1 && shift; fi
 tree=$(realpath "${1:-build}") backend=${2:-cuda} seeds=${3:-50}
 export WEIR_BACKEND=$backend
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
 say() { printf '%-34s %s\n' "$1" "$2"; }
+
+# The example entropy without a tool, with race and with timeline, by turns; medians, and of each round the ratio to that without.
+# What it prints as its time is counted, without the start of the process.
+if [ -n "$cost" ]; then
+  unset WEIR_TOOLS WEIR_RACE WEIR_TIMELINE WEIR_FAULTS
+  size=512M
+  if [ "$backend" = host ]; then size=128M; fi
+  head -c "$size" /dev/urandom > "$folder/input"
+  deadline=$((SECONDS + 50)) rounds=0
+  while [ "$rounds" -lt "${3:-9}" ] && [ "$SECONDS" -lt "$deadline" ]; do
+    for chunk in 1M 64K; do
+      for tool in "" race timeline; do
+        env ${tool:+"WEIR_TOOLS=$tool"} "WEIR_TIMELINE=$folder/trace" timeout 30 "$tree/bin/entropy" "$folder/input" --no-png --chunk "$chunk" \
+          > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+        awk -v key="$chunk ${tool:-none}" '$1 == "time" { print key, $2 * 1000 }' "$folder/log" >> "$folder/times"
+      done
+    done
+    rounds=$((rounds + 1))
+  done
+  awk -v rounds="$rounds" -v backend="$backend" -v size="$size" '
+    function median(list, n, i, j, t) {
+      for (i = 2; i <= n; i++) { t = list[i]; for (j = i - 1; j > 0 && list[j] > t; j--) list[j + 1] = list[j]; list[j + 1] = t }
+      return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+    }
+    { n = ++count[$1, $2]; time[$1, $2, n] = $3 }
+    function ms(chunk, tool, i, list) { for (i = 1; i <= rounds; i++) list[i] = time[chunk, tool, i]; return median(list, rounds) }
+    function ratio(chunk, tool, i, list) {
+      for (i = 1; i <= rounds; i++) list[i] = time[chunk, tool, i] / time[chunk, "none", i]
+      return median(list, rounds)
+    }
+    END {
+      printf "entropy, %siB, %s, medians of %d rounds by turns\n", size, backend, rounds
+      printf "%-12s %10s %10s %8s %10s %8s\n", "pieces of", "none ms", "race ms", "ratio", "timeline", "ratio"
+      split("1M 64K", chunks)
+      for (c = 1; c <= 2; c++)
+        printf "%-12s %10.1f %10.1f %8.2f %10.1f %8.2f\n", chunks[c], ms(chunks[c], "none"), ms(chunks[c], "race"), \
+               ratio(chunks[c], "race"), ms(chunks[c], "timeline"), ratio(chunks[c], "timeline")
+    }' "$folder/times"
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> "$folder/none" | head -n 1
+  exit 0
+fi
 
 # Race: as many reports as the corpus says.
 all=0 wrong=0 missed=""

@@ -125,6 +125,10 @@ void detail::open_tools() {
   const std::optional<std::string> tools = support::environment("WEIR_TOOLS"), faults = support::environment("WEIR_FAULTS");
   std::vector<std::string_view> names;
   if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name)
+      throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' stands in it twice; list each tool once", *name));
+  }
   // A program that is to meet faults, and does not, looks as if it bore them.
   if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
   if (!names.empty() && !can_load_plugins()) {

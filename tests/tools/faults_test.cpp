@@ -66,6 +66,12 @@ TEST_CASE("faults: a delay holds the caller up, and nothing fails") {
   CHECK(o.complains("fill:1=delay 150ms: 1 of 2 delayed"));
 }
 
+TEST_CASE("faults: a part that met nothing says why") {
+  CHECK(run("cuLaunchKernel:3=2").complains("cuLaunchKernel:3=2: 0 of 0 failed: no driver that has it was opened"));
+  CHECK(run("driver=delay 1us").complains("driver=delay 1us: 0 of 0 delayed: no driver that has it was opened"));
+  CHECK(run("prefetch=device_fault").complains("prefetch=device_fault: 0 of 0 failed: there was none"));
+}
+
 TEST_CASE("faults: counts what a program calls") {
   const Outcome o = run("count");
   CHECK(o.status == 0);
@@ -77,6 +83,8 @@ TEST_CASE("faults: a text that does not parse names its part and what may have b
            {"count;alocate:1=out_of_memory", "'alocate:1=out_of_memory': 'alocate' is neither an operation"},
            {"alocate:1=out_of_memory", "did you mean 'allocate'?"},
            {"x=out_of_memory", "operations are kernel, copy, fill, "},
+           {"cuLunchKernel:3=2", "the backend cuda calls no function 'cuLunchKernel'; did you mean 'cuLaunchKernel'?"},
+           {"hipMaloc=2", "the backend hip calls no function 'hipMaloc'; did you mean 'hipMalloc'?"},
            {"copy=ot_of_memory", "did you mean 'out_of_memory'?"},
            {"copy:0=out_of_memory", "'0' does not say when: 3 is the third"},
            {"copy:5-3=out_of_memory", "'5-3' does not say when"},

@@ -342,6 +342,13 @@ TEST_CASE("tools: memory comes and goes") {
   CHECK(seen[6].accesses[0].bytes == 16);
 }
 
+TEST_CASE("tools: a tool that is named twice is refused") {
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race,timeline,race"}});
+  CHECK(outcome.status == 1);
+  CHECK(outcome.complains("reading WEIR_TOOLS='race,timeline,race': 'race' stands in it twice; list each tool once"));
+}
+
 TEST_CASE("tools: a tool cannot come late, and one that is not there is an error") {
   device();
   CHECK(weir::Tools::any());

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <future>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -635,11 +636,14 @@ void across_devices(Device& device) {
 template <bool right>
 void before_later_work(Device& device) {
   Scene s(device);
-  s.a->launch_host_function([&s] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  std::promise<void> go;
+  s.a->launch_host_function([&] {
+    go.get_future().wait();
     s.staging.host()[0] = 1.0F;
   });
   (right ? s.a : s.b)->fill(s.staging, 2.0F);
+  go.set_value();
+  s.a->synchronize();
 }
 
 /// A graph whose branches run at once: a host function in one, a graph within the graph in the other.
@@ -760,9 +764,6 @@ void shows_a_late_branch(Device& device) {
   if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
 
-#define WEIR_TEST_PAIR(program, reports) \
-  {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }
-
 constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(write_then_read, 1),
     WEIR_TEST_PAIR(read_then_write, 1),
@@ -818,6 +819,13 @@ constexpr ToolProgram programs[] = {
 
 }  // namespace
 
-std::span<const ToolProgram> tool_programs() { return programs; }
+std::span<const ToolProgram> tool_programs() {
+  static const std::vector<ToolProgram> all = [] {
+    std::vector<ToolProgram> list(std::begin(programs), std::end(programs));
+    list.insert(list.end(), pipelines().begin(), pipelines().end());
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace weir::test

@@ -14,8 +14,12 @@ struct ToolProgram {
   void (*run)(Device& device);
 };
 
-std::span<const ToolProgram> tool_programs();
+std::span<const ToolProgram> tool_programs();  ///< with these:
+std::span<const ToolProgram> pipelines();
 /// Those that single tests of a tool run.
 std::span<const ToolProgram> other_programs();
 
 }  // namespace weir::test
+
+#define WEIR_TEST_PAIR(program, reports) \
+  {"right_" #program, 0, program<true>}, { "wrong_" #program, reports, program<false> }

@@ -115,6 +115,7 @@ TEST_CASE("race: suppressions, the exit status, and what is no option") {
   const Run refused = ::run("right_halves", ",colour=red");
   CHECK(refused.outcome.status == 1);
   CHECK(refused.outcome.complains("'colour=red' is none of json=FILE"));
+  CHECK(::run("right_halves", ",suppressions=" + folder.path()).outcome.complains("' cannot be read"));
 }
 
 TEST_CASE("race: the file's name can have the process's number") {

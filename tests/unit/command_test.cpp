@@ -236,6 +236,7 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(schedules({"--depth=2"}).output == "pct:1:2\npct:2:2\n");
   CHECK(schedules({"--backend=cuda"}).complains("--schedule=pct is for --backend=host"));
   CHECK(weir_command({"shake", "--depth=2", "--", "/bin/true"}).complains("--depth belongs to --schedule=pct"));
+  CHECK(weir_command({"shake", "--first=4294967295", "--seeds=3", "--", "/bin/true"}).complains("the last seed must be"));
   CHECK(weir_command({"shake", "--schedule=fair", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
 }

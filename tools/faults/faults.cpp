@@ -29,6 +29,7 @@ struct Watch {
   /// What is lost for good once a sticky rule was met: a device, or a backend's driver.
   std::atomic<const void*> lost{nullptr};
   std::atomic<int> code{0};  ///< of the driver whose function it names
+  std::atomic<bool> has_driver{false};
 
   /// Counts one more that the rule is about. Whether this one is meant.
   bool meets() noexcept {
@@ -70,6 +71,7 @@ class Faults final : public Tool {
       if (!rule.is_of_driver()) continue;
       if (rule.subject == Subject::function && !is_function_of(rule.function, driver.backend)) continue;
       watch.code = native_code(rule, driver);
+      watch.has_driver = true;
       watches = true;
     }
     return watches;
@@ -98,8 +100,13 @@ class Faults final : public Tool {
   int finish() noexcept override {
     for (const Watch& watch : watches_) {
       const char* const what = watch.rule.delay ? "delayed" : "failed";
-      std::fprintf(stderr, "weir faults: %s: %llu of %llu %s\n", watch.rule.text.c_str(),
-                   static_cast<unsigned long long>(watch.met), static_cast<unsigned long long>(watch.seen), what);
+      const char* why = "";
+      if (watch.seen == 0) {
+        const bool lacks_driver = watch.rule.is_of_driver() && !watch.has_driver;
+        why = lacks_driver ? ": no driver that has it was opened" : ": there was none";
+      }
+      std::fprintf(stderr, "weir faults: %s: %llu of %llu %s%s\n", watch.rule.text.c_str(),
+                   static_cast<unsigned long long>(watch.met), static_cast<unsigned long long>(watch.seen), what, why);
     }
     const std::lock_guard lock(mutex_);
     for (const auto& [name, calls] : calls_) {

@@ -61,6 +61,10 @@ const std::vector<std::string_view>& codes() {
   return all;
 }
 
+constexpr std::string_view driver_functions[] = {
+#include "driver_functions.inc"
+};
+
 template <class Names>
 std::string did_you_mean(std::string_view word, const Names& names, std::string_view otherwise) {
   const std::string_view near = detail::nearest_name(word, names);
@@ -72,8 +76,17 @@ bool is_function(std::string_view name) {
   return prefix != 0 && prefix < name.size() && name[prefix] >= 'A' && name[prefix] <= 'Z';
 }
 
+// Of the functions that the backend calls.
+template <class Names>
+void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
+  if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
+  refuse(part, fmt::format("the backend {} calls no function '{}'; {}", backend, name,
+                           did_you_mean(name, functions, "WEIR_FAULTS=count lists those that a program calls")));
+}
+
 void read_subject(std::string_view part, std::string_view name, Rule& rule) {
   if (is_function(name)) {
+    check_function(part, name, name.starts_with("cu") ? "cuda" : "hip", driver_functions);
     rule.subject = Subject::function;
     rule.function = name;
   } else if (name == "driver") {
@@ -215,12 +228,7 @@ Plan parse(std::string_view text) {
 }
 
 int native_code(const Rule& rule, const Driver& driver) {
-  const std::span<const char* const> functions = driver.functions;
-  if (rule.subject == Subject::function && std::find(functions.begin(), functions.end(), rule.function) == functions.end()) {
-    refuse(rule.text,
-           fmt::format("the backend {} calls no function '{}'; {}", driver.backend, rule.function,
-                       did_you_mean(rule.function, functions, "WEIR_FAULTS=count lists those that a program calls")));
-  }
+  if (rule.subject == Subject::function) check_function(rule.text, rule.function, driver.backend, driver.functions);
   if (rule.delay) return 0;
   if (const auto code = number<int>(rule.native); code && *code != 0) return *code;
   std::vector<std::string> names;

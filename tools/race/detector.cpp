@@ -25,15 +25,6 @@ constexpr std::size_t most_doubts = 10000;
 // Host functions that were enqueued, and those of graphs, which may run again.
 constexpr std::size_t most_functions = 65536;
 
-Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) {
-  return {Region(access),
-          access.kind != AccessKind::write,
-          access.kind != AccessKind::read,
-          point,
-          step,
-          clock.is_open() ? std::make_shared<const Clock>(clock) : nullptr};
-}
-
 bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
   const std::uint64_t mask = wait.is_64() ? ~std::uint64_t{0} : 0xFFFFFFFFU;
   switch (wait.condition) {
@@ -294,8 +285,23 @@ std::string Detector::what_of(const Operation& operation) const {
   return operation.kind == OperationKind::free ? "the free" : operation.name;
 }
 
+/// Of an operation that `clock` comes before.
+Access Detector::access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) const {
+  return {Region(access), access.kind != AccessKind::write, access.kind != AccessKind::read, point, step, kept(clock)};
+}
+
+/// A copy, if what comes later may come before it: where waits are open, and where a host function will touch memory when it
+/// runs.
+std::shared_ptr<const Clock> Detector::kept(const Clock& clock) const {
+  return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
+}
+
 StepPtr Detector::step_of(const Operation& operation, std::string what) const {
-  return std::make_shared<const Step>(Step{operation.id, std::move(what), place_of(operation), operation.device->describe(),
+  return step_of(operation, std::move(what), place_of(operation));
+}
+
+StepPtr Detector::step_of(const Operation& operation, std::string what, std::string where) const {
+  return std::make_shared<const Step>(Step{operation.id, std::move(what), std::move(where), operation.device->describe(),
                                            std::string(operation.tag), operation.thread, take_stack()});
 }
 
@@ -343,7 +349,7 @@ void Detector::run(const Operation& operation) {
       for (const MemoryOperation& each : operation.memory_operations) operate(each, values_, state.lane, state.clock);
       return;
     case OperationKind::host_function:
-    case OperationKind::callback: add_function(operation.id, {point, state.clock, false}); return;
+    case OperationKind::callback: add_function(operation.id, {point, state.clock, place_of(operation), false}); return;
     default: break;
   }
   if (operation.accesses.empty()) return;
@@ -479,6 +485,7 @@ void Detector::forget_values(Values& values, const Region& region) {
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 void Detector::check_host(const Operation& operation) {
+  std::string where = "the host";
   Point point;
   Clock clock;
   if (operation.host_function != 0) {
@@ -486,11 +493,12 @@ void Detector::check_host(const Operation& operation) {
     if (found == functions_.end()) return;
     point = found->second.point;
     clock = found->second.clock;
+    where = found->second.where + " (in its host function)";
   } else {
     point = host_.advance(0);
     clock = host_;
   }
-  const StepPtr step = step_of(operation, operation.name);
+  const StepPtr step = step_of(operation, operation.name, where);
   for (const MemoryAccess& access : operation.accesses) touch(access, point, clock, step, false);
 }
 
@@ -525,8 +533,8 @@ void Detector::touch(Block& block, Access access, const Clock& clock, bool is_fr
 
 void Detector::judge(const Access& first, const Access& second, const Clock& clock, Block& block) {
   if (!first.conflicts_with(second)) return;
-  // A host function touches memory when it runs: work that comes behind it on its stream may have been submitted before
-  // that.
+  // A host function touches memory when it runs: work that comes behind it, on its stream or others, may have been submitted
+  // before that.
   if (first.point.lane == second.point.lane) return;
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
@@ -564,7 +572,10 @@ void Detector::allocate(const Operation& operation) {
   Block& block = memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step);
   if (operation.stream == nullptr) return;
   if (operation.capture != 0) {
-    if (Node* const node = node_of(operation)) node->accesses.push_back(access_of(access, node->point, step, node->clock));
+    if (Node* const node = node_of(operation)) {
+      node->accesses.push_back(access_of(access, node->point, step, node->clock));
+      check_freed(capture_of(operation), operation.kind, node->accesses.back(), node->clock);
+    }
     return;
   }
   const StreamState& state = state_of(operation);
@@ -658,6 +669,7 @@ void Detector::note_in_capture(const Operation& operation) {
   for (const MemoryAccess& access : operation.accesses) {
     if (access.bytes == 0) continue;
     node.accesses.push_back(access_of(access, point, step, clock));
+    check_freed(capture, operation.kind, node.accesses.back(), clock);
     if (node.accesses.back().writes) forget_values(capture.values, node.accesses.back().region);
   }
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
@@ -702,6 +714,21 @@ Detector::Node* Detector::node_of(const Operation& operation) {
   const auto found =
       std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& node) { return node.operation == operation.id; });
   return found != nodes.rend() ? &*found : nullptr;
+}
+
+/// Of a node: what it uses may have been freed by a node before it. Where no order is between the two, that is a race.
+void Detector::check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock) {
+  if (kind == OperationKind::allocate) {
+    std::erase_if(capture.freed, [&](const Access& freed) { return freed.region.overlaps(access.region); });
+    return;
+  }
+  bool open = false;
+  for (const Access& freed : capture.freed) {
+    if (!freed.region.overlaps(access.region) || !clock.covers(freed.point, open)) continue;
+    if (const Block* const block = memory_.find(access.region.begin))
+      report_.add(Fault::use_after_free, freed, access, *block, "");
+  }
+  if (kind == OperationKind::free) capture.freed.push_back(access);
 }
 
 void Detector::end_capture(const Operation& operation) {
@@ -776,14 +803,16 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
     for (const MemoryOperation& each : node.memory_operations) operate(each, values_, state.lane, state.clock);
   }
   const StepPtr launch_step = step_of(operation, what_of(operation));
+  const std::shared_ptr<const Clock> clock = kept(state.clock);
   for (const Node& node : model.nodes) {
     for (Access access : node.accesses) {
       access.launch = launch_step;
       access.point = point;
-      access.clock = state.clock.is_open() ? std::make_shared<const Clock>(state.clock) : nullptr;
+      access.clock = clock;
       if (Block* const block = memory_.find(access.region.begin)) touch(*block, std::move(access), state.clock, false);
     }
-    for (const std::uint64_t function : node.host_functions) add_function(function, {point, state.clock, true});
+    for (const std::uint64_t function : node.host_functions)
+      add_function(function, {point, state.clock, launch_step->where, true});
     for (const Event* const recorded : node.recorded) events_[recorded] = {state.clock, {}, state.lane};
   }
   executable.last_launch = state.clock;

@@ -85,6 +85,7 @@ class Detector final : public Tool {
     Model model;
     Values values;
     std::map<StreamKey, std::pair<std::uint32_t, Clock>> lanes;
+    std::vector<Access> freed;      ///< memory that its nodes have freed
     std::uint64_t conditional = 0;  ///< the operation of the conditional node whose body this is, or 0
   };
   /// Where an event was recorded last.
@@ -101,6 +102,7 @@ class Detector final : public Tool {
   struct Function {
     Point point;
     Clock clock;
+    std::string where;  ///< its stream
     bool in_graph = false;
   };
   /// Two accesses whose order depends on a wait that is open.
@@ -115,6 +117,9 @@ class Detector final : public Tool {
   StreamState& state_of(const StreamKey& key);
   void order_against_default_stream(StreamState& state);
   StepPtr step_of(const Operation& operation, std::string what) const;
+  StepPtr step_of(const Operation& operation, std::string what, std::string where) const;
+  Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) const;
+  std::shared_ptr<const Clock> kept(const Clock& clock) const;
   std::string what_of(const Operation& operation) const;
 
   std::uint32_t new_lane();
@@ -129,6 +134,7 @@ class Detector final : public Tool {
   std::pair<std::uint32_t, Clock>& lane_of(Capture& capture, const StreamKey& key);
   static void add_model(Node& node, const Model& model);
   Node* node_of(const Operation& operation);
+  void check_freed(Capture& capture, OperationKind kind, const Access& access, const Clock& clock);
   void end_capture(const Operation& operation);
   static void drop_ended_waits(Capture& capture);
   void check_graph(const Model& model);

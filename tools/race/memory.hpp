@@ -45,7 +45,7 @@ struct Access {
   bool reads = false, writes = false;
   Point point;
   StepPtr step;
-  std::shared_ptr<const Clock> clock = {};  ///< null if no wait for a value was open
+  std::shared_ptr<const Clock> clock = {};  ///< what comes before it; null if nothing is told later
   StepPtr launch = {};                      ///< of a node of a graph: the launch
 
   const std::string& where() const noexcept { return launch ? launch->where : step->where; }

@@ -32,6 +32,7 @@ std::vector<std::string> read_suppressions(const std::string& value, const std::
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] != '#') patterns.push_back(line);
   }
+  if (in.bad()) refuse(value, fmt::format("the file '{}' cannot be read", file));
   return patterns;
 }
 

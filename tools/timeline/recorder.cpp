@@ -148,7 +148,11 @@ void Recorder::after(const Operation& operation) noexcept try {
     if (found == begun_.end()) return;
     has_event = found->second.event != nullptr;
   }
-  if (has_event && !operation.has_failed) end = const_cast<Stream*>(operation.stream)->record({.timing = true});
+  try {
+    if (has_event && !operation.has_failed) end = const_cast<Stream*>(operation.stream)->record({.timing = true});
+  } catch (const std::exception& error) {  // as in `before`
+    support::log(support::LogLevel::debug, "timeline: ", error.what());
+  }
   if (operation.kind == OperationKind::instantiate && !operation.has_failed) note_executable(operation);
   const std::lock_guard lock(mutex_);
   if (is_over_) return;

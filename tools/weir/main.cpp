@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -235,6 +236,8 @@ int main(int argc, char** argv) {
       if (run_options.command.empty()) refuse("a program is missing", "PROGRAM [ARGUMENT]…");
       const bool is_pct = shake_options.schedule == "pct";
       const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
+      if (shake_options.seeds - 1 > std::numeric_limits<unsigned>::max() - shake_options.first)
+        wrong("--first and --seeds: the last seed must be less than 4294967296");
       if (shake_options.depth != 0 && !is_pct) wrong("--depth belongs to --schedule=pct");
       if (is_pct && shake_options.backend != "host") {
         wrong("--schedule=pct is for --backend=host: on GPUs no order can be chosen, streams are held back by lot");

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+#include <future>
+#include <thread>
+
+#include "tests/tools/programs.hpp"
+
+// Longer programs for the race detector, as people write them.
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t n = 1024;
+
+/// Three streams pass slots on: uploads, work, downloads. The first must not fill a slot that the second still reads.
+template <bool right>
+void a_pipeline_with_slots(Device& device) {
+  const StreamPtr up = device.create_stream(), work = device.create_stream(), down = device.create_stream();
+  const auto source = device.allocate<float>(n, MemoryKind::pinned), result = device.allocate<float>(n, MemoryKind::pinned);
+  struct Slot {
+    Buffer<float> x, y;
+    EventPtr filled, worked, read;
+  };
+  std::vector<Slot> slots;
+  for (int i = 0; i < 2; ++i) {
+    slots.push_back({device.allocate<float>(n), device.allocate<float>(n), device.create_event(), device.create_event(),
+                     device.create_event()});
+  }
+  for (int round = 0; round < 6; ++round) {
+    const Slot& slot = slots[static_cast<std::size_t>(round % 2)];
+    if (right) up->wait(slot.worked);  // nothing in the first rounds
+    up->copy(slot.x, source);
+    up->record(*slot.filled);
+    work->wait(slot.filled);
+    work->wait(slot.read);
+    work->copy(slot.y, slot.x);
+    work->record(*slot.worked);
+    down->wait(slot.worked);
+    down->copy(result, slot.y);
+    down->record(*slot.read);
+  }
+  device.synchronize();
+}
+
+/// A graph with memory of its own and a graph within it, beside which a branch writes what that one writes.
+template <bool right>
+void a_graph_with_memory(Device& device) {
+  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::graph_memory_nodes)) return;
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  const GraphPtr inner = a->capture([&](Stream& stream) { stream.copy(y, x); });
+  const auto exec = a->capture([&](Stream& stream) {
+                       const auto scratch = stream.allocate_async<float>(n);
+                       stream.fill(scratch, 1.0F);
+                       b->wait(stream);
+                       b->copy(x, scratch);
+                       stream.wait(b);
+                       stream.add_child_graph(*inner);
+                       if (right) b->wait(stream);
+                       b->fill(y, 3.0F);
+                       stream.wait(b);
+                     })->instantiate();
+  for (int i = 0; i < 3; ++i) exec->launch(*a);
+  a->synchronize();
+}
+
+/// Memory of a graph is used in it when a node has freed it.
+template <bool right>
+void freed_in_a_capture(Device& device) {
+  if (!device.supports(Feature::graph_memory_nodes)) return;
+  const StreamPtr stream = device.create_stream();
+  const GraphPtr graph = stream->capture([&](Stream& s) {
+    auto scratch = s.allocate_async<float>(n);
+    s.fill(scratch, 1.0F);
+    const Span<float> kept(scratch.data(), n);
+    if (!right) scratch.reset();
+    s.fill(kept, 2.0F);
+  });
+  if (right) graph->instantiate()->launch(*stream);
+  stream->synchronize();
+}
+
+/// Host functions of one stream and copies of another work on the same memory by turns. All are submitted before the first
+/// runs.
+template <bool right>
+void a_chain_of_host_functions(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto staging = device.allocate<float>(n, MemoryKind::pinned), x = device.allocate<float>(n);
+  std::promise<void> go;
+  a->launch_host_function([&] { go.get_future().wait(); });
+  for (int i = 0; i < 4; ++i) {
+    a->launch_host_function([staging] {
+      for (float& value : staging.host()) value += 1;
+    });
+    a->copy(x, staging);
+    b->wait(a);
+    b->copy(staging, x);
+    if (right) a->wait(b);
+  }
+  go.set_value();
+  device.synchronize();
+}
+
+/// Buffers go around among three streams, each with the event of its last use.
+template <bool right>
+void a_pool_of_three_streams(Device& device) {
+  struct Item {
+    Buffer<float> memory;
+    EventPtr last_use;
+  };
+  std::deque<Item> items;
+  const StreamPtr streams[] = {device.create_stream(), device.create_stream(), device.create_stream()};
+  for (int i = 0; i < 2; ++i) items.push_back({device.allocate<float>(n), device.create_event()});
+  for (int i = 0; i < 9; ++i) {
+    const Item item = items.front();
+    items.pop_front();
+    const StreamPtr& stream = streams[i % 3];
+    if (right || i != 5) stream->wait(item.last_use);
+    stream->fill(item.memory, static_cast<float>(i));
+    stream->record(*item.last_use);
+    items.push_back(item);
+  }
+  device.synchronize();
+}
+
+/// A thread hands the other one an event.
+template <bool right>
+void two_threads_and_an_event(Device& device) {
+  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  std::promise<EventPtr> promise;
+  std::thread reader([&, future = promise.get_future()]() mutable {
+    const EventPtr filled = future.get();
+    if (right) b->wait(filled);
+    b->copy(y, x);
+    b->synchronize();
+  });
+  a->fill(x, 1.0F);
+  promise.set_value(a->record());
+  reader.join();
+  a->synchronize();
+}
+
+constexpr ToolProgram programs[] = {
+    WEIR_TEST_PAIR(a_pipeline_with_slots, 1),   WEIR_TEST_PAIR(a_graph_with_memory, 1),
+    WEIR_TEST_PAIR(freed_in_a_capture, 1),      WEIR_TEST_PAIR(a_chain_of_host_functions, 1),
+    WEIR_TEST_PAIR(a_pool_of_three_streams, 1), WEIR_TEST_PAIR(two_threads_and_an_event, 1),
+};
+
+}  // namespace
+
+std::span<const ToolProgram> pipelines() { return programs; }
+
+}  // namespace weir::test
