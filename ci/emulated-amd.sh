@@ -50,7 +50,7 @@ if [ -z "$build" ]; then
   cmake --build "$build" --target weir_command weir_hip weir-conformance
 fi
 
-# The emulator of July 2026: copies by its copy engines do not end, and it maps no memory of the kind that 7.15's pools take.
+# The emulator of July 2026: copies of rows by its copy engines do not end, and it maps no memory of the kind that 7.15's pools take.
 export HSA_ENABLE_SDMA=${HSA_ENABLE_SDMA-0} DEBUG_HIP_MEM_POOL_VMHEAP=${DEBUG_HIP_MEM_POOL_VMHEAP-0} WEIR_BACKEND=hip
 if [ -n "$runtime" ]; then export LD_LIBRARY_PATH=$rocm/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
 

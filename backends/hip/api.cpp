@@ -218,12 +218,12 @@ Api::Result Api::fill_async(void* to, std::uint32_t value, std::size_t element_s
 
 Api::Result Api::fill_2d_async(void* to, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                                std::size_t height, StreamHandle stream) const {
-  if (element_size == 1) return Memset2DAsync(to, pitch, static_cast<int>(value & 0xFFU), width, height, stream);
-  const Result native = element_size == 2
-                            ? MemsetD2D16Async(to, pitch, static_cast<unsigned short>(value), width, height, stream)
-                            : MemsetD2D32Async(to, pitch, value, width, height, stream);
-  if (native != hipErrorNotSupported || mutated(Mutation::refused_fill_2d_not_emulated)) return native;
-  // Before 7.1: one fill per row. The caller's submission lock keeps them together.
+  // hipMemsetD2D16Async and hipMemsetD2D32Async, which 7.1 brought, take a row's elements for bytes, and so fill a part of
+  // it; captured ones write single bytes. (Read: hip_memory.cpp of 7.15, which did so on an emulated GPU.)
+  const std::uint32_t byte = value & 0xFFU, low_bits = 0xFFFFFFFFU >> (32 - 8 * element_size);
+  if ((value & low_bits) == (byte * 0x01010101U & low_bits) || mutated(Mutation::fill_2d_of_one_byte))
+    return Memset2DAsync(to, pitch, static_cast<int>(byte), width * element_size, height, stream);
+  // One fill per row. The caller's submission lock keeps them together.
   if (pitch == width * element_size) return fill_async(to, value, element_size, width * height, stream);
   if (mutated(Mutation::fill_2d_without_pitch)) pitch = width * element_size;
   for (std::size_t row = 0; row < height; ++row) {

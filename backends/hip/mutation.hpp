@@ -15,6 +15,7 @@
   X(copies_of_low_priority)       \
   X(device_not_set)               \
   X(event_waits_end_on_the_event) \
+  X(fill_2d_of_one_byte)          \
   X(fill_2d_without_pitch)        \
   X(hiprtc_by_number_alone)       \
   X(launch_failure_is_a_fault)    \
@@ -30,7 +31,6 @@
   X(optin_memory_as_told)         \
   X(pools_closed_by_force)        \
   X(priorities_swapped)           \
-  X(refused_fill_2d_not_emulated) \
   X(registered_read_only)         \
   X(replaced_at_once)             \
   X(retired_on_another_device)    \

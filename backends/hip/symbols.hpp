@@ -161,8 +161,6 @@ struct UserObjectTag;
   Y(StreamSetAttribute, hipStreamSetAttribute, 701, (hipStream_t, int, const weir::hip::AttributeValue*))                \
   Y(StreamBatchMemOp, hipStreamBatchMemOp, 604, (hipStream_t, unsigned, weir::hip::BatchOperation*, unsigned))           \
   Y(EventRecordWithFlags, hipEventRecordWithFlags, 604, (hipEvent_t, hipStream_t, unsigned))                             \
-  Y(MemsetD2D16Async, hipMemsetD2D16Async, 701, (hipDeviceptr_t, size_t, unsigned short, size_t, size_t, hipStream_t))   \
-  Y(MemsetD2D32Async, hipMemsetD2D32Async, 701, (hipDeviceptr_t, size_t, unsigned, size_t, size_t, hipStream_t))         \
   Y(LaunchCooperativeKernel, hipModuleLaunchCooperativeKernel, 505,                                                      \
     (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**))          \
   Y(StreamBeginCaptureToGraph, hipStreamBeginCaptureToGraph, 601,                                                        \

@@ -344,16 +344,17 @@ hipError_t hipMemsetD2D8Async(hipDeviceptr_t to, size_t pitch, unsigned char val
     return from_cuda(driver.MemsetD2D8Async(address(to), pitch, value, width, height, on.cuda));
   });
 }
+// These two take a row's elements for bytes.
 hipError_t hipMemsetD2D16Async(hipDeviceptr_t to, size_t pitch, unsigned short value, size_t width, size_t height,
                                hipStream_t stream) {
   return on_queue("hipMemsetD2D16Async", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.MemsetD2D16Async(address(to), pitch, value, width, height, on.cuda));
+    return from_cuda(driver.MemsetD2D16Async(address(to), pitch, value, width / 2, height, on.cuda));
   });
 }
 hipError_t hipMemsetD2D32Async(hipDeviceptr_t to, size_t pitch, unsigned value, size_t width, size_t height,
                                hipStream_t stream) {
   return on_queue("hipMemsetD2D32Async", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.MemsetD2D32Async(address(to), pitch, value, width, height, on.cuda));
+    return from_cuda(driver.MemsetD2D32Async(address(to), pitch, value, width / 4, height, on.cuda));
   });
 }
 }

@@ -85,17 +85,30 @@ TEST_CASE("S43 fill: of pinned and of managed memory") {
 TEST_CASE("S43 fill 2D: rows at their pitch; nothing between the rows is touched") {
   const StreamPtr s = device().create_stream();
   constexpr std::size_t pitch = 64, height = 5;
-  for (const std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-    INFO("elements of ", size, " bytes");
-    const auto memory = device().allocate<std::uint8_t>(pitch * height);
-    std::vector<std::uint8_t> back(pitch * height);
-    const std::size_t width = 40 / size;
-    s->fill(memory, static_cast<std::uint8_t>(0));
-    s->fill_2d(memory.data(), pitch, 0x01010101U * 0x3C, size, width, height);
-    s->copy(back, memory);
-    s->synchronize();
-    for (std::size_t y = 0; y < height; ++y) {
-      for (std::size_t x = 0; x < pitch; ++x) REQUIRE(back[y * pitch + x] == (x < 40 ? 0x3C : 0));
+  const auto memory = device().allocate<std::uint8_t>(pitch * height);
+  const auto shown = device().allocate<std::uint8_t>(pitch * height, MemoryKind::pinned);
+  const auto back = shown.host();
+  for (const std::uint32_t value : {0x3C3C3C3CU, 0x3F3E3D3CU, 0x3D3C3D3CU}) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+      INFO("elements of ", size, " bytes, of ", value);
+      const auto work = [&](Stream& on) {
+        on.fill(memory, static_cast<std::uint8_t>(0));
+        on.fill_2d(memory.data(), pitch, value, size, 40 / size, height);
+        on.copy(shown, memory);
+      };
+      const auto check = [&] {
+        s->synchronize();
+        for (std::size_t y = 0; y < height; ++y) {
+          for (std::size_t x = 0; x < pitch; ++x)
+            REQUIRE(back[y * pitch + x] == (x < 40 ? value >> (8 * (x % size)) & 0xFFU : 0));
+        }
+      };
+      work(*s);
+      check();
+      if (!device().supports(Feature::graph_capture)) continue;
+      std::fill(back.begin(), back.end(), std::uint8_t{1});
+      s->capture(work)->instantiate()->launch(*s);
+      check();
     }
   }
 }

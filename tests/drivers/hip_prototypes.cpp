@@ -64,8 +64,6 @@ CHECK_FUNCTION(hipEventRecordWithFlags);
 CHECK_FUNCTION(hipStreamGetId);
 CHECK_FUNCTION(hipStreamGetAttribute);
 CHECK_FUNCTION(hipStreamSetAttribute);
-CHECK_FUNCTION(hipMemsetD2D16Async);
-CHECK_FUNCTION(hipMemsetD2D32Async);
 #endif
 
 // --- Structures ---------------------------------------------------------------------------------------------------------

@@ -244,13 +244,15 @@ TEST_CASE("hip calls T19: registered memory takes flags that mean the same to bo
   for (const char* const release : {"5.2", "7.1"}) CHECK_SAYS(tell(release, "", {"register"}), "register: ok");
 }
 
-TEST_CASE("hip calls: fills in two dimensions go row by row before 7.1") {
-  CHECK_SAYS(tell("6.2", "", {"stream", "allocate", "fill-2d-shown"}), "words: 7 7 0 0 7 7 0 0 7 7 0 0\n");
-  CHECK(calls(tell("6.2", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD32Async") == 3);
-  CHECK(calls(tell("7.1", "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD2D32Async") == 1);
-  // And where the function has no more than its name.
-  CHECK_SAYS(tell("7.1", "fail=hipMemsetD2D32Async:0:801", {"stream", "allocate", "fill-2d-shown"}),
-             "words: 7 7 0 0 7 7 0 0 7 7 0 0\n");
+TEST_CASE("hip calls: fills in two dimensions go row by row, or by bytes where these are all the same") {
+  for (const char* const release : {"6.2", "7.14"}) {
+    CAPTURE(release);
+    CHECK_SAYS(tell(release, "", {"stream", "allocate", "fill-2d-shown"}), "words: 7 7 0 0 7 7 0 0 7 7 0 0\n");
+    CHECK(calls(tell(release, "trace=1", {"stream", "allocate", "fill-2d"}), "hipMemsetD32Async") == 3);
+    const Outcome zeros = tell(release, "trace=1", {"stream", "allocate", "fill-2d-with-zeros"});
+    CHECK(calls(zeros, "hipMemset2DAsync") == 1);
+    CHECK(calls(zeros, "hipMemsetD32Async") == 0);
+  }
 }
 
 TEST_CASE("hip calls T7: the flag for other processes' memory is the release's") {

@@ -282,6 +282,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"callback", [](World& w) { w.stream->add_callback([&w](weir::Stream&, std::error_code) { ++w.ran; }); }},
     {"ran", [](World& w) { std::printf("ran: %d\n", w.ran); }},
     {"fill-2d", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 7, 4, 2, 3); }},
+    {"fill-2d-with-zeros", [](World& w) { w.stream->fill_2d(w.memory.data(), 16, 0, 4, 2, 3); }},
     {"fill-2d-shown",
      [](World& w) {
        for (int i = 0; i < 12; ++i) w.memory.data()[i] = 0;
