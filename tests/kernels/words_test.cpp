@@ -68,6 +68,28 @@ extern "C" __global__ void k(int* out) {
   CHECK(download(out) == std::vector<int>{4, 5, 5, 5, -1});
 }
 
+TEST_CASE("headers of the CUDA Toolkit that have nothing in them here") {
+  const auto kernel = compile(R"(
+#include <builtin_types.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <device_atomic_functions.h>
+#include <device_functions.h>
+#include <device_launch_parameters.h>
+#include <math_functions.h>
+#include <sm_20_atomic_functions.h>
+#include <sm_30_intrinsics.h>
+#include <vector_functions.h>
+#include <vector_types.h>
+extern "C" __global__ void k(float* out) {
+  const float4 v = make_float4(1.0f, 2.0f, 3.0f, 4.0f);
+  out[threadIdx.x] = v.w;
+})")->kernel("k");
+  const auto out = results<float>(2);
+  launch(kernel, {.grid = {1}, .block = {2}}, out);
+  CHECK(download(out) == std::vector<float>{4, 4});
+}
+
 TEST_CASE("halves: raw bits, pairs that are compared, products that are cut off at zero, NaN that stays") {
   const auto kernel = compile(R"(
 #include <cuda_fp16.h>
