@@ -76,6 +76,13 @@ WEIR_BF __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { __nv_bfloat16 b; 
 WEIR_BF short __bfloat16_as_short(__nv_bfloat16 a) { return (short)a.__x; }
 WEIR_BF __nv_bfloat16 __short_as_bfloat16(short a) { return __ushort_as_bfloat16((unsigned short)a); }
 WEIR_BF __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16((float)a); }
+WEIR_BF __nv_bfloat16 __uint2bfloat16_rn(unsigned int a) { return __nv_bfloat16((float)a); }
+WEIR_BF int __bfloat162int_rn(__nv_bfloat16 a) { return __float2int_rn((float)a); }
+WEIR_BF int __bfloat162int_rz(__nv_bfloat16 a) { return __float2int_rz((float)a); }
+WEIR_BF __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return __nv_bfloat162(a.x, a.x); }
+WEIR_BF __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return __nv_bfloat162(a.y, a.y); }
+WEIR_BF __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __nv_bfloat162(a.x, b.x); }
+WEIR_BF __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __nv_bfloat162(a.y, b.y); }
 
 #define WEIR_BF_TWO(name, op, expression)                                                             \
   WEIR_BF __nv_bfloat16 name(__nv_bfloat16 ha, __nv_bfloat16 hb) {                                    \
@@ -96,6 +103,7 @@ WEIR_BF_TWO(__hdiv, /, a / b)
 WEIR_BF __nv_bfloat162 __hadd2(__nv_bfloat162 a, __nv_bfloat162 b) { return a + b; }
 WEIR_BF __nv_bfloat162 __hsub2(__nv_bfloat162 a, __nv_bfloat162 b) { return a - b; }
 WEIR_BF __nv_bfloat162 __hmul2(__nv_bfloat162 a, __nv_bfloat162 b) { return a * b; }
+WEIR_BF __nv_bfloat162 __h2div(__nv_bfloat162 a, __nv_bfloat162 b) { return a / b; }
 WEIR_BF __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
   return __nv_bfloat16(__builtin_fmaf((float)a, (float)b, (float)c));
 }
@@ -104,10 +112,19 @@ WEIR_BF __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat16
 }
 WEIR_BF __nv_bfloat16 __hneg(__nv_bfloat16 a) { return __ushort_as_bfloat16((unsigned short)(a.__x ^ 0x8000u)); }
 WEIR_BF __nv_bfloat16 __habs(__nv_bfloat16 a) { return __ushort_as_bfloat16((unsigned short)(a.__x & 0x7fffu)); }
+WEIR_BF __nv_bfloat162 __hneg2(__nv_bfloat162 a) { return __nv_bfloat162(__hneg(a.x), __hneg(a.y)); }
+WEIR_BF __nv_bfloat162 __habs2(__nv_bfloat162 a) { return __nv_bfloat162(__habs(a.x), __habs(a.y)); }
 WEIR_BF __nv_bfloat16 operator-(__nv_bfloat16 a) { return __hneg(a); }
+WEIR_BF __nv_bfloat162 operator-(__nv_bfloat162 a) { return __hneg2(a); }
 WEIR_BF bool __hisnan(__nv_bfloat16 a) { return (a.__x & 0x7fffu) > 0x7f80u; }
 WEIR_BF __nv_bfloat16 __hmax(__nv_bfloat16 a, __nv_bfloat16 b) { return __hisnan(a) || (float)a < (float)b ? b : a; }
 WEIR_BF __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) { return __hisnan(a) || (float)b < (float)a ? b : a; }
+WEIR_BF __nv_bfloat162 __hmax2(__nv_bfloat162 a, __nv_bfloat162 b) {
+  return __nv_bfloat162(__hmax(a.x, b.x), __hmax(a.y, b.y));
+}
+WEIR_BF __nv_bfloat162 __hmin2(__nv_bfloat162 a, __nv_bfloat162 b) {
+  return __nv_bfloat162(__hmin(a.x, b.x), __hmin(a.y, b.y));
+}
 #define WEIR_BF_COMPARE(name, op)                                                                  \
   WEIR_BF bool name(__nv_bfloat16 a, __nv_bfloat16 b) { return (float)a op (float)b; }             \
   WEIR_BF bool operator op(__nv_bfloat16 a, __nv_bfloat16 b) { return (float)a op (float)b; }
@@ -119,20 +136,21 @@ WEIR_BF_COMPARE(__hgt, >)
 WEIR_BF_COMPARE(__hge, >=)
 #undef WEIR_BF_COMPARE
 #define WEIR_BF_ONE(name, expression) \
-  WEIR_BF __nv_bfloat16 name(__nv_bfloat16 h) { const float a = (float)h; return __nv_bfloat16(expression); }
-WEIR_BF_ONE(hsqrt, sqrtf(a))
-WEIR_BF_ONE(hrsqrt, 1.0f / sqrtf(a))
-WEIR_BF_ONE(hrcp, 1.0f / a)
-WEIR_BF_ONE(hexp, expf(a))
-WEIR_BF_ONE(hexp2, exp2f(a))
-WEIR_BF_ONE(hlog, logf(a))
-WEIR_BF_ONE(hlog2, log2f(a))
-WEIR_BF_ONE(hsin, sinf(a))
-WEIR_BF_ONE(hcos, cosf(a))
-WEIR_BF_ONE(hfloor, floorf(a))
-WEIR_BF_ONE(hceil, ceilf(a))
-WEIR_BF_ONE(htrunc, truncf(a))
-WEIR_BF_ONE(hrint, rintf(a))
+  WEIR_BF __nv_bfloat16 h##name(__nv_bfloat16 h) { const float a = (float)h; return __nv_bfloat16(expression); } \
+  WEIR_BF __nv_bfloat162 h2##name(__nv_bfloat162 h) { return __nv_bfloat162(h##name(h.x), h##name(h.y)); }
+WEIR_BF_ONE(sqrt, sqrtf(a))
+WEIR_BF_ONE(rsqrt, 1.0f / sqrtf(a))
+WEIR_BF_ONE(rcp, 1.0f / a)
+WEIR_BF_ONE(exp, expf(a))
+WEIR_BF_ONE(exp2, exp2f(a))
+WEIR_BF_ONE(log, logf(a))
+WEIR_BF_ONE(log2, log2f(a))
+WEIR_BF_ONE(sin, sinf(a))
+WEIR_BF_ONE(cos, cosf(a))
+WEIR_BF_ONE(floor, floorf(a))
+WEIR_BF_ONE(ceil, ceilf(a))
+WEIR_BF_ONE(trunc, truncf(a))
+WEIR_BF_ONE(rint, rintf(a))
 #undef WEIR_BF_ONE
 #ifdef __WEIR_HOST__
 WEIR_BF __nv_bfloat16 atomicAdd(__nv_bfloat16* p, __nv_bfloat16 v) {

@@ -62,10 +62,11 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
       throw Refused(s.token,
                     fmt::format("the shared variable '{}' has an initializer; shared memory begins undefined", d.name.text));
     const std::string type = joined(type_specifiers(s.specifiers, true)) + joined(d.pointer);
-    std::string alignment = "16";
+    std::string alignment = "alignas(64) ";  // the strictest of several holds
     for (std::size_t i = 0; i + 1 < s.specifiers.size(); ++i) {
-      if (s.specifiers[i].is("alignas") || s.specifiers[i].is("__align__")) {
-        alignment = joined(slice(s.specifiers, i + 2, closing(s.specifiers, i + 1)));
+      // __align__(16) is __attribute__((aligned(16))).
+      if ((s.specifiers[i].is("alignas") || s.specifiers[i].is("aligned")) && s.specifiers[i + 1].is("(")) {
+        alignment += fmt::format("alignas({}) ", joined(slice(s.specifiers, i + 2, closing(s.specifiers, i + 1))));
       }
     }
     out_.at(d.name.token);
@@ -78,8 +79,8 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
                             d.name.text, type));
     } else {
       // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
-      out_.text(fmt::format("[[maybe_unused]] alignas(64 > ({}) ? 64 : ({})) {} {} {}{};", alignment, alignment,
-                            in_kernel_body ? "" : "static thread_local", type, d.name.text, dimensions_of(d)));
+      out_.text(fmt::format("[[maybe_unused]] {}{} {} {}{};", alignment, in_kernel_body ? "" : "static thread_local", type,
+                            d.name.text, dimensions_of(d)));
       out_.text(fmt::format(
           "static_assert(sizeof({}) <= ::weir_host::most_shared_bytes, \"a block has at most 227 KiB of shared memory\");",
           d.name.text));

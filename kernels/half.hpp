@@ -34,9 +34,17 @@ WEIR_H float rounded_to_odd(double v) {
 }
 }  // namespace weir_host
 
+struct alignas(2) __half_raw {
+  unsigned short x;
+};
+struct alignas(4) __half2_raw {
+  unsigned short x, y;
+};
 struct alignas(2) __half {
   weir_host::half_value weir_value;
   __half() = default;
+  WEIR_H_MEMBER __half(const __half_raw& r) { __builtin_memcpy(&weir_value, &r, 2); }
+  WEIR_H_MEMBER operator __half_raw() const { __half_raw r; __builtin_memcpy(&r, &weir_value, 2); return r; }
   WEIR_H_MEMBER __half(float v) : weir_value((weir_host::half_value)v) {}
   WEIR_H_MEMBER __half(double v) : weir_value((weir_host::half_value)weir_host::rounded_to_odd(v)) {}
   WEIR_H_MEMBER __half(int v) : weir_value((weir_host::half_value)(float)v) {}
@@ -53,6 +61,8 @@ struct alignas(4) __half2 {
   __half x, y;
   __half2() = default;
   WEIR_H_MEMBER __half2(__half a, __half b) : x(a), y(b) {}
+  WEIR_H_MEMBER __half2(const __half2_raw& r) { __builtin_memcpy((void*)this, &r, 4); }
+  WEIR_H_MEMBER operator __half2_raw() const { __half2_raw r; __builtin_memcpy(&r, this, 4); return r; }
 };
 typedef __half half;
 typedef __half2 half2;
@@ -93,6 +103,12 @@ WEIR_H int __half2int_rd(__half a) { return __float2int_rd((float)a); }
 WEIR_H int __half2int_ru(__half a) { return __float2int_ru((float)a); }
 WEIR_H unsigned int __half2uint_rn(__half a) { return __float2uint_rn((float)a); }
 WEIR_H unsigned int __half2uint_rz(__half a) { return __float2uint_rz((float)a); }
+WEIR_H short __half2short_rn(__half a) { return (short)__float2int_rn((float)a); }
+WEIR_H short __half2short_rz(__half a) { return (short)__float2int_rz((float)a); }
+WEIR_H unsigned short __half2ushort_rn(__half a) { return (unsigned short)__float2uint_rn((float)a); }
+WEIR_H unsigned short __half2ushort_rz(__half a) { return (unsigned short)__float2uint_rz((float)a); }
+WEIR_H long long __half2ll_rn(__half a) { return __float2ll_rn((float)a); }
+WEIR_H long long __half2ll_rz(__half a) { return __float2ll_rz((float)a); }
 
 WEIR_H __half2 make_half2(__half a, __half b) { return __half2(a, b); }
 WEIR_H __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
@@ -154,9 +170,19 @@ WEIR_H __half __hmin(__half a, __half b) { return __hisnan(a) || (float)b < (flo
 WEIR_H __half2 __hmax2(__half2 a, __half2 b) { return __half2(__hmax(a.x, b.x), __hmax(a.y, b.y)); }
 WEIR_H __half2 __hmin2(__half2 a, __half2 b) { return __half2(__hmin(a.x, b.x), __hmin(a.y, b.y)); }
 
+WEIR_H __half __hmax_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmax(a, b); }
+WEIR_H __half __hmin_nan(__half a, __half b) { return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b); }
+WEIR_H __half2 __hmax2_nan(__half2 a, __half2 b) { return __half2(__hmax_nan(a.x, b.x), __hmax_nan(a.y, b.y)); }
+WEIR_H __half2 __hmin2_nan(__half2 a, __half2 b) { return __half2(__hmin_nan(a.x, b.x), __hmin_nan(a.y, b.y)); }
+WEIR_H __half __hfma_relu(__half a, __half b, __half c) { return __hmax_nan(__hfma(a, b, c), __half(0.0f)); }
+WEIR_H __half2 __hfma2_relu(__half2 a, __half2 b, __half2 c) {
+  return __half2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
+}
+
 #define WEIR_H_COMPARE(name, op)                                                                            \
   WEIR_H bool name(__half a, __half b) { return (float)a op (float)b; }                                     \
   WEIR_H bool operator op(__half a, __half b) { return (float)a op (float)b; }                              \
+  WEIR_H bool operator op(__half2 a, __half2 b) { return name(a.x, b.x) && name(a.y, b.y); }                \
   WEIR_H __half2 name##2(__half2 a, __half2 b) {                                                            \
     return __half2(__half(name(a.x, b.x) ? 1.0f : 0.0f), __half(name(a.y, b.y) ? 1.0f : 0.0f));             \
   }
@@ -192,6 +218,7 @@ WEIR_H_ONE(floor, floorf(a))
 WEIR_H_ONE(ceil, ceilf(a))
 WEIR_H_ONE(trunc, truncf(a))
 WEIR_H_ONE(rint, rintf(a))
+WEIR_H_ONE(tanh, tanhf(a))
 #undef WEIR_H_ONE
 // One number by itself, or a pair at once.
 WEIR_H __half atomicAdd(__half* p, __half v) {

@@ -67,20 +67,22 @@ WEIR_ALWAYS_INLINE bool meet__syncwarp(block& b, const mask& m, const char* plac
   return check_mask(b, m, place, "__syncwarp", named);
 }
 
-// --- Shuffles. A lane that is not there gives nothing: who asks for its value gets its own.
+// --- Shuffles. A lane that does not call gives zero, as on NVIDIA's and AMD's processors. Kernels rely on it that sum over
+// fewer lanes than a warp has.
 template <class R, class V, class S>
 WEIR_ALWAYS_INLINE void exchange(const mask& m, R& result, const V& v, S&& source) {
   if (m.full()) {
     const int n = m.n;
     for (int t = 0; t < n; ++t) {
       const int s = source(t);
-      result.at((unsigned int)t) = get(v, (unsigned int)(s < n ? s : t));
+      const value_of<V> x = get(v, (unsigned int)(s < n ? s : t));
+      result.at((unsigned int)t) = s < n ? x : value_of<V>{};
     }
   } else {
     for (int t = m.low; t < m.high; ++t) {
       if (m.a[t] == 0) continue;
       const int s = source(t);
-      result.at((unsigned int)t) = get(v, (unsigned int)(s < m.n && m.a[s] != 0 ? s : t));
+      result.at((unsigned int)t) = s < m.n && m.a[s] != 0 ? (value_of<V>)get(v, (unsigned int)s) : value_of<V>{};
     }
   }
 }

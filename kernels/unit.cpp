@@ -15,7 +15,7 @@ namespace weir::kernels {
 
 Unit::Unit(const TokenizedSource& source) : source_(source) {
   scan(0, source.tokens.size());
-  find_groups();
+  find_namespaces();
   find_cooperation();
   number_overloads();
   find_thread_readers();
@@ -37,8 +37,9 @@ Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, s
   if (cooperating_members_.count(name) != 0) {
     const bool of_a_class =
         std::any_of(class_places_.begin(), class_places_.end(), [&](const ClassPlace& c) { return c.name == qualifier; });
-    if (of_object ||
-        (before == "::" ? !function || qualifier == ">" || of_a_class : defines_member_function(of_class, name)))
+    const bool of_a_namespace = namespaces_.count(qualifier) != 0;
+    if (of_object || (before == "::" ? (!function && !of_a_namespace) || qualifier == ">" || of_a_class
+                                     : defines_member_function(of_class, name)))
       return Callee::member;
   }
   return function && !of_object ? Callee::function : Callee::none;
@@ -199,9 +200,13 @@ void Unit::note_class(std::size_t first, std::size_t brace) {
   }
 }
 
-// The names of the namespace cooperative_groups. Without any there are no groups.
-void Unit::find_groups() {
+// The names of namespaces, and which of them mean cooperative_groups. Without any of those there are no groups.
+void Unit::find_namespaces() {
   for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+    for (std::size_t k = i + 1; is(i, "namespace") && is_identifier(k); k += 2) {
+      namespaces_.emplace(word(k));
+      if (!is(k + 1, "::")) break;
+    }
     if (!is(i, "cooperative_groups")) continue;
     uses_groups_ = true;
     group_namespaces_.insert("cooperative_groups");

@@ -102,7 +102,7 @@ class Unit {
   bool defines_member_function(int of_class, std::string_view name) const;
   void note_declaration(std::size_t first, std::size_t last);
   void note_class(std::size_t first, std::size_t last);
-  void find_groups();
+  void find_namespaces();
   void find_cooperation();
   void find_thread_readers();
   void number_overloads();
@@ -118,6 +118,7 @@ class Unit {
   std::map<std::size_t, std::size_t> split_members_;          // cooperating member functions: where they begin, and end
   std::vector<std::uint32_t> lone_shared_;
   bool hidden_reader_ = false;
+  std::set<std::string, std::less<>> namespaces_;        // that the source opens, names otherwise, or uses
   std::set<std::string, std::less<>> group_namespaces_;  // cooperative_groups and its other names
   bool uses_groups_ = false;
   bool using_groups_ = false;  // by `using namespace`

@@ -23,7 +23,17 @@ constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\
 
 constexpr Header headers[] = {
     {"cuda_runtime.h", built_in},
+    {"cuda_runtime_api.h", built_in},
+    {"cuda.h", built_in},
+    {"builtin_types.h", built_in},
+    {"device_atomic_functions.h", built_in},
+    {"device_functions.h", built_in},
     {"device_launch_parameters.h", built_in},
+    {"math_functions.h", built_in},
+    {"sm_20_atomic_functions.h", built_in},
+    {"sm_30_intrinsics.h", built_in},
+    {"vector_functions.h", built_in},
+    {"vector_types.h", built_in},
     {"hip/hip_runtime.h", built_in},
     {"math_constants.h", kernels::math_constants_header},
     {"cuda_fp16.h", kernels::half_header},

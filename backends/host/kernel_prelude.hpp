@@ -18,11 +18,15 @@ inline constexpr std::string_view prelude_types = R"weir(
 #else
 #include <math.h>
 #endif
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define __WEIR_HOST__ 1
+#ifndef __clang__
+#define __builtin_assume(condition) ((void)0)
+#endif
 #define __global__ __global__
 #define __device__ __device__
 #define __host__ __host__

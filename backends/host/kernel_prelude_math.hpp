@@ -163,6 +163,15 @@ WEIR_FUNCTION int __popcll(unsigned long long x) { return __builtin_popcountll(x
 WEIR_FUNCTION int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned int)x); }
 WEIR_FUNCTION int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }
 WEIR_FUNCTION int __ffs(int x) { return __builtin_ffs(x); }
+// The bit that is the offset-th set one from `base` on, upwards, or downwards if the offset is negative; -1 for none.
+WEIR_FUNCTION unsigned int __fns(unsigned int bits, unsigned int base, int offset) {
+  if (offset == 0) return (bits >> (base & 31u) & 1u) != 0 ? base : 0xffffffffu;
+  const int step = offset > 0 ? 1 : -1;
+  for (int at = (int)base; at >= 0 && at < 32; at += step) {
+    if ((bits >> at & 1u) != 0 && (offset -= step) == 0) return (unsigned int)at;
+  }
+  return 0xffffffffu;
+}
 WEIR_FUNCTION int __ffsll(long long x) { return __builtin_ffsll(x); }
 WEIR_FUNCTION unsigned int __brev(unsigned int x) {
   x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;

@@ -64,21 +64,21 @@ static fiber& exchange(unsigned mask, unsigned v) {
   wait_in(in_warp);
   return fibers[me];
 }
-static unsigned from_lane(fiber& f, unsigned lane, unsigned own) { return f.lanes >> lane & 1 ? f.seen[lane] : own; }
-static unsigned __shfl_sync(unsigned m, unsigned v, unsigned l) { return from_lane(exchange(m, v), l & 31, v); }
+static unsigned from_lane(fiber& f, unsigned lane) { return f.lanes >> lane & 1 ? f.seen[lane] : 0; }
+static unsigned __shfl_sync(unsigned m, unsigned v, unsigned l) { return from_lane(exchange(m, v), l & 31); }
 static unsigned __shfl_down_sync(unsigned m, unsigned v, unsigned d) {
   const unsigned lane = threadIdx.x % 32;
   fiber& f = exchange(m, v);
-  return lane + d < 32 ? from_lane(f, lane + d, v) : v;
+  return lane + d < 32 ? from_lane(f, lane + d) : v;
 }
 static unsigned __shfl_up_sync(unsigned m, unsigned v, unsigned d, unsigned width) {
   const unsigned lane = threadIdx.x % 32;
   fiber& f = exchange(m, v);
-  return lane % width >= d ? from_lane(f, lane - d, v) : v;
+  return lane % width >= d ? from_lane(f, lane - d) : v;
 }
 static unsigned __shfl_xor_sync(unsigned m, unsigned v, unsigned x) {
   const unsigned lane = threadIdx.x % 32;
-  return from_lane(exchange(m, v), (lane ^ x) & 31, v);
+  return from_lane(exchange(m, v), (lane ^ x) & 31);
 }
 static unsigned __ballot_sync(unsigned m, int p) {
   fiber& f = exchange(m, p != 0);

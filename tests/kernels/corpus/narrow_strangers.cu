@@ -176,7 +176,7 @@ __global__ void reduce7(const T* __restrict__ g_idata, T* __restrict__ g_odata, 
   const unsigned int ballot_result = __ballot_sync(mask, tid < shmem_extent);
   if (tid < shmem_extent) {
     mySum = sdata[tid];
-    for (int offset = 16; offset > 0; offset /= 2) mySum += offset < shmem_extent ? __shfl_down_sync(ballot_result, mySum, offset) : 0;
+    for (int offset = 16; offset > 0; offset /= 2) mySum += __shfl_down_sync(ballot_result, mySum, offset);
   }
   if (tid == 0) g_odata[blockIdx.x] = mySum;
 }
