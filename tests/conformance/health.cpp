@@ -13,10 +13,13 @@ namespace {
 using weir::PendingWork;
 using Kind = PendingWork::Kind;
 
-/// Whether a stream that is held at work of that kind says so. A backend may not know which work it is.
+/// Whether a stream that is held at work of that kind comes to say so. A backend may not know which work it is, and a tool
+/// may have work of its own before it.
 bool is_at(const Stream& stream, std::initializer_list<Kind> kinds) {
-  const Kind found = stream.pending().kind;
-  return found == Kind::unknown || std::find(kinds.begin(), kinds.end(), found) != kinds.end();
+  return eventually([&] {
+    const Kind found = stream.pending().kind;
+    return found == Kind::unknown || std::find(kinds.begin(), kinds.end(), found) != kinds.end();
+  });
 }
 
 TEST_SUITE_BEGIN("ordering");
