@@ -17,7 +17,7 @@ source ci/common.sh
 ci/install-deps.sh --build
 mkdir -p build
 if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_BENCH=OFF -DWEIR_BUILD_TOOLS=OFF \
-  >build/demo.log 2>&1; then
+  -DCMAKE_UNITY_BUILD=ON >build/demo.log 2>&1; then
   cat build/demo.log
   exit 1
 fi

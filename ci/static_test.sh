@@ -20,9 +20,9 @@ quietly() {
 }
 
 for kind in static built-in; do
-  options=(-DBUILD_SHARED_LIBS=OFF)
+  options=(-DBUILD_SHARED_LIBS=OFF) each_header=ON
   # All backends in one binary once; of a shared library it is the mixture that is of interest.
-  [ $kind = static ] || options=(-DWEIR_BUILT_IN=host -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF)
+  [ $kind = static ] || options=(-DWEIR_BUILT_IN=host -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF) each_header=OFF
   quietly configure "build/ci-$kind" "${options[@]}" -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_LTO=OFF \
     -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_BENCH=OFF
   quietly cmake --build "build/ci-$kind"
@@ -32,7 +32,7 @@ for kind in static built-in; do
   if [ $kind = static ] && find "$folder/$kind" -name '*.so*' | grep .; then fail "a shared library is installed"; fi
 
   quietly configure "$folder/$kind-program" -S tests/packaging/consumer "-DCMAKE_PREFIX_PATH=$folder/$kind" \
-    -DCMAKE_BUILD_TYPE=None "-DWEIR_COMPONENTS=host"
+    -DCMAKE_BUILD_TYPE=None -DWEIR_COMPONENTS=host "-DWEIR_EACH_HEADER=$each_header"
   quietly cmake --build "$folder/$kind-program"
   [ "$("$folder/$kind-program/consumer")" = "" ] || fail "$kind: the program used a plugin"
   quietly "$folder/$kind/bin/weir" info

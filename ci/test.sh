@@ -10,6 +10,7 @@
 #   lint      formats, shell scripts, workflows: as far as the tools are here
 #   release   the libraries as they are shipped, with the tests of all parts
 #   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
+#   debug     a plain Debug build, with the CUDA and HIP backends
 #   asan      in Debug, with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and
 #             oneTBB's among them: the core, the host backend and the suites
 #   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
@@ -24,7 +25,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source ci/common.sh
 
-all_stages=(lint release long asan tsan clang mutations packages)
+all_stages=(lint release long debug asan tsan clang mutations packages)
 stages=() required=()
 for argument in "$@"; do
   case $argument in
@@ -102,8 +103,12 @@ build() {
   fi
 }
 
-# One build is for both. The prefix is that of packages, for which it decides where libraries go.
-release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr)
+# Several files are compiled as one, in half the time. The stage clang compiles each apart.
+together=(-DCMAKE_UNITY_BUILD=ON)
+
+# One build is for the stages release, long and packages. The prefix is that of packages, for which it decides where libraries go.
+# The benchmarks are built for the packages.
+release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${together[@]}")
 stage_release() {
   build release "${release_options[@]}" || return 0
   say_remedies build/ci-release.log
@@ -117,9 +122,16 @@ stage_long() {
   run_ctest build/ci-release --label-regex long
 }
 
+stage_debug() {
+  build debug "${together[@]}" -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF || return 0
+  heading "testing debug"
+  # Pages and packages are the release build's matter.
+  run_ctest build/ci-debug --label-exclude '^(long|docs)$' --exclude-regex '^packaging\.'
+}
+
 # What runs on this machine's CPU, and little optimization, for the sake of time. Tests whose work is a compiler's or a script's
 # see nothing of a sanitizer.
-sanitized=(-DCMAKE_BUILD_TYPE=Debug -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
+sanitized=("${together[@]}" -DCMAKE_BUILD_TYPE=Debug -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HIP=OFF -DWEIR_BUILD_BENCH=OFF
   -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF)
 not_sanitized=(--label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|demo\.|ci\.)')
 stage_asan() {
@@ -151,7 +163,7 @@ stage_clang() {
 stage_mutations() { count "mutations of the table of quirks" ci/mutations.sh --table; }
 
 stage_packages() {
-  build release "${release_options[@]}" || return 0
+  build release "${release_options[@]}" -DWEIR_BUILD_BENCH=ON || return 0
   count "Debian packages" ci/packages_test.sh build/ci-release
   count "the static library" ci/static_test.sh
 }

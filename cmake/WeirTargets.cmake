@@ -15,6 +15,10 @@ function(weir_configure_target target)
     # GCC 12 takes std::string's operator+ for an overlapping copy when it optimizes (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC takes a file that is included for a header, whose types may not hold those of a nameless namespace.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
   if(WEIR_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -41,6 +45,14 @@ function(weir_optimize_library target)
       INTERPROCEDURAL_OPTIMIZATION_RELEASE ON INTERPROCEDURAL_OPTIMIZATION_RELWITHDEBINFO ON
       INTERPROCEDURAL_OPTIMIZATION_MINSIZEREL ON)
   endif()
+endfunction()
+
+# weir_keep_files_apart(TARGET…): also where others are compiled several files at a time (CMAKE_UNITY_BUILD, as in ci/test.sh): other
+# targets take single object files of it, or its files use one name for different things.
+function(weir_keep_files_apart)
+  foreach(target IN LISTS ARGN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endforeach()
 endfunction()
 
 # weir_add_plugin(NAME sources…): the plugin libweir_NAME.so, beside the library in the build tree. Whatever links the library
