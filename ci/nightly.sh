@@ -25,8 +25,11 @@ if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutatio
 if [ -d build/ci-release/lib/cpu_cuda ]; then part env -u WEIR_BACKEND ci/bridge_on_cpu.sh build/ci-release; fi
 part ci/prototypes.sh
 source ci/common.sh
-configure build/bench -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF >/dev/null
-cmake --build build/bench --target weir-bench-host
+build_bench() {
+  configure build/bench -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF >/dev/null &&
+    cmake --build build/bench --target weir-bench-host
+}
+part build_bench
 part build/bench/bin/weir-bench-host --benchmark_repetitions=5 --benchmark_out=build/nightly-bench.json --benchmark_out_format=json
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

@@ -24,7 +24,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr const char* variable = "WEIR_PLUGIN_PATH";
+constexpr const char* path_variable = "WEIR_PLUGIN_PATH";
 
 // The file that this library was loaded from, or null. It is looked up at load time, since a relative path (from
 // LD_LIBRARY_PATH) is relative to the current folder of that moment.
@@ -56,9 +56,9 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
   };
   if (plugin_path) {
     for (const std::string_view folder :
-         split_list(variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
+         split_list(path_variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
       if (!folder.starts_with('/')) {
-        throw_invalid_environment(variable, *plugin_path,
+        throw_invalid_environment(path_variable, *plugin_path,
                                   fmt::format("'{}' is not an absolute path; plugins are never looked for relative to the "
                                               "current folder, so give paths that start with '/'",
                                               folder));

@@ -15,7 +15,7 @@
 namespace weir::detail {
 namespace {
 
-constexpr const char* variable = "WEIR_BACKEND";
+constexpr const char* backend_variable = "WEIR_BACKEND";
 
 std::string spelling(std::span<const std::string_view> known) {
   return fmt::format("give auto, one name, or names separated by single commas (known: {})", fmt::join(known, ", "));
@@ -38,10 +38,10 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
     return selection;
   }
   const auto refuse = [&](std::string_view cause, std::string_view remedy) {
-    throw_invalid_environment(variable, *value, fmt::format("{}; {}", cause, remedy));
+    throw_invalid_environment(backend_variable, *value, fmt::format("{}; {}", cause, remedy));
   };
   const std::string remedy = spelling(known);
-  for (const std::string_view name : split_list(variable, *value, ',', remedy)) {
+  for (const std::string_view name : split_list(backend_variable, *value, ',', remedy)) {
     if (name == "auto") {
       refuse("'auto' stands alone, not in a list", fmt::format("write the order out, such as {}", fmt::join(known, ",")));
     }

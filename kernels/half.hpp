@@ -103,10 +103,13 @@ WEIR_H int __half2int_rd(__half a) { return __float2int_rd((float)a); }
 WEIR_H int __half2int_ru(__half a) { return __float2int_ru((float)a); }
 WEIR_H unsigned int __half2uint_rn(__half a) { return __float2uint_rn((float)a); }
 WEIR_H unsigned int __half2uint_rz(__half a) { return __float2uint_rz((float)a); }
-WEIR_H short __half2short_rn(__half a) { return (short)__float2int_rn((float)a); }
-WEIR_H short __half2short_rz(__half a) { return (short)__float2int_rz((float)a); }
-WEIR_H unsigned short __half2ushort_rn(__half a) { return (unsigned short)__float2uint_rn((float)a); }
-WEIR_H unsigned short __half2ushort_rz(__half a) { return (unsigned short)__float2uint_rz((float)a); }
+// As the instructions do, which give the nearest number that there is.
+WEIR_H short weir_to_short(int a) { return (short)(a < -32768 ? -32768 : a > 32767 ? 32767 : a); }
+WEIR_H unsigned short weir_to_ushort(unsigned int a) { return (unsigned short)(a > 65535 ? 65535 : a); }
+WEIR_H short __half2short_rn(__half a) { return weir_to_short(__float2int_rn((float)a)); }
+WEIR_H short __half2short_rz(__half a) { return weir_to_short(__float2int_rz((float)a)); }
+WEIR_H unsigned short __half2ushort_rn(__half a) { return weir_to_ushort(__float2uint_rn((float)a)); }
+WEIR_H unsigned short __half2ushort_rz(__half a) { return weir_to_ushort(__float2uint_rz((float)a)); }
 WEIR_H long long __half2ll_rn(__half a) { return __float2ll_rn((float)a); }
 WEIR_H long long __half2ll_rz(__half a) { return __float2ll_rz((float)a); }
 

@@ -64,6 +64,18 @@ bool tells_threads_by_row(const Function& f) {
   return by_row;
 }
 
+// Whether a block may wait for what another one wrote, or use memory of its own that the kernel's text does not show. Blocks
+// that run as one neither come one after the other nor have memory of their own.
+bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place) {
+  if (!unit.lone_shared().empty()) return true;
+  for (std::uint32_t i = place.name_token; i < place.end; ++i) {
+    const std::string_view word = unit.source().spelling(i);
+    if (word == "while" || word == "volatile" || word.starts_with("atomic") || word.starts_with("__threadfence"))
+      return true;
+  }
+  return false;
+}
+
 // A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
 // name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
@@ -77,7 +89,7 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
     split_kernel(unit, place, alone);
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
     result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
-    if (tells_threads_by_row(f)) result.flat.insert(place.name_token);
+    if (tells_threads_by_row(f) && !needs_blocks_apart(unit, place)) result.flat.insert(place.name_token);
     result.sets_thread_variables = result.sets_thread_variables || alone.sets_thread_variables;
   } catch (const Refused&) {  // it runs thread by thread
   }

@@ -32,6 +32,40 @@ extern "C" __global__ void k(int* out) {
   CHECK(out.data()[47] == 16);
 }
 
+TEST_CASE("blocks that use the file's shared memory, or wait for earlier ones, do not run as one") {
+  const auto rows = compile(R"(
+extern __shared__ unsigned sums[];
+extern "C" __global__ void k(unsigned n, unsigned* out) {
+  const unsigned g = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+  sums[0] = 0;
+  for (unsigned i = g; i < n; i += all) sums[0] += i;
+  out[g] = sums[0];
+})")->kernel("k");
+  const auto out = results<unsigned>(67);
+  launch(rows, {.grid = {67}, .block = {1}, .shared_memory_bytes = 4}, 1000U, out);
+  for (unsigned g = 0; g < 67; ++g) {
+    unsigned sum = 0;
+    for (unsigned i = g; i < 1000; i += 67) sum += i;
+    CHECK(out.data()[g] == sum);
+  }
+  const auto chain = compile(R"(
+extern "C" __global__ void k(unsigned n, volatile unsigned* done, unsigned* out) {
+  const unsigned g = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x, b = g / blockDim.x;
+  if (g % blockDim.x == 0)
+    while (*done < b) {
+    }
+  unsigned sum = 0;
+  for (unsigned i = g; i < n; i += all) sum += i;
+  out[g] = sum;
+  __threadfence();
+  if (g % blockDim.x == blockDim.x - 1) *done = b + 1;
+})")->kernel("k");
+  const auto done = results<unsigned>(1), totals = results<unsigned>(64 * 32);
+  launch(chain, {.grid = {64}, .block = {32}}, 10000U, done, totals);
+  CHECK(done.data()[0] == 64);
+  CHECK(totals.data()[5] == 5 + 5 + 2048 + 5 + 4096 + 5 + 6144 + 5 + 8192);
+}
+
 TEST_CASE("shared memory is aligned as a type, or by several wishes") {
   const auto kernel = compile(R"(
 struct alignas(128) Line { float a[32]; };
@@ -105,10 +139,11 @@ extern "C" __global__ void k(float* out) {
   out[3] += 4 * __hisnan(__hfma_relu(three, three, nan));
   out[4] = (float)__half2short_rn(__float2half(2.5f)) + 10 * (float)__half2short_rz(__float2half(-2.75f));
   out[5] = (float)htanh(__float2half(0.0f));
+  out[6] = (float)__half2short_rn(__float2half(40000.0f)) + (float)__half2short_rz(__float2half(-65504.0f));
 })")->kernel("k");
-  const auto out = results<float>(6);
+  const auto out = results<float>(7);
   launch(kernel, {.grid = {1}, .block = {1}}, out);
-  CHECK(download(out) == std::vector<float>{3 + 0x4200, 40, 1 + 4 + 8, 1 + 4, 2 - 20, 0});
+  CHECK(download(out) == std::vector<float>{3 + 0x4200, 40, 1 + 4 + 8, 1 + 4, 2 - 20, 0, -1});
 }
 
 TEST_CASE("bfloat16: functions of pairs") {

@@ -124,6 +124,8 @@ TEST_CASE("faults: functions of CUDA's driver fail by their names, with the driv
              "'cuLaunchKernel'?"));
   o = tell(cuda, "cuLaunchKernel=CUDA_ERROR_ILLEGAL_ADRESS", {"allocate"});
   CHECK(o.says("did you mean 'CUDA_ERROR_ILLEGAL_ADDRESS'?"));
+  o = tell(cuda, "cuGraphAddNode=2;cuFuncLoad=2", {"allocate"});  // of newer drivers
+  CHECK(o.says("allocate: ok"));
   o = tell(cuda, "count;hipMalloc=2", {"allocate"});
   CHECK(o.complains("weir faults: cuMemAlloc: called 1 times"));
   CHECK(o.complains("weir faults: hipMalloc=2: 0 of 0 failed"));
@@ -148,6 +150,8 @@ TEST_CASE("faults: functions of HIP's runtime fail by their names, with the runt
   Outcome o = tell(hip, "hipMalloc:2=2", {"allocate", "allocate", "allocate"});
   CHECK(o.count("allocate: ok") == 2);
   CHECK(o.says("allocate: out_of_memory"));
+  o = tell(hip, "hipMallocAsync=2;hipUserObjectCreate=2", {"allocate"});  // of newer runtimes
+  CHECK(o.says("allocate: ok"));
   o = tell(hip, "hipStreamSynchronize:1=hipErrorIllegalAddress", {"stream", "synchronize", "synchronize"});
   CHECK(o.count("synchronize: ok") == 1);
   CHECK(o.says("synchronize: device_fault | hipErrorIllegalAddress"));

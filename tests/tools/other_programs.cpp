@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
@@ -60,6 +61,18 @@ void is_killed(Device& device) {
   stream->synchronize();
 }
 
+/// The same, of a program that asks and does not wait.
+void is_killed_as_it_polls(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  for (int i = 0; i < 10; ++i) stream->fill(x, 1.0F);
+  while (!stream->is_complete()) {
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  while (std::chrono::steady_clock::now() < end) (void)stream->is_complete();
+  std::raise(SIGKILL);
+}
+
 /// More work is under way than times are kept of.
 void much_at_once(Device& device) {
   const StreamPtr stream = device.create_stream();
@@ -116,6 +129,7 @@ constexpr ToolProgram programs[] = {
     {"many_pieces_and_waits", 0, many_pieces<true>},
     {"many_replays", 0, many_replays},
     {"is_killed", 0, is_killed},
+    {"is_killed_as_it_polls", 0, is_killed_as_it_polls},
     {"much_at_once", 0, much_at_once},
     {"a_late_wait", 0, a_late_wait},
 };

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -375,6 +376,21 @@ TEST_CASE("timeline: a program that is killed leaves a trace up to there") {
   CHECK(fills == 10);
   CHECK(open_waits == 1);
   CHECK(open_ranges == 1);
+}
+
+TEST_CASE("timeline: a program that polls, and is killed, leaves its work and few of its questions") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"is_killed_as_it_polls"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  CHECK(outcome.status != 0);
+  CHECK(std::filesystem::file_size(file) < 100000);
+  const Trace trace = read_trace_of(file, true);
+  int fills = 0;
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) fills += slice.name == "fill" && slice.end != 0 ? 1 : 0;
+  }
+  CHECK(fills == 10);
 }
 
 TEST_CASE("timeline: work without a time is counted, and told") {

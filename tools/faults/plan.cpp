@@ -86,7 +86,11 @@ void check_function(std::string_view part, std::string_view name, std::string_vi
 
 void read_subject(std::string_view part, std::string_view name, Rule& rule) {
   if (is_function(name)) {
-    check_function(part, name, name.starts_with("cu") ? "cuda" : "hip", driver_functions);
+    const bool is_cuda = name.starts_with("cu");
+    std::vector<std::string_view> functions;
+    for (const std::string_view function : driver_functions)
+      if (function.starts_with("cu") == is_cuda) functions.push_back(function);
+    check_function(part, name, is_cuda ? "cuda" : "hip", functions);
     rule.subject = Subject::function;
     rule.function = name;
   } else if (name == "driver") {

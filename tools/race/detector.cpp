@@ -370,8 +370,10 @@ void Detector::forget_if_pageable(const void* address) {
 /// An operation that was refused, by the driver or by another tool, has touched nothing.
 void Detector::withdraw(const Operation& operation) {
   if (operation.capture != 0) {
-    if (const auto capture = captures_.find(capture_id(operation)); capture != captures_.end())
+    if (const auto capture = captures_.find(capture_id(operation)); capture != captures_.end()) {
       std::erase_if(capture->second.model.nodes, [&](const Node& node) { return node.operation == operation.id; });
+      std::erase_if(capture->second.freed, [&](const Access& freed) { return freed.step->operation == operation.id; });
+    }
     return;
   }
   const auto forget = [&](const MemoryAccess& memory) {

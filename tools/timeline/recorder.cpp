@@ -32,6 +32,8 @@ constexpr std::size_t collect_after = 256;
 constexpr std::size_t most_pending = 16384;
 // So many nodes of graphs are kept until the launches that they are of are over.
 constexpr std::size_t most_nodes = 262144;
+// A question whether work is done that takes less is not shown: a program that polls asks a million times a second.
+constexpr std::uint64_t shortest_query = 10000;
 // Drivers tell times as `float`s from an event on, so that event may not be much older.
 constexpr double origin_age_ms = 4000;
 
@@ -114,6 +116,7 @@ bool Recorder::can_take_more() {
 void Recorder::before(const Operation& operation) {
   Begun begun;
   begun.submitted = now();
+  begun.is_query = operation.kind == OperationKind::query;
   if (operation.stream != nullptr && operation.capture == 0 && is_work(operation.kind)) {
     try {
       if (has_origin(operation) && can_take_more())
@@ -130,8 +133,10 @@ void Recorder::before(const Operation& operation) {
     begun.stream = &stream_of(operation);
     if (operation.kind == OperationKind::launch_graph) nodes_.try_emplace(operation.id);
   }
-  std::string name = operation.kernel != nullptr ? fmt::format("launch {}", operation.kernel->name()) : operation.name;
-  file_.begin_slice({begun.track, begun.time, 0, std::move(name), {}, {}, {}});
+  if (!begun.is_query) {
+    std::string name = operation.kernel != nullptr ? fmt::format("launch {}", operation.kernel->name()) : operation.name;
+    file_.begin_slice({begun.track, begun.time, 0, std::move(name), {}, {}, {}});
+  }
   begun_[operation.id] = std::move(begun);
   if (operation.kind != OperationKind::synchronize) return;
   collect();
@@ -159,10 +164,16 @@ void Recorder::after(const Operation& operation) noexcept try {
   const auto found = begun_.extract(operation.id);
   if (found.empty()) return;
   Begun begun = std::move(found.mapped());
-  file_.end_slice(begun.track, end_time);
+  if (!begun.is_query) {
+    file_.end_slice(begun.track, end_time);
+  } else if (end_time - begun.time >= shortest_query) {
+    file_.add({{begun.track, begun.time, end_time, operation.name, {}, {}, {}}});
+  }
   if (operation.kind == OperationKind::synchronize) usage_.add_wait(begun.track, operation.name, end_time - begun.time);
-  if (operation.has_failed) {
+  if (!end) {  // nobody will ask for its nodes
     if (const auto nodes = nodes_.extract(operation.id); !nodes.empty()) kept_nodes_ -= nodes.mapped().size();
+  }
+  if (operation.has_failed) {
     file_.flush();
     return;
   }
@@ -172,7 +183,7 @@ void Recorder::after(const Operation& operation) noexcept try {
   } else if (operation.stream != nullptr && operation.capture == 0) {
     note_order(operation);
   }
-  if (pending_ >= next_collect_ || operation.kind == OperationKind::synchronize) {
+  if (pending_ >= next_collect_ || operation.kind == OperationKind::synchronize || file_.is_due()) {
     collect();
     next_collect_ = pending_ + collect_after;  // those that are under way are not asked for each time
   }
@@ -433,12 +444,15 @@ void Recorder::end() noexcept try {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_over_, true)) return;
   const std::uint64_t time = now();
-  for (const auto& [id, operation] : std::exchange(begun_, {})) file_.end_slice(operation.track, time);
+  for (const auto& [id, operation] : std::exchange(begun_, {})) {
+    if (!operation.is_query) file_.end_slice(operation.track, time);
+  }
   for (const auto& [track, count] : ranges_) {
     for (std::size_t i = 0; i < count; ++i) file_.end_slice(track, time);
   }
   collect();
   file_.flush();
+  file_.unlock();
   std::fputs(summary().c_str(), stderr);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "weir timeline: %s\n", error.what());

@@ -72,6 +72,7 @@ class Recorder final : public Tool {
     std::uint64_t track = 0, submitted = 0, time = 0;
     EventPtr event;
     StreamState* stream = nullptr;  ///< of the event
+    bool is_query = false;
   };
 
   static std::uint64_t now() noexcept;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,12 @@ namespace {
 constexpr std::size_t much = 65536;
 constexpr std::chrono::milliseconds old(10);
 
+// What can be locked for this process: not a device or a pipe.
+bool is_regular(int file) {
+  struct stat status {};
+  return file >= 0 && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 // Of a time, and the order among those of one time: longer slices begin first, and end last.
 struct Point {
   std::uint64_t time, order, track;
@@ -28,7 +35,7 @@ TraceFile::TraceFile(std::string name) : name_(std::move(name)) {
   const auto open = [&] { return ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); };
   file_ = open();
   // Two processes that write to one file leave no trace of either.
-  if (file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (is_regular(file_) && ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     const std::string other = name_ + "." + std::to_string(::getpid());
     std::fprintf(stderr,
                  "weir timeline: another process writes '%s'; this one writes '%s'. A %%p in the name is the process\n",
@@ -141,7 +148,13 @@ void TraceFile::flush() {
 }
 
 void TraceFile::flush_if_due() {
-  if (!buffer_.empty() && std::chrono::steady_clock::now() - flushed_ >= old) flush();
+  if (!buffer_.empty() && is_due()) flush();
+}
+
+bool TraceFile::is_due() const noexcept { return std::chrono::steady_clock::now() - flushed_ >= old; }
+
+void TraceFile::unlock() noexcept {
+  if (is_good()) (void)::flock(file_, LOCK_UN);
 }
 
 }  // namespace weir::timeline

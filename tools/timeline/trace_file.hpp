@@ -53,6 +53,10 @@ class TraceFile {
   /// Writes what is not written yet: all of it, or if there is much, or if some of it is old.
   void flush();
   void flush_if_due();
+  /// Whether the last flush is so long ago.
+  bool is_due() const noexcept;
+  /// Lets another process have the file. Else a forked child, which outlives this one, would keep it.
+  void unlock() noexcept;
 
   const std::string& name() const noexcept { return name_; }
   /// Whether all that was added could be written.
