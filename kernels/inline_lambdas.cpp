@@ -143,7 +143,8 @@ LocalLambda read_lambda(const Words& words, std::size_t first, const Capturable&
     for (const Words& parameter : split_at_commas(slice(words, at.parameters + 1, closing(words, at.parameters)))) {
       Statement s;
       if (parameter.size() == 1 && parameter[0].is("void")) continue;
-      if (!parse_declaration(parameter, s) || s.declarators.size() != 1 ||
+      const Words declared = with_types_first(parameter, [](const Word&) { return true; });
+      if (!parse_declaration(declared, s) || s.declarators.size() != 1 ||
           s.declarators[0].form != Declarator::Form::none || !s.declarators[0].dimensions.empty()) {
         throw Refused(token,
                       "a parameter of a lambda in which threads meet is not understood: give it a type and a name, and "

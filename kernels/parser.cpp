@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "kernels/syntax.hpp"
@@ -29,6 +31,10 @@ ClassHead class_head(const Words& words, std::size_t key) {
   }
   return is_at(words, i, "{") ? ClassHead{name, i} : ClassHead{0, 0};
 }
+
+constexpr std::string_view one_each =
+    "a pointer or reference to an array, or to a function, in a declaration of several variables; give each a declaration "
+    "of its own";
 
 class Parser {
  public:
@@ -324,6 +330,7 @@ bool parse_declaration(const Words& words, Statement& statement) {
       if (!part[i].is("__restrict__") && !part[i].is("__restrict")) d.pointer.push_back(part[i]);
       ++i;
     }
+    if (is_at(part, i, "(") && !declarators.empty()) throw Refused(part[i].token, std::string(one_each));
     if (i == part.size() || !part[i].is_identifier() || is_keyword(part[i].text)) return false;
     d.name = part[i++];
     while (is_at(part, i, "[")) {
@@ -351,6 +358,104 @@ bool parse_declaration(const Words& words, Statement& statement) {
   statement.specifiers = slice(words, 0, first);
   statement.declarators = std::move(declarators);
   return true;
+}
+
+namespace {
+
+// `float (*p)[8]`: a declaration whose type stands around the name, from the words before the parenthesis to the one behind
+// it.
+struct TypeAround {
+  std::size_t open = 0;  // the parenthesis; 0 if this is none
+  std::size_t end = 0;
+  std::size_t name = 0, pointer_end = 0;
+  bool deduced = false;
+};
+
+TypeAround read_type_around(const Words& words, std::size_t first, const std::function<bool(const Word&)>& is_type) {
+  TypeAround t;
+  bool type = false;
+  const Word* named = nullptr;  // a type that is not built in
+  std::size_t i = first;
+  for (; i < words.size() && !words[i].is("("); ++i) {
+    if (is_type_word(words[i].text)) {
+      type = type || names_a_type_alone(words[i]);
+      t.deduced = t.deduced || words[i].is("auto");
+    } else if (!type && words[i].is("decltype") && is_at(words, i + 1, "(")) {
+      type = true;
+      i = closing(words, i + 1);
+    } else if (!type && (words[i].is("::") || (words[i].is_identifier() && !is_keyword(words[i].text)))) {
+      type = true;
+      named = &words[i];
+      const std::size_t end = type_name_end(words, i);
+      for (std::size_t k = i; k < end && !words[k].is("<"); ++k) {
+        if (words[k].is_identifier()) named = &words[k];
+      }
+      i = end - 1;
+    } else if (!type || !is_pointer_word(words[i])) {
+      return {};
+    }
+  }
+  if (!type || i == words.size()) return {};
+  std::size_t k = i + 1;
+  bool reference = false;
+  while (k < words.size() && is_pointer_word(words[k])) reference = words[k++].text.starts_with("&") || reference;
+  const bool pointer = reference || contains(slice(words, i, k), "*");
+  t.name = k++;
+  if (k >= words.size() || !words[t.name].is_identifier() || is_keyword(words[t.name].text)) return {};
+  while (is_at(words, k, "[")) k = closing(words, k) + 1;
+  if (!pointer) {  // `float (x) = 1;`
+    const bool declares = named == nullptr && is_at(words, k, ")") &&
+                          (is_at(words, k + 1, "=") || is_at(words, k + 1, "[") || is_at(words, k + 1, "(") ||
+                           is_at(words, k + 1, "{"));
+    return declares ? TypeAround{i, k + 1, t.name, k + 1, true} : TypeAround{};
+  }
+  if (!is_at(words, k, ")")) return {};
+  t.pointer_end = ++k;
+  while (is_at(words, k, "[")) k = closing(words, k) + 1;
+  if (k == t.pointer_end && is_at(words, k, "(")) k = closing(words, k) + 1;
+  const bool initialized =
+      k == words.size() || is_at(words, k, "=") || is_at(words, k, "{") || is_at(words, k, ":");  // a parameter ends
+  if (!initialized && (reference || !is_at(words, k, ";")) && !(named == nullptr && is_at(words, k, ","))) return {};
+  if (named != nullptr && (k == t.pointer_end || !is_type(*named))) return {};  // a call: `f(*p) = 1;`, `row(&x)[1] = 2;`
+  t.end = k;
+  t.open = i;
+  return t;
+}
+
+bool begins_statement(const Words& words, std::size_t i) {
+  if (i == 0 || words[i - 1].is(";") || words[i - 1].is("{") || words[i - 1].is("}")) return true;
+  return i > 1 && ((words[i - 1].is("(") && words[i - 2].is("for")) || (words[i - 1].is("]") && words[i - 2].is("]")));
+}
+
+}  // namespace
+
+Words with_types_first(const Words& words, const std::function<bool(const Word&)>& is_type) {
+  Words result;
+  for (std::size_t i = 0; i < words.size();) {
+    const TypeAround t = begins_statement(words, i) ? read_type_around(words, i, is_type) : TypeAround{};
+    if (t.open == 0) {
+      result.push_back(words[i++]);
+      continue;
+    }
+    std::size_t end = t.end;
+    while (end < words.size() && !words[end].is(";")) end = after(words, end);
+    if (split_at_commas(slice(words, t.end, end)).size() > 1) throw Refused(words[i].token, std::string(one_each));
+    Words type;
+    for (; i < t.open; ++i) {
+      const bool of_type = words[i].is("const") || words[i].is("volatile") || !is_type_word(words[i].text) ||
+                           names_a_type_alone(words[i]) || is_class_key(words[i]) || words[i].is("typename");
+      (of_type ? type : result).push_back(words[i]);
+    }
+    if (!t.deduced) {  // what is around `auto` follows from the initializer
+      append(result, made_up("::weir_host::spelled<", words[t.name].token));
+      append(type, slice(words, t.pointer_end, t.end));
+      append(type, made_up(">", words[t.name].token));
+    }
+    append(result, type);
+    append(result, slice(words, t.open + 1, t.pointer_end - 1));
+    i = t.end;
+  }
+  return result;
 }
 
 std::vector<Statement> parse_statements(const Words& words) { return Parser(words).run(); }

@@ -299,8 +299,13 @@ bool jumps_out(const std::vector<Statement>& list, bool in_loop, bool in_choice)
 }  // namespace
 
 bool is_uniform(const Words& words, const Function& f, const Unit& unit) {
+  std::size_t type_end = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Word& word = words[i];
+    if (word.is("(") && is_at(words, i + 1, "*") && is_at(words, i + 2, ")")) {  // in a type: `(float (*)[8])x`
+      for (type_end = i + 3; is_at(words, type_end, "[");) type_end = closing(words, type_end) + 1;
+    }
+    if (i < type_end && (word.is("*") || word.is("["))) continue;
     if (word.kind == Token::Kind::string) return false;
     if (word.kind == Token::Kind::punctuation) {
       const bool of_shared =

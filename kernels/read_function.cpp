@@ -94,13 +94,15 @@ Parameter read_parameter(const Words& words) {
   }
   Words rest = slice(words, 0, end);
   // A pointer to an array, `float (*p)[8]`, or to a function.
-  for (std::size_t i = 0; i + 3 < rest.size(); ++i) {
-    if (!rest[i].is("(") || !rest[i + 1].is("*") || !rest[i + 2].is_identifier() || !rest[i + 3].is(")") ||
-        i + 4 == rest.size())
-      continue;
-    p.name = rest[i + 2];
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-    p.type = rest;
+  for (std::size_t i = 0; i + 4 < rest.size(); ++i) {
+    if (!rest[i].is("(") || !rest[i + 1].is("*")) continue;
+    std::size_t name = i + 2;
+    while (name < rest.size() && (rest[name].is("*") || is_type_word(rest[name].text))) ++name;  // `* const`
+    if (name + 2 >= rest.size() || !rest[name].is_identifier() || !rest[name + 1].is(")")) continue;
+    p.name = rest[name];
+    for (std::size_t k = 0; k < rest.size(); ++k) {
+      if (k != name && !(k > i && k < name && !rest[k].is("*"))) p.type.push_back(rest[k]);
+    }
     return p;
   }
   // A reference to an array is passed as its address.
@@ -109,6 +111,10 @@ Parameter read_parameter(const Words& words) {
     p.name = rest[i + 2];
     rest[i + 1].text = "*";
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    if (rest[i + 3].is("(")) {  // to a function: its address serves
+      p.type = rest;
+      return p;
+    }
     rest.erase(std::remove_if(rest.begin(), rest.end(), [](const Word& word) { return word.is("const"); }), rest.end());
     p.type = rest;
     p.is_viewed = p.is_array = true;
@@ -265,6 +271,16 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     body.push_back(std::move(word));
   }
   if (!place.is_kernel) body = with_views_followed(f, body);
+  body = with_types_first(body, [&](const Word& name) {
+    if (unit.defines_function(name.text) || is_plain_function(name.text)) return false;
+    for (const Parameter& p : f.parameters) {
+      if (p.name.text == name.text) return false;
+    }
+    for (std::size_t i = 0; i + 1 < body.size(); ++i) {  // a variable has a value
+      if (body[i].text == name.text && body[i + 1].is("=") && !(i > 0 && body[i - 1].is("using"))) return false;
+    }
+    return !unit.defines_member_function(place.of_class, name.text);
+  });
   if (declares_built_in(body)) throw Refused(place.name_token, "a variable named threadIdx, blockIdx, blockDim or gridDim");
   f.uses_thread_variables = hides_parameters(body);
   f.body = parse_statements(f.uses_thread_variables ? body : with_global_index(body));

@@ -119,6 +119,10 @@ struct mask {
   }
 };
 
+// A type as one word: `float (*p)[8]` is declared as `spelled<float[8]>* p`.
+template <class T>
+using spelled = T;
+
 // A value of each thread of a block. Large ones lie in memory that the worker keeps.
 template <class T, bool large = (sizeof(T) > 16)>
 struct lanes {

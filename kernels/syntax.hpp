@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,11 @@ struct Statement {
   bool is(Kind k) const { return kind == k; }
   bool is_shared() const { return contains(specifiers, "__shared__"); }
 };
+
+/// Puts the type first where a declaration writes it around the name: `float (*p)[8] = x;` becomes
+/// `::weir_host::spelled<float[8]>* p = x;`. `is_type` tells whether a name that is not built in is a type's. Throws
+/// Refused.
+Words with_types_first(const Words& words, const std::function<bool(const Word&)>& is_type);
 
 /// Reads the statements of a body. Throws Refused for what it cannot read.
 std::vector<Statement> parse_statements(const Words& words);

@@ -75,6 +75,8 @@ class Unit {
   /// Whether a function of that name is defined in the source and takes a parameter by reference.
   bool takes_references(std::string_view name) const { return by_reference_.count(name) != 0; }
   bool defines_function(std::string_view name) const { return defined_.count(name) != 0; }
+  /// Whether a class, if it is one, has a function of that name.
+  bool defines_member_function(int of_class, std::string_view name) const;
   /// Whether a call of it may read threadIdx and its like.
   bool reads_thread_variables(std::string_view name) const { return thread_readers_.count(name) != 0; }
   /// Whether code that is called without a name (an operator, a method) may read them.
@@ -99,7 +101,6 @@ class Unit {
   std::size_t function_at(std::size_t declaration, std::size_t open);
   void read_class(std::size_t first, std::size_t brace);
   void note_member(std::size_t first, std::size_t last, ClassPlace& c) const;
-  bool defines_member_function(int of_class, std::string_view name) const;
   void note_declaration(std::size_t first, std::size_t last);
   void note_class(std::size_t first, std::size_t last);
   void find_namespaces();

@@ -101,6 +101,28 @@ TEST_CASE("declarations are told from expressions") {
   CHECK(s.declarators[3].form == Declarator::Form::parentheses);
 }
 
+TEST_CASE("a type that stands around a name is put before it") {
+  const auto first = [](std::string_view text) {
+    return joined(with_types_first(made_up(text), [](const Word& name) { return !name.is("row") && !name.is("at"); }));
+  };
+  const auto spelled = [](const std::string& type) { return ":: weir_host :: spelled < " + type + " > "; };
+  CHECK(first("float (*p)[8] = x;") == spelled("float [ 8 ]") + "* p = x ;");
+  CHECK(first("static const a::T<2> (&p)[8][N] = x;") ==
+        "static " + spelled("const a :: T < 2 > [ 8 ] [ N ]") + "& p = x ;");
+  CHECK(first("x = 1; T *(*const p[2])[8];") == "x = 1 ; " + spelled("T * [ 8 ]") + "* const p [ 2 ] ;");
+  CHECK(first("float (*f)(float, int) = g;") == spelled("float ( float , int )") + "* f = g ;");
+  CHECK(first("for (T (*p)[8] = x; p < y; ++p) {}") == "for ( " + spelled("T [ 8 ]") + "* p = x ; p < y ; ++ p ) { }");
+  CHECK(first("auto (&p)[8] = x;") == "auto & p = x ;");
+  CHECK(first("float (&p)[8]") == spelled("float [ 8 ]") + "& p");  // a parameter
+  CHECK(first("float (x)[2] = {1};") == "float x [ 2 ] = { 1 } ;");
+  for (const char* expression :
+       {"row ( & x ) [ 1 ] = 2 ;", "a . row ( * x ) [ 1 ] = 2 ;", "at < 1 > ( * x ) [ 1 ] = 2 ;", "f ( * x ) = 1 ;",
+        "f ( x ) [ 1 ] = 2 ;", "f ( & x ) ( 1 ) ;", "y = f ( * x ) [ 1 ] ;", "return ( * x ) [ 1 ] ;", "int ( x ) ;",
+        "S s = { f ( * x ) [ 1 ] , 2 } ;", "y = a ? b : f ( * x ) [ 1 ] ;"}) {
+    CHECK(first(expression) == expression);
+  }
+}
+
 TEST_CASE("statements keep their structure") {
   const auto list = parse(
       "if (a) b; else if (c) { d; e; } for (int i = 0, j = 1; i < n; ++i, --j) f(); do { g; } while (h); switch (i) { case "

@@ -106,6 +106,20 @@ TEST_CASE("style: words of bits, and operators of vectors") {
   }
 }
 
+TEST_CASE("style: pointers and references to arrays, and to a function, whose types stand around their names") {
+  const auto in = random_floats(64, 6);
+  const auto out = upload(std::vector<float>(64));
+  launch(module()->kernel("k_types_around"), {.grid = {1}, .block = {64}, .shared_memory_bytes = 8 * 9 * sizeof(float)},
+         upload(in), out);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::size_t row = i / 8, column = i % 8;
+    const auto total = [&](std::size_t r) { return std::accumulate(&in[8 * r], &in[8 * r] + 8, 0.0); };
+    const double expected =
+        static_cast<double>(in[column * 8 + row]) + (column < 2 ? 3 : 0) + total(7 - row) / 2 + 2 * (total(row) - 1);
+    CHECK(std::fabs(static_cast<double>(out.data()[i]) - expected) < 1e-4);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -156,3 +156,36 @@ extern "C" __global__ void k_forces(const float3* in, float3* out, int n) {
   }
   out[blockIdx.x * BLOCK + threadIdx.x] = sum;
 }
+
+// Variables and parameters whose type stands around the name.
+__device__ float halved(float x) { return 0.5f * x; }
+template <int width>
+__device__ float total_of_row(float (*__restrict__ tile)[width], float (&totals)[8], int row) {
+  const float (*const own)[width] = tile + row;
+  __syncthreads();
+  if (threadIdx.x % 8 == 0) {
+    totals[row] = 0.f;
+    for (int k = 0; k < 8; ++k) totals[row] += (*own)[k];
+  }
+  __syncthreads();
+  return totals[row] - (*own)[8];
+}
+extern "C" __global__ void k_types_around(const float (*in)[8], float* out) {
+  extern __shared__ float raw[];
+  __shared__ float all[2][8];
+  const int row = threadIdx.x / 8, column = threadIdx.x % 8;
+  float (*tile)[9] = reinterpret_cast<float (*)[9]>(raw);
+  float (&totals)[8] = all[1];
+  float (*f)(float) = halved;
+  float own[2] = {2.f, 3.f};
+  auto (&factors)[2] = own;
+  tile[row][column] = in[row][column];
+  if (column == 0) tile[row][8] = 1.f;
+  const float total = total_of_row<9>(tile, all[1], row);
+  for (float (*r)[9] = tile; r < tile + 2; ++r) {
+    __syncthreads();
+    if (threadIdx.x < 8) (*r)[threadIdx.x] += factors[1];
+    __syncthreads();
+  }
+  out[threadIdx.x] = tile[column][row] + f(totals[7 - row]) + factors[0] * total;
+}
