@@ -823,10 +823,29 @@ class Extractor {
     }
   }
 
+  // A variable and the members and elements behind it, as far as no function is called: `s`, `v`, `[` of `s->v[i]`. Members
+  // of the function's own object begin with `weir_self`.
+  std::vector<std::string> path_at(const Words& words, std::size_t i) const {
+    std::vector<std::string> path{words[i].text};
+    if (function_.place->has_object() && own_.count(path[0]) + others_.count(path[0]) == 0 &&
+        unit_.has_member(function_.place->of_class, path[0]))
+      path.insert(path.begin(), "weir_self");
+    for (++i; i < words.size(); i = after(words, i)) {
+      const bool member = (words[i].is(".") || words[i].is("->")) && i + 1 < words.size() && !is_at(words, i + 2, "(");
+      if (!member && !words[i].is("[")) break;
+      path.push_back(member ? words[++i].text : "[");
+    }
+    return path;
+  }
+
   // Refuses a meeting, `named`, that is computed in `[first, last)` and names a variable which the same expression changes
-  // before it: `i++ << shuffle(i)`.
-  static void check_unchanged(const Words& words, std::size_t first, std::size_t last, const Word& named) {
-    for (std::size_t i = 0; i < first; ++i) {
+  // before it: `i++ << shuffle(i)`. What stands left of an assignment is computed behind what is assigned.
+  void check_unchanged(const Words& words, std::size_t first, std::size_t last, const Word& named) const {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < first; i = after(words, i)) {
+      if (is_assignment(words[i].text)) begin = i + 1;
+    }
+    for (std::size_t i = begin; i < first; ++i) {
       Words changed;
       const bool steps = words[i].is("++") || words[i].is("--");
       if (steps && is_prefix(words, i)) {
@@ -844,11 +863,18 @@ class Extractor {
         }
         if (closed) changed = slice(words, postfix_begin(words, i), i);
       }
-      for (std::size_t k = first; k < last; ++k) {
-        if (!can_name_variable(words, k) || !contains(changed, words[k].text)) continue;
-        throw Refused(named.token, fmt::format("'{}' behind a change of '{}' in the same expression; make it a statement of "
-                                               "its own",
-                                               named.text, words[k].text));
+      for (std::size_t c = 0; c < changed.size(); c = changed[c].is("[") ? after(changed, c) : c + 1) {
+        if (!can_name_variable(changed, c)) continue;
+        const auto path = path_at(changed, c);
+        for (std::size_t k = first; k < last; ++k) {
+          if (!can_name_variable(words, k)) continue;
+          const auto other = path_at(words, k);
+          const auto ends = std::mismatch(path.begin(), path.end(), other.begin(), other.end());
+          if (ends.first != path.end() && ends.second != other.end()) continue;
+          throw Refused(named.token, fmt::format("'{}' behind a change of '{}' in the same expression; make it a statement "
+                                                 "of its own",
+                                                 named.text, words[k].text));
+        }
       }
     }
   }

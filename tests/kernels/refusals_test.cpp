@@ -224,6 +224,18 @@ TEST_CASE("what two calls of one lambda declare, and an array that a function re
 TEST_CASE("a meeting behind a change of a variable in the same expression") {
   CHECK(refusal("int i = 0; x[i++] = __shfl_sync(~0u, n, 1);").empty());
   CHECK(refusal("n = __shfl_sync(~0u, n, 1); n += __shfl_sync(~0u, n, 1);").empty());
+  CHECK(refusal("x[n++] = __shfl_sync(~0u, n, 1); n += x[n]++ + __shfl_sync(~0u, n, 1);").empty());
+  const std::string stack =
+      "struct Stack { int v[4], n, top; __device__ int push() { return v[n++] + __shfl_sync(~0u, top, 1); } };\n";
+  CHECK(refusal("Stack s{}, *p = &s; n = s.n++ + __shfl_sync(~0u, s.top, 1) + p->n++ + __shfl_sync(~0u, p->v[1], 1);\n"
+                "s.push();",
+                stack)
+            .empty());
+  for (const char* other : {"s", "s.n", "s.get()"}) {
+    CAPTURE(other);
+    CHECK(has(refusal("Stack s{};\nn = s.n++ + __shfl_sync(~0u, " + std::string(other) + ", 1);", stack),
+              "behind a change of 's' in the same expression"));
+  }
   for (const char* expression : {"n++ << __shfl_sync(~0u, n, 1)", "(n = 1) + __shfl_sync(~0u, n, 1)",
                                  "x[--n] + (x[0] && __any_sync(~0u, n))"}) {
     CAPTURE(expression);
