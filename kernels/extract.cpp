@@ -71,12 +71,14 @@ class Extractor {
     if (name.empty() || own_.count(name) == 0 || others_.count(name) != 0) return;
     const auto aliases = aliases_.find(name);
     const bool written = callee.parameters[index].is_written;
+    if (!written && !may_be_in_memory(arguments[index])) return;  // it is a temporary
     bool reached = !object.empty() && base(object) == name;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (i == index) continue;
       const Words& other = arguments[i];
       const Parameter& parameter = callee.parameters[i];
-      const bool by_reference = parameter.is_written || parameter.is_array || (parameter.is_viewed && written);
+      const bool by_reference =  // of what is computed it sees a copy anyway
+          parameter.is_written || parameter.is_array || (parameter.is_viewed && written && may_be_in_memory(other));
       reached = reached || (by_reference && base(other) == name);
       for (std::size_t k = 0; k < other.size(); ++k) {
         if (!can_name_variable(other, k)) continue;
@@ -515,6 +517,15 @@ class Extractor {
     const LocalLambda lambda = in_place.body != 0
                                    ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
+    const bool again = in_place.body == 0 && !lambda.body.empty() && !inlined_.insert(lambda.body[0].token).second;
+    for (const Statement& top : lambda.body) {
+      const bool defines = top.is(Kind::type) && contains(top.words, "{");
+      if (!again || !defines) continue;
+      throw Refused(top.token,
+                    fmt::format("a class inside of the lambda '{}', in which threads meet and which is called more "
+                                "than once; define it before the lambda",
+                                name.text));
+    }
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
       const std::string& other = declared_[i];
       if (other.starts_with("weir_") || lambda.names.count(other) != 0 || !names_variable(lambda.body, other)) continue;
@@ -1033,6 +1044,13 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
+      // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
+      if (parameter.is_written && !parameter.is_array && !parameter.is_viewed &&
+          (value.size() != 1 || !value[0].is_identifier())) {
+        throw Refused(
+            s.token,
+            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
+      }
       if (!parameter.is_array && (parameter.is_written || parameter.is_viewed))  // of arrays it gets the address
         check_other_ways(callee, i, arguments, object, s);
       if (parameter.is_array) {
@@ -1051,12 +1069,6 @@ class Extractor {
       }
       s.arguments.push_back(operand(converted(callee, i, value, s, arguments), out, true));
       if (!parameter.is_written) continue;
-      // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
-      if (value.size() != 1 || !value[0].is_identifier()) {
-        throw Refused(
-            s.token,
-            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
-      }
       s.words.push_back(value[0]);
       Statement back;
       back.kind = Kind::expression;
@@ -1125,6 +1137,7 @@ class Extractor {
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  std::set<std::uint32_t> inlined_;                // lambdas that have been called, by where they begin
   Capturable capturable_;
   bool binds_ = false;                             // what is declared may be a reference to its initializer
   std::vector<std::string> declared_;              // names, in the order in which they were
