@@ -71,12 +71,14 @@ class Extractor {
     if (name.empty() || own_.count(name) == 0 || others_.count(name) != 0) return;
     const auto aliases = aliases_.find(name);
     const bool written = callee.parameters[index].is_written;
+    if (!written && !may_be_in_memory(arguments[index])) return;  // it is a temporary
     bool reached = !object.empty() && base(object) == name;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (i == index) continue;
       const Words& other = arguments[i];
       const Parameter& parameter = callee.parameters[i];
-      const bool by_reference = parameter.is_written || parameter.is_array || (parameter.is_viewed && written);
+      const bool by_reference =  // of what is computed it sees a copy anyway
+          parameter.is_written || parameter.is_array || (parameter.is_viewed && written && may_be_in_memory(other));
       reached = reached || (by_reference && base(other) == name);
       for (std::size_t k = 0; k < other.size(); ++k) {
         if (!can_name_variable(other, k)) continue;
@@ -515,6 +517,15 @@ class Extractor {
     const LocalLambda lambda = in_place.body != 0
                                    ? read_lambda(slice(words, at, open), 0, capturable_, function_.made_up, out)
                                    : lambdas_.at(name.text);
+    const bool again = in_place.body == 0 && !lambda.body.empty() && !inlined_.insert(lambda.body[0].token).second;
+    for (const Statement& top : lambda.body) {
+      const bool defines = top.is(Kind::type) && contains(top.words, "{");
+      if (!again || !defines) continue;
+      throw Refused(top.token,
+                    fmt::format("a class inside of the lambda '{}', in which threads meet and which is called more "
+                                "than once; define it before the lambda",
+                                name.text));
+    }
     for (std::size_t i = in_place.body != 0 ? declared_.size() : lambda.declared; i < declared_.size(); ++i) {
       const std::string& other = declared_[i];
       if (other.starts_with("weir_") || lambda.names.count(other) != 0 || !names_variable(lambda.body, other)) continue;
@@ -823,10 +834,29 @@ class Extractor {
     }
   }
 
+  // A variable and the members and elements behind it, as far as no function is called: `s`, `v`, `[` of `s->v[i]`. Members
+  // of the function's own object begin with `weir_self`.
+  std::vector<std::string> path_at(const Words& words, std::size_t i) const {
+    std::vector<std::string> path{words[i].text};
+    if (function_.place->has_object() && own_.count(path[0]) + others_.count(path[0]) == 0 &&
+        unit_.has_member(function_.place->of_class, path[0]))
+      path.insert(path.begin(), "weir_self");
+    for (++i; i < words.size(); i = after(words, i)) {
+      const bool member = (words[i].is(".") || words[i].is("->")) && i + 1 < words.size() && !is_at(words, i + 2, "(");
+      if (!member && !words[i].is("[")) break;
+      path.push_back(member ? words[++i].text : "[");
+    }
+    return path;
+  }
+
   // Refuses a meeting, `named`, that is computed in `[first, last)` and names a variable which the same expression changes
-  // before it: `i++ << shuffle(i)`.
-  static void check_unchanged(const Words& words, std::size_t first, std::size_t last, const Word& named) {
-    for (std::size_t i = 0; i < first; ++i) {
+  // before it: `i++ << shuffle(i)`. What stands left of an assignment is computed behind what is assigned.
+  void check_unchanged(const Words& words, std::size_t first, std::size_t last, const Word& named) const {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < first; i = after(words, i)) {
+      if (is_assignment(words[i].text)) begin = i + 1;
+    }
+    for (std::size_t i = begin; i < first; ++i) {
       Words changed;
       const bool steps = words[i].is("++") || words[i].is("--");
       if (steps && is_prefix(words, i)) {
@@ -844,11 +874,18 @@ class Extractor {
         }
         if (closed) changed = slice(words, postfix_begin(words, i), i);
       }
-      for (std::size_t k = first; k < last; ++k) {
-        if (!can_name_variable(words, k) || !contains(changed, words[k].text)) continue;
-        throw Refused(named.token, fmt::format("'{}' behind a change of '{}' in the same expression; make it a statement of "
-                                               "its own",
-                                               named.text, words[k].text));
+      for (std::size_t c = 0; c < changed.size(); c = changed[c].is("[") ? after(changed, c) : c + 1) {
+        if (!can_name_variable(changed, c)) continue;
+        const auto path = path_at(changed, c);
+        for (std::size_t k = first; k < last; ++k) {
+          if (!can_name_variable(words, k)) continue;
+          const auto other = path_at(words, k);
+          const auto ends = std::mismatch(path.begin(), path.end(), other.begin(), other.end());
+          if (ends.first != path.end() && ends.second != other.end()) continue;
+          throw Refused(named.token, fmt::format("'{}' behind a change of '{}' in the same expression; make it a statement "
+                                                 "of its own",
+                                                 named.text, words[k].text));
+        }
       }
     }
   }
@@ -1007,6 +1044,13 @@ class Extractor {
       if (value.empty())
         throw Refused(s.token, fmt::format("'{}' takes {} arguments, and {} are given", name, callee.parameters.size(),
                                            arguments.size()));
+      // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
+      if (parameter.is_written && !parameter.is_array && !parameter.is_viewed &&
+          (value.size() != 1 || !value[0].is_identifier())) {
+        throw Refused(
+            s.token,
+            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
+      }
       if (!parameter.is_array && (parameter.is_written || parameter.is_viewed))  // of arrays it gets the address
         check_other_ways(callee, i, arguments, object, s);
       if (parameter.is_array) {
@@ -1025,12 +1069,6 @@ class Extractor {
       }
       s.arguments.push_back(operand(converted(callee, i, value, s, arguments), out, true));
       if (!parameter.is_written) continue;
-      // The value goes in and comes out again, which is the same as a reference to a variable that no other thread sees.
-      if (value.size() != 1 || !value[0].is_identifier()) {
-        throw Refused(
-            s.token,
-            fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
-      }
       s.words.push_back(value[0]);
       Statement back;
       back.kind = Kind::expression;
@@ -1099,6 +1137,7 @@ class Extractor {
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;     // those in which threads meet, by the names that they have here
+  std::set<std::uint32_t> inlined_;                // lambdas that have been called, by where they begin
   Capturable capturable_;
   bool binds_ = false;                             // what is declared may be a reference to its initializer
   std::vector<std::string> declared_;              // names, in the order in which they were

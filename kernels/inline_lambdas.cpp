@@ -7,6 +7,7 @@
 
 #include "kernels/conditions.hpp"
 #include "kernels/function.hpp"
+#include "kernels/vocabulary.hpp"
 
 /// Lambdas of a function in which threads meet. A call of one does what its body says, under names of its own.
 namespace weir::kernels {
@@ -78,6 +79,55 @@ bool changes(const Words& words) {
   return std::any_of(words.begin(), words.end(), [](const Word& word) {
     return word.is("++") || word.is("--") || is_assignment(word.text);
   });
+}
+
+// Whether a lambda's body may change what an argument by reference to something constant names: all that it changes by
+// itself is a variable of its own, and it calls none but meetings and plain functions.
+bool may_change_others(const LocalLambda& lambda) {
+  std::set<std::string> own;
+  for (const Declarator& d : lambda.parameters) {
+    if (!d.is_reference()) own.insert(d.name.text);
+  }
+  for (const Statement& top : lambda.body) {
+    for_all(top, [&](const Statement& s) {
+      for (const Declarator& d : s.declarators) {
+        if (!d.is_reference()) own.insert(d.name.text);
+      }
+    });
+  }
+  return any_words(lambda.body, [&](const Words& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const bool steps = words[i].is("++") || words[i].is("--");
+      if (steps || is_assignment(words[i].text)) {
+        const std::size_t at = steps && is_prefix(words, i) ? i + 1 : i - 1;
+        if (at >= words.size() || !can_name_variable(words, at) || own.count(words[at].text) == 0) return true;
+        for (const char* further : {".", "->", "["}) {
+          if (is_at(words, at + 1, further)) return true;
+        }
+        if (at > 0 && words[at - 1].is("*") && is_prefix(words, at - 1)) return true;
+      }
+      const bool called = i > 0 && words[i].is("(") && words[i - 1].kind != Token::Kind::punctuation;
+      const bool known = called && (is_keyword(words[i - 1].text) || is_type_word(words[i - 1].text) ||
+                                    is_plain_function(words[i - 1].text) || find_meeting(words[i - 1].text) != nullptr);
+      if ((called && !known) || (words[i].is("(") && i > 0 && (words[i - 1].is(")") || words[i - 1].is("]")))) return true;
+    }
+    return false;
+  });
+}
+
+// Whether what a path leads to may be found before the body runs, read or not: it is a variable's own member, or the body
+// has no condition under which it would not be read.
+bool may_be_read_first(const Words& path, const std::vector<Statement>& body) {
+  const bool own = !path[0].is("*") && !contains(path, "->") && !contains(path, "[");
+  bool conditional = any_words(body, [](const Words& words) {
+    return contains(words, "?") || contains(words, "&&") || contains(words, "||");
+  });
+  for (const Statement& top : body) {
+    for_all(top, [&](const Statement& s) {
+      conditional = conditional || s.is(Kind::branch) || s.is(Kind::choice) || s.is(Kind::loop) || s.is(Kind::range_loop);
+    });
+  }
+  return own || !conditional;
 }
 
 // Gives names of their own to what the parts of a body declare. `inner`: the list is such a part.
@@ -219,8 +269,11 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     if (!d.is_reference()) continue;
     Words& place = places[i];
     while (is_at(place, 0, "(") && closing(place, 0) + 1 == place.size()) place = slice(place, 1, place.size() - 1);
-    const bool path = is_path(place);
-    const bool name = path || (place.size() == 1 && place[0].is_identifier());
+    // An element that nothing changes meanwhile is as good as its value, and it may have no address: a bit-field.
+    const bool path = is_path(place) && !is_built_in_variable(place[0].text) &&
+                      (!contains(lambda.types[i], "const") || may_change_others(lambda) ||
+                       !may_be_read_first(place, lambda.body));
+    const bool name = path || (place.size() == 1 && place[0].is_identifier() && !place[0].is("warpSize"));
     const std::string base = name ? std::find_if(place.begin(), place.end(), [](const Word& word) {
                                       return word.is_identifier();
                                     })->text

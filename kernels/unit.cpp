@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <utility>
 
@@ -42,7 +43,27 @@ Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, s
                                      : defines_member_function(of_class, name)))
       return Callee::member;
   }
+  if (function && before == "::" && qualifier != ">" && !names_scope(qualifier)) {  // `::max` is none of a namespace's
+    const auto is_global = [&](const FunctionPlace& f) { return f.name == name && !in_namespace(f.first); };
+    if (std::none_of(functions_.begin(), functions_.end(), is_global)) return Callee::none;
+  }
   return function && !of_object ? Callee::function : Callee::none;
+}
+
+// Whether a word before `::` is what the name is looked for in.
+bool Unit::names_scope(std::string_view word) {
+  return !word.empty() && !is_keyword(word) &&
+         (word[0] == '_' || std::isalnum(static_cast<unsigned char>(word[0])) != 0);
+}
+
+bool Unit::in_namespace(std::size_t token) const {
+  for (std::size_t i = token; i-- > 0;) {
+    if (is(i, "}") && source_.tokens[i].match < i)
+      i = source_.tokens[i].match;
+    else if (is(i, "{") && !(i > 1 && is(i - 2, "extern")))
+      return true;
+  }
+  return false;
 }
 
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }

@@ -95,6 +95,8 @@ class Unit {
   std::size_t after(std::size_t i) const;
   std::size_t after_template(std::size_t i) const;
   bool names(std::size_t i) const;
+  static bool names_scope(std::string_view word);
+  bool in_namespace(std::size_t token) const;
   void scan(std::size_t first, std::size_t last);
   std::size_t specialized_name(std::size_t declaration, std::size_t open) const;
   bool read_place(std::size_t declaration, std::size_t open, FunctionPlace& f) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/conditions.hpp"
 #include "kernels/vocabulary.hpp"
 
 namespace weir::kernels {
@@ -58,6 +59,7 @@ class Uses {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if (words_[i].variable != no_variable) variable(i);
       if (words_[i].is(")")) parentheses(i);
+      if (words_[i].is("[") && lambda_at(words_, i).body != 0) lambda(i);
     }
   }
 
@@ -91,7 +93,46 @@ class Uses {
     const bool shifts = is(end, "<<") || (is(end, ">") && is(end + 1, ">"));  // perhaps by an operator of the class's
     if (written || method || is(end, "(") || (class_type && shifts)) v.assigned = true;
     if (address) v.assigned = v.escapes = true;
-    if (may_be_passed_by_reference(words_, i, end, unit_)) v.assigned = true;
+    if (may_be_passed_by_reference(words_, i, end, unit_) || chosen_and_changed(i, end)) v.assigned = true;
+  }
+
+  // Whether `?:` may choose what stands in `[first, last)`, and its result is changed, called or handed on by reference.
+  bool chosen_and_changed(std::size_t first, std::size_t last) const {
+    bool chosen = false;
+    for (;;) {
+      if (first > 0 && (is(first - 1, "?") || is(first - 1, ":"))) {
+        chosen = true;
+        for (int depth = 0; first > 0; --first) {
+          const Word& word = words_[first - 1];
+          if (word.is(")") || word.is("]") || word.is("}")) ++depth;
+          if ((word.is("(") || word.is("[") || word.is("{")) && depth-- == 0) break;
+          if (depth == 0 && (word.is(",") || word.is("return") || is_assignment(word.text))) break;
+        }
+        while (last < words_.size() && !is(last, ")") && !is(last, "]") && !is(last, "}") && !is(last, ","))
+          last = after(words_, last);
+      }
+      if (chosen && may_be_passed_by_reference(words_, first, last, unit_)) return true;
+      const bool argument = first > 1 && (words_[first - 2].is_identifier() || is(first - 2, "]"));
+      if (first == 0 || !is(first - 1, "(") || !is(last, ")") || (argument && !is(first - 2, "return"))) break;
+      --first;
+      ++last;
+    }
+    if (!chosen) return false;
+    if (first > 0 && (is_step(words_, first - 1) || takes_address(words_, first - 1))) return true;
+    while (is(last, ".") && last + 2 < words_.size()) last += 2;
+    return is(last, "(") || is(last, "[") || is_step(words_, last) ||
+           (last < words_.size() && is_assignment(words_[last].text));
+  }
+
+  // What a lambda returns by reference may be changed where it is called.
+  void lambda(std::size_t first) {
+    const Lambda at = lambda_at(words_, first);
+    std::size_t i = closing(words_, at.parameters != 0 ? at.parameters : first);
+    bool reference = false;
+    while (++i < at.body) reference = reference || is(i, "&") || is(i, "decltype");
+    for (; reference && i < closing(words_, at.body); ++i) {
+      if (words_[i].variable != no_variable) function_.variable(words_[i].variable).assigned = true;
+    }
   }
 
   // `(…) = `, `(…)++`, `++(…)`, `&(…)`: whatever is named inside.

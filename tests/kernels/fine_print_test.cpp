@@ -70,6 +70,24 @@ TEST_CASE("functions with template arguments, chosen by ?:") {
   for (const int value : ran("chosen_sum", 64, 1)) CHECK(value == 2);
 }
 
+TEST_CASE("arguments that a lambda takes by reference and that have no address") {
+  const auto out = ran("addressless", 64);
+  for (int t = 0; t < 64; ++t) {
+    const auto both = [&](int mine, int others) { return (mine + others) * 2 + t; };
+    const int other = t ^ 1;
+    CHECK(out[static_cast<std::size_t>(t)] ==
+          both(t, other) * 11 + both(t + 3, other + 3) * 100 + (t + other) * 1000);
+  }
+}
+
+TEST_CASE("what is chosen by ?:, or named by a lambda's result, and changed") {
+  const auto out = ran("changed_by_choice", 64);
+  for (int t = 0; t < 64; ++t) {
+    const int a = t > 5 ? t + 1 : t, b = t > 5 ? 3 : 4, c = t > 7 ? 9 : 0, put = t > 5 ? 1 : 5, called = t > 5 ? 2 : 6;
+    CHECK(out[static_cast<std::size_t>(t)] == a + b * 100 + c * 1000 + put * 10000 + called * 100000);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

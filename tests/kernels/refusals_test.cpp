@@ -210,6 +210,11 @@ TEST_CASE("two ways to a variable that a function takes by reference") {
   const std::string change = "__device__ void f(int& a, int& b) { a += 1; __syncthreads(); b += 1; }\n";
   CHECK(refusal("int a = n, b = 1; f(a, b);", change).empty());
   CHECK(has(refusal("int a = n;\nf(a, a);", change), "4: 'f' takes 'a' by reference"));
+  CHECK(has(refusal("int a[2] = {n};\nf(a[0], a[1]);", change), "'f' takes this argument by reference: give it a variable"));
+  const std::string put =
+      "template <class T> __device__ void put(T& o, const T& x) { o += __shfl_xor_sync(~0u, x, 1) + x; }\n";
+  CHECK(refusal("int a = n; put(a, a + 1); x[0] = a;", put).empty());
+  CHECK(has(refusal("int a = n;\nput(a, a);", put), "'put' takes 'a' by reference"));
 }
 
 TEST_CASE("what two calls of one lambda declare, and an array that a function reads and writes") {
@@ -221,9 +226,33 @@ TEST_CASE("what two calls of one lambda declare, and an array that a function re
                 "__device__ void f(int (&in)[2], int (&out)[2]) { __syncthreads(); out[0] = in[1]; }\n").empty());
 }
 
+TEST_CASE("a class inside of a lambda that is called twice") {
+  const std::string lambda = "auto f = [&](int v) { struct P { int a; } p{v}; return __any_sync(~0u, p.a); };\n";
+  CHECK(refusal(lambda + "x[0] = f(1);").empty());
+  CHECK(has(refusal(lambda + "x[0] = f(1) + f(2);"), "a class inside of the lambda 'f'"));
+}
+
+TEST_CASE("a function of a namespace calls one of the same name outside of it") {
+  CHECK(refusal("x[0] = my::max(n);",
+                "namespace my { __device__ int max(int x) { return ::max(x, __shfl_xor_sync(~0u, x, 1)); } }\n")
+            .empty());
+}
+
 TEST_CASE("a meeting behind a change of a variable in the same expression") {
   CHECK(refusal("int i = 0; x[i++] = __shfl_sync(~0u, n, 1);").empty());
   CHECK(refusal("n = __shfl_sync(~0u, n, 1); n += __shfl_sync(~0u, n, 1);").empty());
+  CHECK(refusal("x[n++] = __shfl_sync(~0u, n, 1); n += x[n]++ + __shfl_sync(~0u, n, 1);").empty());
+  const std::string stack =
+      "struct Stack { int v[4], n, top; __device__ int push() { return v[n++] + __shfl_sync(~0u, top, 1); } };\n";
+  CHECK(refusal("Stack s{}, *p = &s; n = s.n++ + __shfl_sync(~0u, s.top, 1) + p->n++ + __shfl_sync(~0u, p->v[1], 1);\n"
+                "s.push();",
+                stack)
+            .empty());
+  for (const char* other : {"s", "s.n", "s.get()"}) {
+    CAPTURE(other);
+    CHECK(has(refusal("Stack s{};\nn = s.n++ + __shfl_sync(~0u, " + std::string(other) + ", 1);", stack),
+              "behind a change of 's' in the same expression"));
+  }
   for (const char* expression : {"n++ << __shfl_sync(~0u, n, 1)", "(n = 1) + __shfl_sync(~0u, n, 1)",
                                  "x[--n] + (x[0] && __any_sync(~0u, n))"}) {
     CAPTURE(expression);

@@ -125,3 +125,43 @@ extern "C" __global__ void chosen_sum(int* out, int n) {
   const int lane = threadIdx.x % warpSize;
   out[threadIdx.x] = (int)(2 * (n > 1 ? warp_sum<double, true>(lane) / 4 : warp_sum<int, false>(1)));
 }
+
+// Arguments by reference to something constant that have no address of their own, or none that outlives a meeting.
+struct Fields {
+  int low : 5, high : 12;
+  __device__ int operator[](int i) const { return high + i; }
+};
+extern "C" __global__ void addressless(int* out) {
+  Fields fields = {3, (int)threadIdx.x};
+  auto both = [&](const int& i) {
+    int sum = i;
+    __syncthreads();
+    sum += __shfl_xor_sync(EVERYBODY, i, 1);
+    return sum * 2 + (int)threadIdx.x;
+  };
+  auto any = [&](const auto& i) {
+    __syncthreads();
+    return (int)__shfl_xor_sync(EVERYBODY, i, 1) + (int)i;
+  };
+  out[threadIdx.x] = both(threadIdx.x) + both(fields.high) * 10 + both(fields[3]) * 100 + any(threadIdx.x) * 1000;
+}
+
+// What ?: chooses and changes differs among threads behind it.
+struct Box {
+  int value;
+  __device__ void put(int x) { value = x; }
+  __device__ void operator()(int x) { value = x; }
+};
+__device__ void increase(int& x) { ++x; }
+extern "C" __global__ void changed_by_choice(int* out) {
+  const int t = threadIdx.x;
+  int a = t, b = 3, c = 0;
+  Box put = {1}, called = {2}, other = {t};
+  increase(t > 5 ? a : b);
+  (t > 5 ? other : put).put(5);
+  (t > 5 ? other : called)(6);
+  auto place = [&]() -> int& { return c; };
+  if (t > 7) place() = 9;
+  __syncthreads();
+  out[t] = a + b * 100 + c * 1000 + put.value * 10000 + called.value * 100000;
+}
