@@ -171,10 +171,10 @@ __device__ float total_of_row(float (*__restrict__ tile)[width], float (&totals)
   return totals[row] - (*own)[8];
 }
 extern "C" __global__ void k_types_around(const float (*in)[8], float* out) {
-  extern __shared__ float raw[];
+  extern __shared__ float rows[];
   __shared__ float all[2][8];
   const int row = threadIdx.x / 8, column = threadIdx.x % 8;
-  float (*tile)[9] = reinterpret_cast<float (*)[9]>(raw);
+  float (*tile)[9] = reinterpret_cast<float (*)[9]>(rows);
   float (&totals)[8] = all[1];
   float (*f)(float) = halved;
   float own[2] = {2.f, 3.f};
