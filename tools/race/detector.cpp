@@ -688,8 +688,9 @@ void Detector::note_in_capture(const Operation& operation) {
   node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
                                 operation.memory_operations.end());
   // A wait that the graph itself ends is none of the launch's.
-  std::erase_if(node.memory_operations,
-                [&](const MemoryOperation& each) { return operate(each, capture.values, lane, clock) && !each.is_write(); });
+  std::erase_if(node.memory_operations, [&, &lane = lane, &clock = clock](const MemoryOperation& each) {
+    return operate(each, capture.values, lane, clock) && !each.is_write();
+  });
   node.clock = clock;
   capture.model.nodes.push_back(std::move(node));
   if (operation.kind == OperationKind::conditional) conditionals_[operation.thread].push_back(operation.id);

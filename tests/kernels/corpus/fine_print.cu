@@ -141,7 +141,7 @@ extern "C" __global__ void addressless(int* out) {
   };
   auto any = [&](const auto& i) {
     __syncthreads();
-    return (int)__shfl_xor_sync(EVERYBODY, i, 1) + (int)i;
+    return __shfl_xor_sync(EVERYBODY, (int)i, 1) + (int)i;
   };
   out[threadIdx.x] = both(threadIdx.x) + both(fields.high) * 10 + both(fields[3]) * 100 + any(threadIdx.x) * 1000;
 }

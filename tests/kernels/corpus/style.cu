@@ -178,7 +178,7 @@ extern "C" __global__ void k_types_around(const float (*in)[8], float* out) {
   float (&totals)[8] = all[1];
   float (*f)(float) = halved;
   float own[2] = {2.f, 3.f};
-  auto (&factors)[2] = own;
+  float (&factors)[2] = own;
   tile[row][column] = in[row][column];
   if (column == 0) tile[row][8] = 1.f;
   const float total = total_of_row<9>(tile, all[1], row);
