@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "kernels/function.hpp"
+#include "kernels/one_of.hpp"
 #include "kernels/uses.hpp"
 #include "kernels/vocabulary.hpp"
 
@@ -108,7 +108,7 @@ class Strides {
                                           "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t",
                                           "uint64_t"};
     return std::all_of(type.begin(), type.end(), [&](const Word& word) {
-      return std::find(std::begin(words), std::end(words), word.text) != std::end(words);
+      return one_of(word.text, words);
     });
   }
   // Whether the numbers of a block's threads all fit.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/one_of.hpp"
+
 namespace weir::kernels {
 namespace {
 
@@ -72,11 +74,6 @@ constexpr std::string_view plain_functions[] = {
     "__fadd_rn", "__saturatef", "__float2int_rn", "__float2int_rz", "__int2float_rn", "__funnelshift_l",
     "__funnelshift_r", "isnan", "isinf", "thread_rank", "num_threads", "meta_group_rank", "meta_group_size",
     "weir_this_thread_block", "weir_this_grid"};
-
-template <class List>
-bool one_of(std::string_view name, const List& list) {
-  return std::find(std::begin(list), std::end(list), name) != std::end(list);
-}
 
 }  // namespace
 

@@ -3,18 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+
+#include "kernels/one_of.hpp"
 
 namespace weir::kernels {
 namespace {
 
 constexpr std::string_view long_operators[] = {"<<=", ">>=", "...", "->*", "<=>", "++", "--", "&&", "||", "==", "!=",
                                                "<=",  ">=",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "<<"};
-
-template <class List>
-bool one_of(std::string_view text, const List& list) {
-  return std::find(std::begin(list), std::end(list), text) != std::end(list);
-}
 
 bool opens(const Word& word) {
   return word.kind == Token::Kind::punctuation && (word.is("(") || word.is("[") || word.is("{"));
