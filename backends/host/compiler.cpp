@@ -2,6 +2,7 @@
 #include "backends/host/compiler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,8 +2,9 @@
 //
 // How do I overlap copies with kernels?
 //
-// With two streams and two sets of buffers: while one part is computed, the next one is copied. The host's memory must be
-// pinned, or the copies hold up the host. Within one stream everything stays in order, so a set is not used again too early.
+// With two streams and two sets of buffers (double buffering): while one part is computed, the next one is copied. The
+// host's memory must be pinned, or the copies hold up the host. Within one stream everything stays in order, so a set is not
+// used again too early.
 #include <array>
 #include <numeric>
 #include <weir/weir.hpp>

@@ -5,9 +5,11 @@
 search.py --check asks the questions of a newcomer in search-questions.txt; each must be answered among the first three finds.
 An entry is a heading with the text below it. A word is found if one of the entry's begins like it. Words in the heading count
 most, then those in the page's title; whole words count more than beginnings; words that are missing count against the entry,
-and half of them must be there. Pages for those who change Weir come behind the others.
+and half of them must be there. A rare word counts more than one that is in many entries. Pages for those who change Weir come
+behind the others.
 """
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -49,23 +51,27 @@ def entries():
 def find(index, query):
     """The same as in the page's script."""
     asked = [word for word in words(query) if word not in STOP]
+    rarity = {word: math.log(len(index) / (1 + sum(word in entry["text"] or word in entry["head"] for entry in index)))
+              for word in asked}
     hits = []
     for place, entry in enumerate(index):
         score, missing = entry["least"], 0
         for word in asked:
+            points = 0
             if word in entry["head"]:
-                score += 8
+                points += 8
             elif any(w.startswith(word) for w in entry["head"]):
-                score += 6
+                points += 6
             elif any(w.startswith(word) for w in entry["on"]):
-                score += 3
+                points += 3
             elif any(w.startswith(word) for w in entry["text"]):
-                score += 1
+                points += 1
             else:
-                score -= 6
+                points -= 6
                 missing += 1
             if word in entry["on"]:
-                score += 1
+                points += 1
+            score += points * rarity[word]
         if asked and 2 * missing <= len(asked) and missing < len(asked):
             hits.append((-score, len(entry["head"]), place))
     return [index[place] for _, _, place in sorted(hits)]
@@ -85,17 +91,21 @@ const asked = document.getElementById("asked"), found = document.getElementById(
 function find(query) {  // the same as in docs/tools/search.py
   const words = (query.toLowerCase().match(/[a-z0-9]+/g) || [])
     .map(w => w.length > 3 && w.endsWith("s") ? w.slice(0, -1) : w).filter(w => !stop.includes(w));
+  const rarity = words.map(word =>
+    Math.log(index.length / (1 + index.filter(entry => entry.text.includes(word) || entry.head.includes(word)).length)));
   const hits = [];
   index.forEach((entry, place) => {
     let score = entry.least, missing = 0;
-    for (const word of words) {
-      if (entry.head.includes(word)) score += 8;
-      else if (entry.head.some(w => w.startsWith(word))) score += 6;
-      else if (entry.on.some(w => w.startsWith(word))) score += 3;
-      else if (entry.text.some(w => w.startsWith(word))) score += 1;
-      else { score -= 6; missing += 1; }
-      if (entry.on.includes(word)) score += 1;
-    }
+    words.forEach((word, at) => {
+      let points = 0;
+      if (entry.head.includes(word)) points += 8;
+      else if (entry.head.some(w => w.startsWith(word))) points += 6;
+      else if (entry.on.some(w => w.startsWith(word))) points += 3;
+      else if (entry.text.some(w => w.startsWith(word))) points += 1;
+      else { points -= 6; missing += 1; }
+      if (entry.on.includes(word)) points += 1;
+      score += points * rarity[at];
+    });
     if (words.length && 2 * missing <= words.length && missing < words.length) hits.push([-score, entry.head.length, place]);
   });
   return hits.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]).map(hit => index[hit[2]]);

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
+
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
@@ -6,10 +8,11 @@ from spack.package import *
 
 class Weir(CMakePackage):
     """One Stream for NVIDIA GPUs, AMD GPUs and the CPU. Vendors' drivers are opened at run time: their packages are needed for
-    their headers alone.
+    their headers alone."""
 
-    For Spack 1.0 and later, as packages/weir/package.py of a repository of your own, with `git` as the address of the checkout;
-    `spack dev-build weir@main` in a checkout needs no address."""
+    # For Spack 1.0 and later, made from what is committed in this checkout: spack repo add packaging/spack/spack_repo/weir, then
+    # spack install weir. What is not committed is built by spack dev-build weir@main in the checkout.
+    git = "file://" + os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 6))
 
     license("Apache-2.0")
 
@@ -24,8 +27,10 @@ class Weir(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
-    depends_on("fmt@9:11")
-    depends_on("intel-oneapi-tbb@2021.8:", when="+host")
+    depends_on("fmt@8.1:")
+    depends_on("tbb", when="+host")
+    for provider in ("intel-tbb", "intel-oneapi-tbb"):
+        depends_on(f"{provider}@2021.8:", when=f"+host %tbb={provider}")
     for backend in ("host", "cuda", "rocm"):
         depends_on("xxhash@0.8:", when=f"+{backend}", type="build")
     depends_on("cuda@12:", when="+cuda", type="build")
