@@ -31,6 +31,15 @@ bool takes_address(const Words& words, std::size_t i) {
   return !call && (i - 1 == open + 2 || words[i - 2].is("*") || is_type_word(words[i - 2].text));
 }
 
+// Whether the parenthesis at `close` ends a built-in type: `(unsigned int)`.
+bool is_cast(const Words& words, std::size_t close) {
+  if (!words[close].is(")")) return false;
+  const std::size_t open = opening(words, close);
+  if (close == open + 1) return false;
+  const Words type = slice(words, open + 1, close);
+  return std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text); });
+}
+
 // The name of what is called with the parenthesis at `open`; empty if there is none. `qualified` tells of a name with `::`.
 std::string_view callee(const Words& words, std::size_t open, bool& qualified) {
   qualified = false;
@@ -189,7 +198,8 @@ bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t e
   bool qualified = false;
   const std::string_view name = callee(words, open, qualified);
   if (name.empty())
-    return unknown && open > 0 && (words[open - 1].is(")") || words[open - 1].is("]") || words[open - 1].is(">"));
+    return unknown && open > 0 && !is_cast(words, open - 1) &&
+           (words[open - 1].is(")") || words[open - 1].is("]") || words[open - 1].is(">"));
   if (is_keyword(name) || is_type_word(name) || is_atomic(name) || unit.is_constant(name)) return false;
   if (unit.defines_function(name)) return unit.takes_references(name);
   return unknown && !is_plain_function(name);
