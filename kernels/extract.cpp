@@ -949,7 +949,11 @@ class Extractor {
     }
     s.kind = Kind::meeting;
     s.function = meeting.name;
-    for (const Words& argument : arguments) s.arguments.push_back(operand(argument, out, false));
+    for (Words argument : arguments) {
+      // What a lambda that captures nothing does, as a function's address, whose type can be written twice.
+      if (is_at(argument, 0, "[") && is_at(argument, 1, "]")) argument.insert(argument.begin(), made_up("+", s.token)[0]);
+      s.arguments.push_back(operand(argument, out, false));
+    }
     return meeting.result != Meeting::Result::none;
   }
 
