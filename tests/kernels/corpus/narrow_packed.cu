@@ -89,6 +89,8 @@ extern "C" __global__ void directed_doubles(const double* a, const double* b, co
   o[11] = __ull2double_ru((unsigned long long)whole[i]);
   o[12] = __ll2float_rz(whole[i]);
 }
+#endif
+
 extern "C" __global__ void bessel(const float* x, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
@@ -96,4 +98,3 @@ extern "C" __global__ void bessel(const float* x, float* out, int n) {
     out[2 * i + 1] = cyl_bessel_i1f(x[i]);
   }
 }
-#endif
