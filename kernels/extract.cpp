@@ -141,8 +141,7 @@ class Extractor {
   Unit::Callee callee_at(const Words& words, std::size_t i) const {
     if (!words[i].is_identifier()) return Unit::Callee::none;
     return unit_.callee(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
-                        i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class,
-                        function_.place->first);
+                        i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class, function_.place->first);
   }
   bool is_meeting_place(const Words& words, std::size_t i) const {
     return meeting_at(words, i) != nullptr || callee_at(words, i) != Unit::Callee::none || is_lambda(words, i);

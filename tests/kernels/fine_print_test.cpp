@@ -66,8 +66,8 @@ TEST_CASE("objects that each thread changes by an operator or a conversion of th
     const int element = 3 + t, followed = t > 2 ? 6 : 5, asked = t > 4 ? 8 : 7, member = t > 6 ? 11 : 9, divided = 11 - t;
     const int sum = element + (t > 2 ? 5 : 0) + (t > 4 ? 1 : 0) + (t > 6 ? member : 0) + divided;
     const int combined = 13 + t + (t > 8 ? 0 : 100), grouped = t > 8 ? 115 : 15;
-    CHECK(given[static_cast<std::size_t>(t)] == sum + element + followed + asked + member + divided + combined * 1000 +
-                                                    grouped * 100000);
+    CHECK(given[static_cast<std::size_t>(t)] ==
+          sum + element + followed + asked + member + divided + combined * 1000 + grouped * 100000);
   }
 }
 
