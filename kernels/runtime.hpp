@@ -242,6 +242,15 @@ template <class T>
 WEIR_ALWAYS_INLINE const T* address_of(const T& x) {
   return __builtin_addressof(x);
 }
+// What a reference to something constant is bound to: the place itself, or the copy that it was converted to.
+template <class T>
+WEIR_ALWAYS_INLINE const T* address_of_either(const T* place, const T&) {
+  return place;
+}
+template <class T, class C>
+WEIR_ALWAYS_INLINE const C* address_of_either(const T*, const C& copy) {
+  return __builtin_addressof(copy);
+}
 template <class T, class V>
 WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
   ::new (memory{&x}) T(v);
