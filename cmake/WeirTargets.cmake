@@ -106,7 +106,7 @@ function(weir_link_built_in)
     foreach(library IN LISTS libraries)
       if(TARGET ${library})
         get_target_property(type ${library} TYPE)
-        if(type STREQUAL "OBJECT_LIBRARY")
+        if(type STREQUAL "OBJECT_LIBRARY" OR library STREQUAL WEIR_FMT)  # it is inside, so users of the library need not find it
           set(library $<BUILD_INTERFACE:${library}>)
         endif()
       endif()

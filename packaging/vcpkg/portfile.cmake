@@ -1,5 +1,7 @@
 # An overlay port, made from this checkout: vcpkg install weir --overlay-ports=packaging/vcpkg
-# The triplet decides: x64-linux has a static library with its backends built in, x64-linux-dynamic has plugins.
+# vcpkg takes a package that it has made before from its cache, and does not see that the checkout has changed; with
+# --no-binarycaching it builds anew. The triplet decides: x64-linux has a static library with its backends built in,
+# x64-linux-dynamic has plugins.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS
@@ -24,5 +26,5 @@ if("tools" IN_LIST FEATURES)
   list(APPEND programs weir)
 endif()
 vcpkg_copy_tools(TOOL_NAMES ${programs} AUTO_CLEAN)
-file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share" "${CURRENT_PACKAGES_DIR}/share/doc")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
