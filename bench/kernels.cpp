@@ -23,8 +23,9 @@
 #include <CL/cl.h>
 #endif
 
-/// weir-bench-kernels [ROUNDS]: kernels on the CPU beside OpenMP loops and an OpenCL runtime (PoCL), the same algorithms, in
-/// turns in one run. What is shown is the median of the rounds; columns in parentheses are Weir's speed over the other's.
+/// weir-bench-kernels [ROUNDS [WORD]]: kernels on the CPU beside OpenMP loops and an OpenCL runtime (PoCL), the same
+/// algorithms, in turns in one run. With WORD, those whose name contains it. What is shown is the median of the rounds;
+/// columns in parentheses are Weir's speed over the other's.
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -53,8 +54,8 @@ constexpr const char* cuda_words = R"(
 #define BARRIER __syncthreads()
 #define LID threadIdx.x
 #define LIDY threadIdx.y
-#define GROUP blockIdx.x
-#define GROUPY blockIdx.y
+#define GROUP (int)blockIdx.x
+#define GROUPY (int)blockIdx.y
 #define LSIZE blockDim.x
 #define GID (blockIdx.x * blockDim.x + threadIdx.x)
 #define EXP expf
@@ -513,6 +514,7 @@ int main(int argc, char** argv) {
 #endif
   fmt::print("\n{:26} {:>9} {:>18} {:>18}\n", "", "Weir", "OpenMP", "OpenCL");
   for (const Case& c : cases) {
+    if (argc > 2 && c.name.find(argv[2]) == std::string::npos) continue;
     std::vector<double> weir, openmp, opencl;
     c.weir();
     c.openmp();

@@ -18,6 +18,9 @@ function(weir_configure_target target)
   if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC takes a file that is included for a header, whose types may not hold those of a nameless namespace.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # It collects garbage from 128 MB on. From 512 MB on, the largest file takes 660 MB instead of 560 and a tenth less time, and the
+    # code is the same.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
   endif()
   if(WEIR_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -330,6 +330,35 @@ WEIR_CG weir_T reduce(const coalesced_group& g, weir_T v, Op op) {
   for (unsigned r = 1; r < g.size(); ++r) sum = op(sum, g.shfl(v, r));
   return sum;
 }
+// Each thread's result is that of the threads of its group up to itself.
+template <unsigned weir_N, class weir_P, class weir_T, class Op>
+WEIR_CG weir_T inclusive_scan(const thread_block_tile<weir_N, weir_P>& g, weir_T v, Op op) {
+  for (unsigned k = 1; k < weir_N; k *= 2) {
+    const weir_T before = g.shfl_up(v, k);
+    if (g.thread_rank() >= k) v = op(before, v);
+  }
+  return v;
+}
+template <class weir_T, class Op>
+WEIR_CG weir_T inclusive_scan(const coalesced_group& g, weir_T v, Op op) {
+  weir_T sum = g.shfl(v, 0), own = sum;
+  for (unsigned r = 1; r < g.size(); ++r) {
+    sum = op(sum, g.shfl(v, r));
+    if (r == g.thread_rank()) own = sum;
+  }
+  return own;
+}
+template <class weir_G, class weir_T> WEIR_CG weir_T inclusive_scan(const weir_G& g, weir_T v) {
+  return inclusive_scan(g, v, plus<weir_T>());
+}
+// It leaves the thread itself out, and begins with zero.
+template <class weir_G, class weir_T, class Op> WEIR_CG weir_T exclusive_scan(const weir_G& g, weir_T v, Op op) {
+  const weir_T before = g.shfl_up(inclusive_scan(g, v, op), 1);
+  return g.thread_rank() == 0 ? weir_T() : before;
+}
+template <class weir_G, class weir_T> WEIR_CG weir_T exclusive_scan(const weir_G& g, weir_T v) {
+  return exclusive_scan(g, v, plus<weir_T>());
+}
 #undef WEIR_CG
 #undef WEIR_CG_FREE
 }  // namespace cooperative_groups
@@ -341,6 +370,12 @@ inline constexpr const char* groups_reduce_header = R"weir(
 #include <cooperative_groups.h>
 #ifdef __CUDACC_RTC__
 )weir" WEIR_TOOLKIT_HEADER("cooperative_groups/reduce.h") R"weir(#endif
+)weir";
+
+inline constexpr const char* groups_scan_header = R"weir(
+#include <cooperative_groups.h>
+#ifdef __CUDACC_RTC__
+)weir" WEIR_TOOLKIT_HEADER("cooperative_groups/scan.h") R"weir(#endif
 )weir";
 
 #undef WEIR_TOOLKIT_HEADER

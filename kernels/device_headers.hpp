@@ -331,6 +331,7 @@ inline constexpr std::array device_header_names = {"cstdint",
                                                    "hip/hip_bf16.h",
                                                    "cooperative_groups.h",
                                                    "cooperative_groups/reduce.h",
+                                                   "cooperative_groups/scan.h",
                                                    "hip/hip_cooperative_groups.h",
                                                    "weir_kernel.h"};
 inline constexpr std::array device_header_texts = {
@@ -338,7 +339,7 @@ inline constexpr std::array device_header_texts = {
     float_header,         float_header,          assert_header, assert_header,   math_header,     math_header,
     algorithm_header,     math_constants_header, empty_header,  empty_header,    empty_header,    empty_header,
     empty_header,         half_header,           half_header,   bfloat16_header, bfloat16_header, groups_header,
-    groups_reduce_header, groups_header,         kernel_header};
+    groups_reduce_header, groups_scan_header,    groups_header, kernel_header};
 static_assert(device_header_names.size() == device_header_texts.size());
 
 }  // namespace weir::kernels

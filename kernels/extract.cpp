@@ -60,7 +60,8 @@ class Extractor {
 
   // Refuses a call that hands over a variable of the thread's own by reference, and another way to it beside: the function
   // gets copies of such variables.
-  void check_other_ways(const Function& callee, std::size_t index, const std::vector<Words>& arguments, const Words& object,
+  // Returns whether it is the object, or a part of it, whose function is called: it may be seen to change meanwhile.
+  bool check_other_ways(const Function& callee, std::size_t index, const std::vector<Words>& arguments, const Words& object,
                         const Statement& call) const {
     const auto base = [](const Words& value) {
       std::size_t i = 0;
@@ -68,11 +69,13 @@ class Extractor {
       return i < value.size() && value[i].is_identifier() ? value[i].text : std::string();
     };
     const std::string name = base(arguments[index]);
-    if (name.empty() || own_.count(name) == 0 || others_.count(name) != 0) return;
+    if (name.empty() || own_.count(name) == 0 || others_.count(name) != 0) return false;
     const auto aliases = aliases_.find(name);
     const bool written = callee.parameters[index].is_written;
-    if (!written && !may_be_in_memory(arguments[index])) return;  // it is a temporary
-    bool reached = !object.empty() && base(object) == name;
+    if (!written && !may_be_in_memory(arguments[index])) return false;  // it is a temporary
+    const bool of_object = !object.empty() && base(object) == name;
+    const bool is_object = of_object && !written && is_name_or_member(arguments[index]);
+    bool reached = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (i == index) continue;
       const Words& other = arguments[i];
@@ -89,10 +92,25 @@ class Extractor {
                   (array != dimensions_.end() && array->second > 0 && !is_at(other, k + 1, "["));
       }
     }
-    if (reached)
+    if (reached || (of_object && !is_object))
       throw Refused(call.token, fmt::format("'{}' takes '{}' by reference, and another argument reaches it, too; give it a "
                                             "copy",
-                                            call.function, name));
+                                            function_name(call.function), name));
+    return is_object;
+  }
+  static std::string_view function_name(std::string_view qualified) {
+    const std::size_t colons = qualified.rfind("::");
+    return colons == std::string_view::npos ? qualified : qualified.substr(colons + 2);
+  }
+  // `a`, `a.b`, `a->b[0]`
+  static bool is_name_or_member(const Words& value) {
+    if (value.empty() || !value[0].is_identifier() || is_keyword(value[0].text)) return false;
+    for (std::size_t i = 1; i < value.size();) {
+      const bool member = value[i].is(".") || value[i].is("->");
+      if (!member && !value[i].is("[")) return false;
+      i = member ? i + 2 : after(value, i);
+    }
+    return true;
   }
 
   void list(Statements& statements) {
@@ -123,7 +141,7 @@ class Extractor {
   Unit::Callee callee_at(const Words& words, std::size_t i) const {
     if (!words[i].is_identifier()) return Unit::Callee::none;
     return unit_.callee(i > 1 ? words[i - 2].text : "", i > 0 ? words[i - 1].text : "", words[i].text,
-                        i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class);
+                        i + 1 < words.size() ? words[i + 1].text : "", function_.place->of_class, function_.place->first);
   }
   bool is_meeting_place(const Words& words, std::size_t i) const {
     return meeting_at(words, i) != nullptr || callee_at(words, i) != Unit::Callee::none || is_lambda(words, i);
@@ -930,7 +948,11 @@ class Extractor {
     }
     s.kind = Kind::meeting;
     s.function = meeting.name;
-    for (const Words& argument : arguments) s.arguments.push_back(operand(argument, out, false));
+    for (Words argument : arguments) {
+      // What a lambda that captures nothing does, as a function's address, whose type can be written twice.
+      if (is_at(argument, 0, "[") && is_at(argument, 1, "]")) argument.insert(argument.begin(), made_up("+", s.token)[0]);
+      s.arguments.push_back(operand(argument, out, false));
+    }
     return meeting.result != Meeting::Result::none;
   }
 
@@ -1051,11 +1073,20 @@ class Extractor {
             s.token,
             fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
       }
-      if (!parameter.is_array && (parameter.is_written || parameter.is_viewed))  // of arrays it gets the address
-        check_other_ways(callee, i, arguments, object, s);
+      const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed) &&
+                             check_other_ways(callee, i, arguments, object, s);  // of arrays it gets the address
       if (parameter.is_array) {
         Words address = made_up("&(", s.token);
         append(address, value);
+        append(address, made_up(")", s.token));
+        s.arguments.push_back(operand(address, out, true));
+        continue;
+      }
+      if (of_object) {  // its address, unless it must be converted
+        Words address = made_up("::weir_host::address_of_either(&(", s.token);
+        append(address, value);
+        append(address, made_up("),", s.token));
+        append(address, operand(value, out, true, number_of(parameter)));
         append(address, made_up(")", s.token));
         s.arguments.push_back(operand(address, out, true));
         continue;

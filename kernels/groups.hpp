@@ -327,6 +327,42 @@ inline bool meet_group_reduce(block& b, const mask& m, const char* place, R& res
   return true;
 }
 
+// Each thread's result is that of the threads of its group up to itself; an exclusive one leaves itself out, and begins with
+// zero.
+template <bool inclusive, class R, class G, class V, class Op>
+inline bool group_scan(block& b, const mask& m, const char* place, const char* function, R& result, const G& g, const V& v,
+                       const Op& op) {
+  if (!check_group(b, m, place, function, g)) return false;
+  for_named(m, group_mask<G>{g}, [&](int first, lane_bits lanes, int l) {
+    if (__builtin_ctzll(lanes) != l) return;
+    value_of<V> sum = value_of<V>(), before = sum;
+    for (lane_bits left = lanes; left != 0; left &= left - 1) {
+      const unsigned int t = (unsigned int)(first + __builtin_ctzll(left));
+      before = sum;
+      sum = left == lanes ? get(v, t) : get(op, t)(sum, get(v, t));
+      result.at(t) = inclusive ? sum : before;
+    }
+  });
+  return true;
+}
+#define WEIR_GROUP_SCAN(name, inclusive)                                                                                   \
+  template <class G, class V>                                                                                              \
+  value_of<V> type__group_##name(const G&, const V&);                                                                      \
+  template <class G, class V, class Op>                                                                                    \
+  value_of<V> type__group_##name(const G&, const V&, const Op&);                                                           \
+  template <class R, class G, class V, class Op>                                                                           \
+  inline bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const G& g, const V& v,             \
+                                const Op& op) {                                                                            \
+    return group_scan<inclusive>(b, m, place, #name, result, g, v, op);                                                    \
+  }                                                                                                                        \
+  template <class R, class G, class V>                                                                                     \
+  inline bool meet_group_##name(block& b, const mask& m, const char* place, R& result, const G& g, const V& v) {           \
+    return group_scan<inclusive>(b, m, place, #name, result, g, v, cg::plus<value_of<V>>());                               \
+  }
+WEIR_GROUP_SCAN(inclusive_scan, true)
+WEIR_GROUP_SCAN(exclusive_scan, false)
+#undef WEIR_GROUP_SCAN
+
 cg::coalesced_group type__group_coalesced_threads();
 template <class R>
 inline bool meet_group_coalesced_threads(block&, const mask& m, const char*, R& result) {

@@ -116,8 +116,8 @@ bool may_change_others(const LocalLambda& lambda) {
 }
 
 // Whether what a path leads to may be found before the body runs, read or not: it is a variable's own member, or the body
-// has no condition under which it would not be read.
-bool may_be_read_first(const Words& path, const std::vector<Statement>& body) {
+// names it, and has no condition under which it would not be read.
+bool may_be_read_first(const Words& path, const std::vector<Statement>& body, const std::string& name) {
   const bool own = !path[0].is("*") && !contains(path, "->") && !contains(path, "[");
   bool conditional = any_words(body, [](const Words& words) {
     return contains(words, "?") || contains(words, "&&") || contains(words, "||");
@@ -127,7 +127,7 @@ bool may_be_read_first(const Words& path, const std::vector<Statement>& body) {
       conditional = conditional || s.is(Kind::branch) || s.is(Kind::choice) || s.is(Kind::loop) || s.is(Kind::range_loop);
     });
   }
-  return own || !conditional;
+  return own || (!conditional && names_variable(body, name));
 }
 
 // Gives names of their own to what the parts of a body declare. `inner`: the list is such a part.
@@ -272,7 +272,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     // An element that nothing changes meanwhile is as good as its value, and it may have no address: a bit-field.
     const bool path = is_path(place) && !is_built_in_variable(place[0].text) &&
                       (!contains(lambda.types[i], "const") || may_change_others(lambda) ||
-                       !may_be_read_first(place, lambda.body));
+                       !may_be_read_first(place, lambda.body, d.name.text));
     const bool name = path || (place.size() == 1 && place[0].is_identifier() && !place[0].is("warpSize"));
     const std::string base = name ? std::find_if(place.begin(), place.end(), [](const Word& word) {
                                       return word.is_identifier();
@@ -304,6 +304,7 @@ std::vector<Statement> inlined(const LocalLambda& lambda, const std::vector<Word
     }
     if (!name) continue;
     references.insert(d.name.text);
+    if (!names_variable(body, d.name.text)) continue;
     if (contains(lambda.types[i], "auto") || !(contains(lambda.types[i], "const") || contains(d.pointer, "&&"))) continue;
     // It may be converted, and what it is converted to would not change with the variable.
     bool address = false;

@@ -415,7 +415,9 @@ TypeAround read_type_around(const Words& words, std::size_t first, const std::fu
   if (k == t.pointer_end && is_at(words, k, "(")) k = closing(words, k) + 1;
   const bool initialized =
       k == words.size() || is_at(words, k, "=") || is_at(words, k, "{") || is_at(words, k, ":");  // a parameter ends
-  if (!initialized && (reference || !is_at(words, k, ";")) && !(named == nullptr && is_at(words, k, ","))) return {};
+  const bool another = is_at(words, k + 1, "(") && k + 2 < words.size() && is_pointer_word(words[k + 2]);
+  const bool listed = is_at(words, k, ",") && (named == nullptr || another);
+  if (!initialized && (reference || !is_at(words, k, ";")) && !listed) return {};
   if (named != nullptr && (k == t.pointer_end || !is_type(*named))) return {};  // a call: `f(*p) = 1;`, `row(&x)[1] = 2;`
   t.end = k;
   t.open = i;
@@ -424,7 +426,33 @@ TypeAround read_type_around(const Words& words, std::size_t first, const std::fu
 
 bool begins_statement(const Words& words, std::size_t i) {
   if (i == 0 || words[i - 1].is(";") || words[i - 1].is("{") || words[i - 1].is("}")) return true;
-  return i > 1 && ((words[i - 1].is("(") && words[i - 2].is("for")) || (words[i - 1].is("]") && words[i - 2].is("]")));
+  if (i == 1) return false;
+  const bool keyword = words[i - 2].is("for") || words[i - 2].is("if") || words[i - 2].is("while");
+  return (words[i - 1].is("(") && keyword) || (words[i - 1].is("]") && words[i - 2].is("]"));
+}
+
+// What follows a variable whose type stands around its name, up to `end`: its initializer, and other variables of that type,
+// whose names alone are left. `around` stands behind each name.
+Words with_names_alone(const Words& words, std::size_t first, std::size_t end, const Words& around) {
+  Words result;
+  bool is_first = true;
+  for (const Words& part : split_at_commas(slice(words, first, end))) {
+    if (is_first) {
+      result = part;
+      is_first = false;
+      continue;
+    }
+    const std::size_t close = is_at(part, 0, "(") ? closing(part, 0) : part.size();
+    std::size_t k = close + 1;
+    bool same = k + around.size() <= part.size();
+    for (const Word& word : around) same = same && part[k++].is(word.text);
+    if (!same || close < 3 || !part[close - 1].is_identifier() || !(k == part.size() || part[k].is("=") || part[k].is("{")))
+      throw Refused(words[first - 1].token, std::string(one_each));
+    result.push_back({Token::Kind::punctuation, ",", part[0].token, no_variable});
+    append(result, slice(part, 1, close));
+    append(result, slice(part, k, part.size()));
+  }
+  return result;
 }
 
 }  // namespace
@@ -438,8 +466,7 @@ Words with_types_first(const Words& words, const std::function<bool(const Word&)
       continue;
     }
     std::size_t end = t.end;
-    while (end < words.size() && !words[end].is(";")) end = after(words, end);
-    if (split_at_commas(slice(words, t.end, end)).size() > 1) throw Refused(words[i].token, std::string(one_each));
+    while (end < words.size() && !words[end].is(";") && !words[end].is(")")) end = after(words, end);
     Words type;
     for (; i < t.open; ++i) {
       const bool of_type = words[i].is("const") || words[i].is("volatile") || !is_type_word(words[i].text) ||
@@ -453,7 +480,8 @@ Words with_types_first(const Words& words, const std::function<bool(const Word&)
     }
     append(result, type);
     append(result, slice(words, t.open + 1, t.pointer_end - 1));
-    i = t.end;
+    append(result, with_types_first(with_names_alone(words, t.end, end, slice(words, t.pointer_end, t.end)), is_type));
+    i = end;
   }
   return result;
 }

@@ -87,6 +87,7 @@ class Places {
         for (const Declarator& d : s.declarators) {
           note_uses(f_, unit_, d.initializer);
           if (d.is_reference()) note_binding(f_, d.initializer);
+          note_construction(f_, s.specifiers, d.initializer, unit_);
           for (const Words& dimension : d.dimensions) note_uses(f_, unit_, dimension);
         }
         return;

@@ -72,6 +72,7 @@ void Unit::read_class(std::size_t first, std::size_t brace) {
       if (ends) declaration = i;
     } else if (is(i, "(") && i > declaration) {
       FunctionPlace f{};
+      if (is(i - 1, c.name) && takes_changing_reference(i, c.name)) classes_keep_references_ = true;
       bool plain = is_identifier(i - 1) && !is(i - 1, c.name) && !is(i - 1, "alignas") && !is(i - 1, "__align__");
       for (std::size_t k = declaration; plain && k < i; ++k)
         plain = !is(k, "operator") && !is(k, "virtual") && !is(k, "friend") && !is(k, "~") && !is(k, "__attribute__");
@@ -91,8 +92,48 @@ void Unit::read_class(std::size_t first, std::size_t brace) {
   class_places_[static_cast<std::size_t>(index)] = std::move(c);
 }
 
+// Whether one of the parameters behind `open` refers to something that is not constant; `except` by `&&`.
+bool Unit::takes_changing_reference(std::size_t open, std::string_view except) const {
+  bool constant = false;
+  for (std::size_t k = open + 1; k < source_.tokens[open].match; ++k) {
+    if (is(k, ",")) constant = false;
+    constant = constant || is(k, "const");
+    const bool moves = is(k, "&") && is(k + 1, "&") && is(k - 1, except);
+    if (moves) ++k;
+    if (is(k, "&") && !constant && !moves) return true;
+  }
+  return false;
+}
+
+void Unit::find_changing_operators() {
+  std::vector<bool> inside;  // of the braces around a token: whether they are no namespace's
+  bool own_constants = false;
+  for (std::size_t i = 0; i < source_.tokens.size(); ++i) own_constants = own_constants || is(i, "mutable");
+  std::size_t declaration = 0;
+  for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+    if (is(i, "{")) {
+      bool opens_scope = i > 1 && is(i - 2, "extern");
+      for (std::size_t k = declaration; k < i; ++k) opens_scope = opens_scope || is(k, "namespace");
+      inside.push_back(!opens_scope);
+    }
+    if (is(i, "}") && !inside.empty()) inside.pop_back();
+    if (is(i, "{") || is(i, "}") || is(i, ";")) declaration = i + 1;
+    if (!is(i, "operator")) continue;
+    std::string name;
+    std::size_t open = i + 1;
+    if (is(open, "(")) open += 2;
+    for (; open < source_.tokens.size() && !is(open, "("); ++open)
+      name = is_identifier(open) || name == " " ? " " : name.append(word(open));
+    if (open >= source_.tokens.size()) return;
+    bool of_object = !inside.empty() && inside.back();
+    for (std::size_t k = declaration; k < i; ++k) of_object = of_object && !is(k, "friend") && !is(k, "static");
+    const bool constant = is(source_.tokens[open].match + 1, "const") && !own_constants;
+    if ((of_object && !constant) || takes_changing_reference(open, "")) changing_operators_.insert(name == " " ? "" : name);
+  }
+}
+
 // What a declaration in a class declares that is no function.
-void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) const {
+void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) {
   const bool names_type = is(first, "typedef") || is(first, "using") || is(first, "struct") || is(first, "class");
   if (names_type) {
     const std::size_t name = is(first, "typedef") ? last - 1 : first + 1;
@@ -115,6 +156,7 @@ void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) const
     return;
   }
   for (const Declarator& d : s.declarators) {
+    classes_keep_references_ = classes_keep_references_ || d.is_reference();
     const bool constant = contains(s.specifiers, "constexpr") || contains(s.specifiers, "const");
     if (!contains(s.specifiers, "static"))
       c.members.insert(d.name.text);

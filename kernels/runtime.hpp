@@ -67,48 +67,52 @@ struct marks {
   WEIR_ALWAYS_INLINE void set(unsigned int t, unsigned char mark) { a[t] = mark; }
 };
 
-// The threads that take part. `a` counts only if not all of them do.
+// The threads that take part: those that `a` marks if it is `listed`, else the first `count`.
 struct mask {
   alignas(64) unsigned char a[most_threads];
   int n, count, low, high;
+  bool listed;
 
-  WEIR_ALWAYS_INLINE explicit mask(int threads) : n(threads), count(threads), low(0), high(threads) {}
-  WEIR_ALWAYS_INLINE mask(const mask& o) : n(o.n), count(o.count), low(o.low), high(o.high) {
-    if (!o.full()) __builtin_memcpy(a, o.a, (size_t)n);
+  WEIR_ALWAYS_INLINE explicit mask(int threads) : n(threads), count(threads), low(0), high(threads), listed(false) {}
+  WEIR_ALWAYS_INLINE mask(const mask& o) : n(o.n), count(o.count), low(o.low), high(o.high), listed(o.listed) {
+    if (o.listed) __builtin_memcpy(a, o.a, (size_t)n);
   }
   WEIR_ALWAYS_INLINE bool any() const { return count != 0; }
   WEIR_ALWAYS_INLINE bool full() const { return count == n; }
-  WEIR_ALWAYS_INLINE bool has(unsigned int t) const { return full() || a[t] != 0; }
-  WEIR_ALWAYS_INLINE void fill() {
-    count = high = n;
+  WEIR_ALWAYS_INLINE bool has(unsigned int t) const { return listed ? a[t] != 0 : t < (unsigned int)count; }
+  WEIR_ALWAYS_INLINE void keep_first(int threads) {
+    count = high = threads;
     low = 0;
+    listed = false;
   }
+  WEIR_ALWAYS_INLINE void fill() { keep_first(n); }
   inline void recount() {
     int c = 0;
     for (int t = 0; t < n; ++t) c += a[t];
+    if (c == 0 || c == n) return keep_first(c);
     count = c;
-    low = 0;
-    high = c == 0 ? 0 : n;
-    if (c == 0 || c == n) return;
-    while (a[low] == 0) ++low;
-    while (a[high - 1] == 0) --high;
+    listed = true;
+    for (low = 0; a[low] == 0;) ++low;
+    for (high = n; a[high - 1] == 0;) --high;
   }
-  inline void spell_out() {
-    if (full()) __builtin_memset(a, 1, (size_t)n);
+  inline void list() {
+    if (listed) return;
+    for (int t = 0; t < n; ++t) a[t] = t < count;
+    listed = true;
   }
   inline void remove(const marks& gone) {
-    spell_out();
+    list();
     for (int t = 0; t < n; ++t) a[t] = (unsigned char)(a[t] & (gone.a[t] == 0));
     recount();
   }
   inline void retire(const marks& gone) {
-    spell_out();
+    list();
     for (int t = 0; t < n; ++t) a[t] = (unsigned char)(a[t] & (gone.a[t] != returned));
     recount();
   }
   // Those who continued come back, and those who broke off go on behind the loop.
   inline void end_iteration(marks& gone) {
-    spell_out();
+    list();
     for (int t = 0; t < n; ++t) {
       const unsigned char mark = gone.a[t];
       const bool mine = a[t] != 0;
@@ -238,6 +242,15 @@ template <class T>
 WEIR_ALWAYS_INLINE const T* address_of(const T& x) {
   return __builtin_addressof(x);
 }
+// What a reference to something constant is bound to: the place itself, or the copy that it was converted to.
+template <class T>
+WEIR_ALWAYS_INLINE const T* address_of_either(const T* place, const T&) {
+  return place;
+}
+template <class T, class C>
+WEIR_ALWAYS_INLINE const C* address_of_either(const T*, const C& copy) {
+  return __builtin_addressof(copy);
+}
 template <class T, class V>
 WEIR_ALWAYS_INLINE void pass(T& x, const V& v) {
   ::new (memory{&x}) T(v);
@@ -284,13 +297,16 @@ struct block {
   }
   WEIR_ALWAYS_INLINE void retire(const marks& gone) { alive.retire(gone); }
 
+  bool is_row() const { return dim.y * dim.z == 1; }
+
   // Runs a piece for the threads of a mask. The thread's number in the row of the grid is counted as a number that does not
   // wrap around, where it does not: see `launcher`.
   template <bool independent, class F>
   WEIR_ALWAYS_INLINE void run(const mask& m, F&& f) const {
-    const int dx = (int)dim.x, dy = (int)dim.y, dz = (int)dim.z;
-    if (__builtin_expect(m.full() && index.x < (1u << 21), 1)) {
+    const int dy = (int)dim.y, dz = (int)dim.z;
+    if (__builtin_expect((m.full() || (!m.listed && is_row())) && index.x < (1u << 21), 1)) {
       const global_index first = (global_index)first_in_row;
+      const int dx = m.full() ? (int)dim.x : m.count;
       for (int z = 0; z < dz; ++z) {
         for (int y = 0; y < dy; ++y) {
           const int row = (z * dy + y) * dx;
@@ -307,14 +323,14 @@ struct block {
         }
       }
     } else {
+      const int dx = (int)dim.x;
       const unsigned int first = first_in_row;
-      const bool all = m.full();
       for (int z = 0; z < dz; ++z) {
         for (int y = 0; y < dy; ++y) {
           const int row = (z * dy + y) * dx;
           const int from = m.low > row ? m.low - row : 0, to = m.high - row < dx ? m.high - row : dx;
           for (int x = from; x < to; ++x) {
-            if (all || m.a[row + x] != 0)
+            if (!m.listed || m.a[row + x] != 0)
               f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, first + (unsigned int)x, (unsigned int)(row + x));
           }
         }
@@ -329,9 +345,8 @@ struct block {
     run<false>(
         m, [&](const uint3 i, const unsigned int g, const unsigned int t)
                __attribute__((always_inline)) { c[t] = f(i, g, t); });
-    const bool all = m.full();
     for (int t = 0; t < threads; ++t) {
-      const unsigned char here = all ? (unsigned char)1 : m.a[t];
+      const unsigned char here = m.listed ? m.a[t] : (unsigned char)(t < m.count);
       then.a[t] = (unsigned char)(here & (c[t] != 0));
       otherwise.a[t] = (unsigned char)(here & (c[t] == 0));
     }
@@ -341,11 +356,24 @@ struct block {
   // Those for whom `f` is true stay. `ascending`: along a row it is true up to one of the threads.
   template <bool ascending, class F>
   WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
-    if (ascending && m.full() && dim.y * dim.z == 1) {
-      const unsigned int first = first_in_row, last = dim.x - 1;
-      if (f(uint3{0, 0, 0}, first, 0) && f(uint3{last, 0, 0}, first + last, last)) return;
+    if (ascending && !m.listed && is_row()) {
+      const auto is_true = [&](int t) __attribute__((always_inline)) {
+        return f(uint3{(unsigned int)t, 0, 0}, first_in_row + (unsigned int)t, (unsigned int)t);
+      };
+      // Most turns are everybody's.
+      if (m.count == 0 || (is_true(0) && is_true(m.count - 1))) return;
+      int stay = 0;
+      for (int go = m.count - 1; stay < go;) {  // it is false for thread `go`, or for the first one
+        const int middle = stay + (go - stay) / 2;
+        if (is_true(middle)) {
+          stay = middle + 1;
+        } else {
+          go = middle;
+        }
+      }
+      return m.keep_first(stay);
     }
-    if (m.full()) {  // most turns of most loops are everybody's
+    if (m.full()) {
       int leaving = 0;
       run<false>(
           m, [&](const uint3 i, const unsigned int g, const unsigned int t)
@@ -356,7 +384,7 @@ struct block {
     run<false>(
         m, [&](const uint3 i, const unsigned int g, const unsigned int t)
                __attribute__((always_inline)) { c[t] = f(i, g, t); });
-    m.spell_out();
+    m.list();
     for (int t = 0; t < threads; ++t) m.a[t] = (unsigned char)(m.a[t] & (c[t] != 0));
     m.recount();
   }

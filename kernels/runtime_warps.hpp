@@ -26,7 +26,7 @@ inline lane_bits lanes_in(const mask& m, int first) {
   const int count = m.n - first < warpSize ? m.n - first : warpSize;
   if (m.full()) return count == warpSize ? all_lanes : (lane_bits)(((lane_bits)1 << count) - 1);
   lane_bits bits = 0;
-  for (int l = 0; l < count; ++l) bits |= (lane_bits)(m.a[first + l] != 0) << l;
+  for (int l = 0; l < count; ++l) bits |= (lane_bits)m.has((unsigned int)(first + l)) << l;
   return bits;
 }
 
@@ -80,9 +80,9 @@ WEIR_ALWAYS_INLINE void exchange(const mask& m, R& result, const V& v, S&& sourc
     }
   } else {
     for (int t = m.low; t < m.high; ++t) {
-      if (m.a[t] == 0) continue;
+      if (!m.has((unsigned int)t)) continue;
       const int s = source(t);
-      result.at((unsigned int)t) = s < m.n && m.a[s] != 0 ? (value_of<V>)get(v, (unsigned int)s) : value_of<V>{};
+      result.at((unsigned int)t) = s < m.n && m.has((unsigned int)s) ? (value_of<V>)get(v, (unsigned int)s) : value_of<V>{};
     }
   }
 }

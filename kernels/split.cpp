@@ -105,7 +105,7 @@ void refuse_recursion(const Unit& unit) {
     for (std::uint32_t i = f.body; i < f.end; ++i) {
       const auto word = [&](std::uint32_t k) { return k < source.tokens.size() ? source.spelling(k) : std::string_view(); };
       const std::string name(word(i));
-      const Unit::Callee called = unit.callee(word(i - 2), word(i - 1), name, word(i + 1), f.of_class);
+      const Unit::Callee called = unit.callee(word(i - 2), word(i - 1), name, word(i + 1), f.of_class, i);
       if (called == Unit::Callee::none) continue;
       // Of several functions of a name, one may call another.
       const bool member = called == Unit::Callee::member;

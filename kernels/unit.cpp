@@ -20,6 +20,7 @@ Unit::Unit(const TokenizedSource& source) : source_(source) {
   find_cooperation();
   number_overloads();
   find_thread_readers();
+  find_changing_operators();
 }
 
 std::vector<const FunctionPlace*> Unit::find_cooperating(std::string_view name, bool member) const {
@@ -31,7 +32,7 @@ std::vector<const FunctionPlace*> Unit::find_cooperating(std::string_view name, 
 }
 
 Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next,
-                          int of_class) const {
+                          int of_class, std::size_t token) const {
   if (next != "(" && next != "<") return Callee::none;
   const bool function = cooperating_.count(name) != 0;
   const bool of_object = before == "." || before == "->";
@@ -43,9 +44,13 @@ Unit::Callee Unit::callee(std::string_view qualifier, std::string_view before, s
                                      : defines_member_function(of_class, name)))
       return Callee::member;
   }
-  if (function && before == "::" && qualifier != ">" && !names_scope(qualifier)) {  // `::max` is none of a namespace's
-    const auto is_global = [&](const FunctionPlace& f) { return f.name == name && !in_namespace(f.first); };
-    if (std::none_of(functions_.begin(), functions_.end(), is_global)) return Callee::none;
+  const bool global = before == "::" && qualifier != ">" && !names_scope(qualifier);
+  const bool alone = !of_object && before != "::" && is_plain_function(name);
+  if (function && (global || alone)) {  // `::max` is none of a namespace's, and `max` none of another's
+    const auto is_meant = [&](const FunctionPlace& f) {
+      return f.name == name && (global ? namespaces_around(f.first).empty() : is_seen(f, token));
+    };
+    if (std::none_of(functions_.begin(), functions_.end(), is_meant)) return Callee::none;
   }
   return function && !of_object ? Callee::function : Callee::none;
 }
@@ -56,14 +61,29 @@ bool Unit::names_scope(std::string_view word) {
          (word[0] == '_' || std::isalnum(static_cast<unsigned char>(word[0])) != 0);
 }
 
-bool Unit::in_namespace(std::size_t token) const {
+// The names of the namespaces that a token stands in.
+std::set<std::string_view> Unit::namespaces_around(std::size_t token) const {
+  std::set<std::string_view> names;
   for (std::size_t i = token; i-- > 0;) {
-    if (is(i, "}") && source_.tokens[i].match < i)
+    if (is(i, "}") && source_.tokens[i].match < i) {
       i = source_.tokens[i].match;
-    else if (is(i, "{") && !(i > 1 && is(i - 2, "extern")))
-      return true;
+    } else if (is(i, "{")) {
+      std::size_t k = i;
+      while (k > 0 && (is(k - 1, "::") || (is_identifier(k - 1) && !is(k - 1, "namespace")))) --k;
+      for (const bool opens = k > 0 && is(k - 1, "namespace"); opens && k < i; ++k) {
+        if (is_identifier(k)) names.insert(word(k));
+      }
+    }
   }
-  return false;
+  return names;
+}
+
+// Whether the name of a function means it at a token, without a namespace before it.
+bool Unit::is_seen(const FunctionPlace& f, std::size_t token) const {
+  const auto here = namespaces_around(token), own = namespaces_around(f.first);
+  const auto used = [&](std::string_view name) { return used_.count(name) != 0; };
+  return std::includes(here.begin(), here.end(), own.begin(), own.end()) || used(f.name) ||
+         std::any_of(own.begin(), own.end(), used);
 }
 
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
@@ -228,6 +248,11 @@ void Unit::find_namespaces() {
       namespaces_.emplace(word(k));
       if (!is(k + 1, "::")) break;
     }
+    if (is(i, "using")) {  // `using namespace a::b;`, `using a::b;`
+      for (std::size_t k = i + 1; is_identifier(k) || is(k, "::"); ++k) {
+        if (is(k + 1, ";")) used_.emplace(word(k));
+      }
+    }
     if (!is(i, "cooperative_groups")) continue;
     uses_groups_ = true;
     group_namespaces_.insert("cooperative_groups");
@@ -263,7 +288,7 @@ void Unit::find_cooperation() {
       if (!is_identifier(i)) continue;
       const std::string_view qualifier = i > 1 ? word(i - 2) : "", before = i > 0 ? word(i - 1) : "";
       if (meeting(qualifier, before, word(i), word(i + 1)) != nullptr) return i;
-      const Callee called = callee(qualifier, before, word(i), word(i + 1), members ? f->of_class : -1);
+      const Callee called = callee(qualifier, before, word(i), word(i + 1), members ? f->of_class : -1, i);
       if (called == Callee::function || (called == Callee::member && members)) return i;
       if (f != nullptr && f->is_kernel && names(i) && is(i, "__shared__")) return i;
     }

@@ -54,11 +54,10 @@ class Unit {
   const std::vector<FunctionPlace>& functions() const noexcept { return functions_; }
   /// What is called where `name` is followed by `next` in a function of the class `of_class`, if threads meet in it. Calls
   /// are matched by name, so that all functions of a name are meant. `before` and `qualifier` stand in front of it: `.`,
-  /// `->` or
-  /// `::`, and what is before that.
+  /// `->` or `::`, and what is before that. `token`: where the name stands.
   enum class Callee : unsigned char { none, function, member };
   Callee callee(std::string_view qualifier, std::string_view before, std::string_view name, std::string_view next,
-                int of_class) const;
+                int of_class, std::size_t token) const;
   bool is_cooperating(std::string_view name) const { return cooperating_.count(name) != 0; }
   /// The definitions of the cooperating functions, or member functions, of that name.
   std::vector<const FunctionPlace*> find_cooperating(std::string_view name, bool member = false) const;
@@ -77,6 +76,11 @@ class Unit {
   bool defines_function(std::string_view name) const { return defined_.count(name) != 0; }
   /// Whether a class, if it is one, has a function of that name.
   bool defines_member_function(int of_class, std::string_view name) const;
+  /// Whether an operator that the source defines may change its operand: it is no constant function of a class, or takes a
+  /// reference to something that is not constant. `name` is what stands behind `operator`; empty for a conversion.
+  bool operator_may_change(std::string_view name) const { return changing_operators_.count(name) != 0; }
+  /// Whether an object of a class may refer to, or change, the variables that it is made of.
+  bool classes_keep_references() const noexcept { return classes_keep_references_; }
   /// Whether a call of it may read threadIdx and its like.
   bool reads_thread_variables(std::string_view name) const { return thread_readers_.count(name) != 0; }
   /// Whether code that is called without a name (an operator, a method) may read them.
@@ -96,18 +100,21 @@ class Unit {
   std::size_t after_template(std::size_t i) const;
   bool names(std::size_t i) const;
   static bool names_scope(std::string_view word);
-  bool in_namespace(std::size_t token) const;
+  std::set<std::string_view> namespaces_around(std::size_t token) const;
+  bool is_seen(const FunctionPlace& f, std::size_t token) const;
   void scan(std::size_t first, std::size_t last);
   std::size_t specialized_name(std::size_t declaration, std::size_t open) const;
   bool read_place(std::size_t declaration, std::size_t open, FunctionPlace& f) const;
   std::size_t function_at(std::size_t declaration, std::size_t open);
   void read_class(std::size_t first, std::size_t brace);
-  void note_member(std::size_t first, std::size_t last, ClassPlace& c) const;
+  void note_member(std::size_t first, std::size_t last, ClassPlace& c);
   void note_declaration(std::size_t first, std::size_t last);
   void note_class(std::size_t first, std::size_t last);
   void find_namespaces();
   void find_cooperation();
   void find_thread_readers();
+  bool takes_changing_reference(std::size_t open, std::string_view except) const;
+  void find_changing_operators();
   void number_overloads();
   std::string signature(const FunctionPlace& f) const;
 
@@ -116,13 +123,15 @@ class Unit {
   std::vector<FunctionPlace> member_functions_;  // those that do not cooperate
   std::vector<ClassPlace> class_places_;
   std::set<std::string, std::less<>> by_reference_, defined_, thread_readers_, constants_, cooperating_,
-      cooperating_members_;
+      cooperating_members_, changing_operators_;
+  bool classes_keep_references_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
   std::map<std::size_t, std::size_t> split_members_;          // cooperating member functions: where they begin, and end
   std::vector<std::uint32_t> lone_shared_;
   bool hidden_reader_ = false;
   std::set<std::string, std::less<>> namespaces_;        // that the source opens, names otherwise, or uses
   std::set<std::string, std::less<>> group_namespaces_;  // cooperative_groups and its other names
+  std::set<std::string, std::less<>> used_;              // namespaces that are, and names out of namespaces
   bool uses_groups_ = false;
   bool using_groups_ = false;  // by `using namespace`
 };

@@ -31,6 +31,15 @@ bool takes_address(const Words& words, std::size_t i) {
   return !call && (i - 1 == open + 2 || words[i - 2].is("*") || is_type_word(words[i - 2].text));
 }
 
+// Whether the parenthesis at `close` ends a built-in type: `(unsigned int)`.
+bool is_cast(const Words& words, std::size_t close) {
+  if (!words[close].is(")")) return false;
+  const std::size_t open = opening(words, close);
+  if (close == open + 1) return false;
+  const Words type = slice(words, open + 1, close);
+  return std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text); });
+}
+
 // The name of what is called with the parenthesis at `open`; empty if there is none. `qualified` tells of a name with `::`.
 std::string_view callee(const Words& words, std::size_t open, bool& qualified) {
   qualified = false;
@@ -66,62 +75,71 @@ class Uses {
  private:
   bool is(std::size_t i, std::string_view text) const { return is_at(words_, i, text); }
 
+  // Whether a variable may be of a class: then operators may be functions of it, which may change it.
+  bool may_be_of_class(const Variable& v) const {
+    return !is_pointer(v) && !std::all_of(v.specifiers.begin(), v.specifiers.end(), [&](const Word& word) {
+      const bool scalar = is_type_word(word.text) || (word.text.ends_with("_t") && !unit_.is_constant(word.text));
+      return scalar && !word.is("auto");
+    });
+  }
+
+  // Whether an operator that stands beside `[first, last)`, or is a conversion, may change an object that is named there.
+  bool operator_changes(std::size_t first, std::size_t last) const {
+    const auto changes = [&](std::size_t i) {
+      return i < words_.size() && words_[i].kind == Token::Kind::punctuation && unit_.operator_may_change(words_[i].text);
+    };
+    const auto shifts = [&](std::size_t i) { return is(i, ">") && is(i + 1, ">") && unit_.operator_may_change(">>"); };
+    return unit_.operator_may_change("") || changes(last) || shifts(last) ||
+           (first > 0 && (changes(first - 1) || (first > 1 && shifts(first - 2))));
+  }
+
   void variable(std::size_t i) {
     Variable& v = function_.variable(words_[i].variable);
     const bool array = v.declarator != nullptr && !v.declarator->dimensions.empty();
-    const bool before_step = i > 0 && is_step(words_, i - 1);
-    const bool address = i > 0 && takes_address(words_, i - 1);
-    // Members and elements: up to where an address is followed, the variable itself is meant.
-    std::size_t end = i + 1;
-    bool followed = false;
-    bool method = false;
-    while (!followed && (is(end, ".") || is(end, "["))) {
-      if (is(end, "[")) {
-        followed = is_pointer(v) && end == i + 1 && !array;
-        end = closing(words_, end) + 1;
-      } else {
-        end += 2;
-        method = is(end, "(");
-      }
-    }
-    if (is(end, "->")) followed = true;
-    const bool written = (end < words_.size() && is_assignment(words_[end].text)) || is_step(words_, end) || before_step;
+    const bool of_class = may_be_of_class(v);
     if (array && !is(i + 1, "[")) v.assigned = v.escapes = true;
-    if (followed) return;
-    const bool class_type = !std::all_of(v.specifiers.begin(), v.specifiers.end(),
-                                         [](const Word& word) { return is_type_word(word.text); });
-    const bool shifts = is(end, "<<") || (is(end, ">") && is(end + 1, ">"));  // perhaps by an operator of the class's
-    if (written || method || is(end, "(") || (class_type && shifts)) v.assigned = true;
-    if (address) v.assigned = v.escapes = true;
-    if (may_be_passed_by_reference(words_, i, end, unit_) || chosen_and_changed(i, end)) v.assigned = true;
+    bool pointer = is_pointer(v) && !array;
+    std::size_t first = i, last = i + 1;
+    do {
+      // Members and elements: up to where an address is followed, the variable itself is meant.
+      for (; is(last, ".") || is(last, "["); pointer = false) {
+        const bool element = is(last, "[");
+        if (element && pointer) return;
+        if (element && of_class && unit_.operator_may_change("[]")) v.assigned = true;
+        last = element ? closing(words_, last) + 1 : last + 2;
+      }
+      if (is(last, "->")) {
+        v.assigned = v.assigned || (of_class && unit_.operator_may_change("->"));
+        return;
+      }
+      const bool written = (last < words_.size() && is_assignment(words_[last].text)) || is_step(words_, last) ||
+                           (first > 0 && is_step(words_, first - 1));
+      const bool address = first > 0 && takes_address(words_, first - 1);
+      const bool passed = is(last, "(") || may_be_passed_by_reference(words_, first, last, unit_);
+      if (written || address || passed || (of_class && operator_changes(first, last))) v.assigned = true;
+      if (address || (passed && unit_.classes_keep_references())) v.escapes = true;
+    } while (widen(first, last));
   }
 
-  // Whether `?:` may choose what stands in `[first, last)`, and its result is changed, called or handed on by reference.
-  bool chosen_and_changed(std::size_t first, std::size_t last) const {
-    bool chosen = false;
-    for (;;) {
-      if (first > 0 && (is(first - 1, "?") || is(first - 1, ":"))) {
-        chosen = true;
-        for (int depth = 0; first > 0; --first) {
-          const Word& word = words_[first - 1];
-          if (word.is(")") || word.is("]") || word.is("}")) ++depth;
-          if ((word.is("(") || word.is("[") || word.is("{")) && depth-- == 0) break;
-          if (depth == 0 && (word.is(",") || word.is("return") || is_assignment(word.text))) break;
-        }
-        while (last < words_.size() && !is(last, ")") && !is(last, "]") && !is(last, "}") && !is(last, ","))
-          last = after(words_, last);
+  // From what `?:` chooses between to the choice, and from what parentheses enclose to the parentheses.
+  bool widen(std::size_t& first, std::size_t& last) const {
+    const std::size_t begin = first;
+    if (first > 0 && (is(first - 1, "?") || is(first - 1, ":"))) {
+      for (int depth = 0; first > 0; --first) {
+        const Word& word = words_[first - 1];
+        if (word.is(")") || word.is("]") || word.is("}")) ++depth;
+        if ((word.is("(") || word.is("[") || word.is("{")) && depth-- == 0) break;
+        if (depth == 0 && (word.is(",") || word.is("return") || is_assignment(word.text))) break;
       }
-      if (chosen && may_be_passed_by_reference(words_, first, last, unit_)) return true;
-      const bool argument = first > 1 && (words_[first - 2].is_identifier() || is(first - 2, "]"));
-      if (first == 0 || !is(first - 1, "(") || !is(last, ")") || (argument && !is(first - 2, "return"))) break;
+      while (last < words_.size() && !is(last, ")") && !is(last, "]") && !is(last, "}") && !is(last, ","))
+        last = after(words_, last);
+    }
+    const bool argument = first > 1 && (words_[first - 2].is_identifier() || is(first - 2, "]")) && !is(first - 2, "return");
+    if (first > 0 && is(first - 1, "(") && is(last, ")") && !argument) {
       --first;
       ++last;
     }
-    if (!chosen) return false;
-    if (first > 0 && (is_step(words_, first - 1) || takes_address(words_, first - 1))) return true;
-    while (is(last, ".") && last + 2 < words_.size()) last += 2;
-    return is(last, "(") || is(last, "[") || is_step(words_, last) ||
-           (last < words_.size() && is_assignment(words_[last].text));
+    return first != begin;
   }
 
   // What a lambda returns by reference may be changed where it is called.
@@ -141,11 +159,13 @@ class Uses {
     const bool written = (close + 1 < words_.size() && is_assignment(words_[close + 1].text)) ||
                          is_step(words_, close + 1) || (open > 0 && is_step(words_, open - 1));
     const bool address = open > 0 && takes_address(words_, open - 1);
-    if (!written && !address) return;
-    if (open > 0 && is(open - 1, "*") && is_prefix(words_, open - 1)) return;
+    const bool follows = open > 0 && is(open - 1, "*") && is_prefix(words_, open - 1);
+    const bool operates = operator_changes(open, close + 1);
     for (std::size_t i = open; i < close; ++i) {
       if (words_[i].variable == no_variable) continue;
       Variable& v = function_.variable(words_[i].variable);
+      if (operates && may_be_of_class(v)) v.assigned = true;
+      if (follows || !(written || address)) continue;
       v.assigned = true;
       v.escapes = v.escapes || address;
     }
@@ -173,8 +193,8 @@ WholeAssignment read_whole_assignment(const Words& words) {
 }
 
 bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t end, const Unit& unit, bool unknown) {
-  if (i == 0 || !(words[i - 1].is("(") || words[i - 1].is(",")) || !(is_at(words, end, ")") || is_at(words, end, ",")))
-    return false;
+  if (i == 0 || !(words[i - 1].is("(") || words[i - 1].is(",") || words[i - 1].is("{"))) return false;
+  if (!is_at(words, end, ")") && !is_at(words, end, ",") && !is_at(words, end, "}")) return false;
   int depth = 0;
   std::size_t open = i;
   while (open-- > 0) {
@@ -184,13 +204,15 @@ bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t e
     if ((word.is("(") || word.is("[") || word.is("{")) && depth-- == 0) break;
   }
   if (open >= words.size()) return false;
-  if (words[open].is("{")) return false;  // a list of values
+  if (words[open].is("{")) return unit.classes_keep_references();  // else a list of values
   if (words[open].is("[")) return !words[i - 1].is("[");
   bool qualified = false;
   const std::string_view name = callee(words, open, qualified);
   if (name.empty())
-    return unknown && open > 0 && (words[open - 1].is(")") || words[open - 1].is("]") || words[open - 1].is(">"));
-  if (is_keyword(name) || is_type_word(name) || is_atomic(name) || unit.is_constant(name)) return false;
+    return unknown && open > 0 && !is_cast(words, open - 1) &&
+           (words[open - 1].is(")") || words[open - 1].is("]") || words[open - 1].is(">"));
+  if (is_keyword(name) || is_type_word(name) || is_atomic(name)) return false;
+  if (unit.is_constant(name)) return unit.classes_keep_references();  // else a class takes values
   if (unit.defines_function(name)) return unit.takes_references(name);
   return unknown && !is_plain_function(name);
 }
@@ -201,6 +223,18 @@ void note_binding(Function& function, const Words& words) {
   for (const Word& word : words) {
     if (word.variable == no_variable) continue;
     Variable& v = function.variable(word.variable);
+    v.assigned = v.escapes = true;
+  }
+}
+
+void note_construction(Function& function, const Words& specifiers, const Words& initializer, const Unit& unit) {
+  const bool number = std::all_of(specifiers.begin(), specifiers.end(),
+                                  [](const Word& word) { return is_type_word(word.text) && !word.is("auto"); });
+  if (number || !unit.classes_keep_references()) return;
+  const bool braces = is_at(initializer, 0, "{") && closing(initializer, 0) + 1 == initializer.size();
+  for (const Words& value : split_at_commas(braces ? slice(initializer, 1, initializer.size() - 1) : initializer)) {
+    if (value.empty() || value[0].variable == no_variable) continue;
+    Variable& v = function.variable(value[0].variable);
     v.assigned = v.escapes = true;
   }
 }

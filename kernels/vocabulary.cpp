@@ -56,6 +56,8 @@ constexpr Meeting group_meetings[] = {
     {"_group_ballot", Scope::warp, Result::own, 2, 2, false},
     {"_group_match_any", Scope::warp, Result::own, 2, 2, false},
     {"_group_reduce", Scope::warp, Result::own, 3, 3, false},
+    {"_group_inclusive_scan", Scope::warp, Result::own, 2, 3, false},
+    {"_group_exclusive_scan", Scope::warp, Result::own, 2, 3, false},
     {"_group_coalesced_threads", Scope::warp, Result::own, 0, 0, false},
     {"_group_binary_partition", Scope::warp, Result::own, 2, 2, false},
     {"_group_labeled_partition", Scope::warp, Result::own, 2, 2, false},
@@ -88,8 +90,9 @@ const Meeting* find_meeting(std::string_view name) {
 }
 
 const Meeting* find_group_meeting(std::string_view name, bool member) {
-  const bool free_only =
-      name == "coalesced_threads" || name == "reduce" || name == "binary_partition" || name == "labeled_partition";
+  constexpr std::string_view free_functions[] = {"coalesced_threads", "reduce",         "binary_partition",
+                                                 "labeled_partition", "inclusive_scan", "exclusive_scan"};
+  const bool free_only = one_of(name, free_functions);
   if (member ? free_only : !free_only && name != "sync") return nullptr;
   for (const Meeting& m : group_meetings) {
     if (m.name.substr(group_prefix.size()) == name) return &m;

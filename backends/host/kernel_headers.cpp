@@ -42,6 +42,7 @@ constexpr Header headers[] = {
     {"hip/hip_bf16.h", kernels::bfloat16_header},
     {"cooperative_groups.h", kernels::groups_header},
     {"cooperative_groups/reduce.h", kernels::groups_header},
+    {"cooperative_groups/scan.h", kernels::groups_header},
     {"hip/hip_cooperative_groups.h", kernels::groups_header},
 };
 

@@ -19,6 +19,7 @@ inline constexpr std::string_view prelude_types = R"weir(
 #include <math.h>
 #endif
 #include <assert.h>
+#include <fenv.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

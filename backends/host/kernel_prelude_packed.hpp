@@ -189,6 +189,37 @@ WEIR_DIRECTED(ru)
 WEIR_DIRECTED(rd)
 #undef WEIR_DIRECTED
 
+// --- Doubles rounded in a direction: by the processor, whose mode is set for one operation. What is volatile stays between.
+#define WEIR_ROUNDED(type, name, parameters, copies, operation, mode) \
+  WEIR_FUNCTION type name parameters {                                \
+    const int before = fegetround();                                  \
+    volatile copies;                                                  \
+    fesetround(mode);                                                 \
+    const volatile type result = operation;                           \
+    fesetround(before);                                               \
+    return result;                                                    \
+  }
+#define WEIR_DIRECTED(way, mode)                                                                                          \
+  WEIR_ROUNDED(double, __dadd_##way, (double a, double b), double x = a WEIR_COMMA y = b, x + y, mode)                    \
+  WEIR_ROUNDED(double, __dsub_##way, (double a, double b), double x = a WEIR_COMMA y = b, x - y, mode)                    \
+  WEIR_ROUNDED(double, __dmul_##way, (double a, double b), double x = a WEIR_COMMA y = b, x * y, mode)                    \
+  WEIR_ROUNDED(double, __ddiv_##way, (double a, double b), double x = a WEIR_COMMA y = b, x / y, mode)                    \
+  WEIR_ROUNDED(double, __drcp_##way, (double a), double x = a, 1.0 / x, mode)                                             \
+  WEIR_ROUNDED(double, __dsqrt_##way, (double a), double x = a, __builtin_sqrt(x), mode)                                  \
+  WEIR_ROUNDED(double, __fma_##way, (double a, double b, double c), double x = a WEIR_COMMA y = b WEIR_COMMA z = c,       \
+               __builtin_fma(x, y, z), mode)                                                                              \
+  WEIR_ROUNDED(float, __ll2float_##way, (long long a), long long x = a, (float)x, mode)                                   \
+  WEIR_ROUNDED(float, __ull2float_##way, (unsigned long long a), unsigned long long x = a, (float)x, mode)                \
+  WEIR_ROUNDED(double, __ll2double_##way, (long long a), long long x = a, (double)x, mode)                                \
+  WEIR_ROUNDED(double, __ull2double_##way, (unsigned long long a), unsigned long long x = a, (double)x, mode)
+#define WEIR_COMMA ,
+WEIR_DIRECTED(rz, FE_TOWARDZERO)
+WEIR_DIRECTED(ru, FE_UPWARD)
+WEIR_DIRECTED(rd, FE_DOWNWARD)
+#undef WEIR_COMMA
+#undef WEIR_DIRECTED
+#undef WEIR_ROUNDED
+
 // --- Bessel's functions of an imaginary argument, by their series, all of whose terms have one sign
 static inline __attribute__((unused)) double cyl_bessel_i0(double x) {
   double term = 1, sum = 1;

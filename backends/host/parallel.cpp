@@ -88,7 +88,7 @@ class Loop final : public Runnable, public RefCounted {
   void call_helper() noexcept {
     if (helpers_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
     retain();
-    Scheduler::instance().submit(this, level_);
+    Scheduler::instance().submit_helper(this, level_);
   }
 
   void divide(std::uint64_t threads) noexcept {
@@ -177,7 +177,11 @@ bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Lev
     return true;
   }
   const bool alone = pace != nullptr && pace->is_short(count);
-  if (alone) piece = std::max(piece, (count + 3) / 4);  // few, since each costs as much as a small block
+  if (alone) {
+    piece = std::max(piece, (count + 3) / 4);  // few, since each costs as much as a small block
+  } else if (pace != nullptr) {
+    piece = std::max(piece, pace->least_steps());
+  }
   Loop* const loop = Loop::make_loop(work, count, piece, level, continuation);
   if (loop != nullptr) return loop->start(pace, alone);
   work.do_range(0, count);

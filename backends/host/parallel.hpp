@@ -27,7 +27,12 @@ class Pace {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::nanoseconds short_loop{3000};
+  static constexpr std::chrono::nanoseconds short_piece{600};
 
+  /// How many steps a piece has at least, so that handing it out costs little beside it. 0 if no loop has run.
+  std::uint64_t least_steps() const noexcept {
+    return static_cast<std::uint64_t>(static_cast<float>(short_piece.count()) / step_ns_.load(std::memory_order_relaxed));
+  }
   /// Whether a loop of so many steps is expected to be short. The first one is not.
   bool is_short(std::uint64_t count) const noexcept {
     return static_cast<float>(count) * step_ns_.load(std::memory_order_relaxed) < static_cast<float>(short_loop.count());

@@ -25,6 +25,8 @@ namespace weir::host {
 namespace {
 
 constexpr int most_threads = 1024;
+// Then oneTBB may send the worker to another arena.
+constexpr int most_items_at_once = 64;
 
 /// The number of processors that the process may use at once.
 int default_threads() { return std::max(1, tbb::info::default_concurrency()); }
@@ -121,12 +123,17 @@ Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule) : threads_
   arena_->arena.enqueue([] {});
 }
 
-void Scheduler::submit(Runnable* item, Level level) {
+void Scheduler::submit(Runnable* item, Level level, bool helps) {
   const auto i = static_cast<std::size_t>(level);
   {
     std::lock_guard lock(lock_);
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
+    if (helps && looking_ != 0) {
+      --looking_;
+      ++promised_;
+      return;
+    }
   }
   if (shaken_ != nullptr) [[unlikely]] {
     shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
@@ -137,7 +144,14 @@ void Scheduler::submit(Runnable* item, Level level) {
   }
   try {
     // The task is empty: the worker that runs it takes the most urgent work of that moment.
-    arena_->arena.enqueue([] { instance().run_most_urgent(); });
+    if (!helps) {
+      arena_->arena.enqueue([] { instance().run_most_urgent(); });
+    } else {
+      arena_->arena.enqueue([] {
+        instance().run_most_urgent();
+        for (int more = 0; more < most_items_at_once && instance().help_again();) ++more;
+      });
+    }
   } catch (const std::bad_alloc&) {
     // No memory for a task: this thread runs the work, which never blocks.
     run_most_urgent();
@@ -151,16 +165,47 @@ bool Scheduler::others_wait(Level level) const noexcept {
   return false;
 }
 
+Runnable* Scheduler::take_most_urgent() noexcept {
+  for (std::size_t i = 0; i < level_count; ++i) {
+    if (Runnable* const item = ready_[i].pop()) {
+      ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
+      return item;
+    }
+  }
+  return nullptr;
+}
+
 void Scheduler::run_most_urgent() noexcept {
   Runnable* item = nullptr;
   {
     std::lock_guard lock(lock_);
-    for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
-      item = ready_[i].pop();
-      if (item != nullptr) ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
-    }
+    item = take_most_urgent();
   }
   if (item != nullptr) item->run(Lane::worker);
+}
+
+// A worker that oneTBB has to find again comes a microsecond later, which is as long as a small kernel takes.
+bool Scheduler::help_again() noexcept {
+  constexpr int looks = 200;
+  constexpr std::uint32_t most_looking = 8;
+  {
+    std::lock_guard lock(lock_);
+    if (looking_ + promised_ >= most_looking) return false;
+    ++looking_;
+  }
+  for (int i = 0; i < looks && !others_wait(Level::low); ++i) spin_pause();
+  Runnable* item = nullptr;
+  {
+    std::lock_guard lock(lock_);
+    if (promised_ == 0) {
+      --looking_;
+      return false;
+    }
+    --promised_;
+    item = take_most_urgent();
+  }
+  if (item != nullptr) item->run(Lane::worker);
+  return item != nullptr;
 }
 
 void Scheduler::run_by_schedule() noexcept {

@@ -90,7 +90,9 @@ class Scheduler {
   static Scheduler& instance();
 
   int threads() const noexcept { return threads_; }
-  void submit(Runnable* item, Level level);
+  void submit(Runnable* item, Level level) { submit(item, level, false); }
+  /// Work of a microsecond or so that another worker begins: one that has just done such work looks for more for a while.
+  void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
   /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
@@ -107,7 +109,10 @@ class Scheduler {
 
  private:
   Scheduler(int threads, std::unique_ptr<Schedule> schedule);
+  void submit(Runnable* item, Level level, bool helps);
   void run_most_urgent() noexcept;
+  Runnable* take_most_urgent() noexcept;
+  bool help_again() noexcept;
   void run_by_schedule() noexcept;
 
   struct Arena;
@@ -118,6 +123,9 @@ class Scheduler {
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};
+  // Workers that look for a loop to help with, and calls for help of which each is left to one of them.
+  std::uint32_t looking_ = 0;
+  std::uint32_t promised_ = 0;
 };
 
 /// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers

@@ -56,6 +56,7 @@ constexpr const char* before = R"(
 #include <hip/hip_bf16.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 #include <algorithm>
 #include <assert.h>
 #include <math_constants.h>

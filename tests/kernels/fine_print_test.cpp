@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tests/kernels/corpus.hpp"
 
 /// What C++ says of orders, of several names for one object and of numbers, where threads meet.
@@ -56,6 +58,29 @@ TEST_CASE("operators that change an object of each thread's own") {
   for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == (3 + t) * 1000 + 3 + 2 * t);
 }
 
+TEST_CASE("objects that each thread changes by an operator or a conversion of their class") {
+  const auto out = upload(std::vector<int>(64));
+  launch(corpus("own_objects")->kernel("changed_by_operators"), {.grid = {1}, .block = {64}}, out);
+  const auto given = download(out);
+  for (int t = 0; t < 64; ++t) {
+    const int element = 3 + t, followed = t > 2 ? 6 : 5, asked = t > 4 ? 8 : 7, member = t > 6 ? 11 : 9, divided = 11 - t;
+    const int sum = element + (t > 2 ? 5 : 0) + (t > 4 ? 1 : 0) + (t > 6 ? member : 0) + divided;
+    const int combined = 13 + t + (t > 8 ? 0 : 100), grouped = t > 8 ? 115 : 15;
+    CHECK(given[static_cast<std::size_t>(t)] ==
+          sum + element + followed + asked + member + divided + combined * 1000 + grouped * 100000);
+  }
+}
+
+TEST_CASE("objects that each thread changes by another object that refers to them") {
+  const auto out = upload(std::vector<int>(64));
+  launch(corpus("own_objects")->kernel("changed_by_others"), {.grid = {1}, .block = {64}}, out);
+  const auto given = download(out);
+  for (int t = 0; t < 64; ++t) {
+    const int added = 3 + t, restored = 5 + t, listed = 7 + 2 * t, kept = 9 + t, grouped = 1 + 2 * t + t;
+    CHECK(given[static_cast<std::size_t>(t)] == added + restored * 100 + listed * 10000 + kept * 1000000 + grouped);
+  }
+}
+
 TEST_CASE("lambdas that refer to variables, before and behind a barrier") {
   const auto out = ran("lambda_of_references", 64, 5);
   for (int t = 0; t < 64; ++t)
@@ -86,6 +111,33 @@ TEST_CASE("what is chosen by ?:, or named by a lambda's result, and changed") {
     const int a = t > 5 ? t + 1 : t, b = t > 5 ? 3 : 4, c = t > 7 ? 9 : 0, put = t > 5 ? 1 : 5, called = t > 5 ? 2 : 6;
     CHECK(out[static_cast<std::size_t>(t)] == a + b * 100 + c * 1000 + put * 10000 + called * 100000);
   }
+}
+
+TEST_CASE("a part of the object whose function is called, by reference") {
+  const auto out = ran("part_of_object", 64);
+  for (int t = 0; t < 64; ++t) {
+    const int first = t + 10, second = t + 20, sum = (2 + first) + (2 + (t ^ 1) + 10) + second;
+    const int others = (2 + (t ^ 1) + 10) + (2 + first) + (t ^ 1) + 20;
+    CHECK(out[static_cast<std::size_t>(t)] == first + second * 1000 + 2 * second * 100000 + sum + others);
+  }
+}
+
+TEST_CASE("functions of a namespace with names of the language's") {
+  const auto out = ran("own_maximum", 64);
+  for (int t = 0; t < 64; ++t)
+    CHECK(out[static_cast<std::size_t>(t)] == 150000 + (15 + std::max(t & 15, 3)) * 100 + std::max(t, 3));
+}
+
+TEST_CASE("references to what is not there, which nobody reads") {
+  const auto out = upload(std::vector<int>(64));
+  launch(corpus("fine_print")->kernel("unread_references"), {.grid = {1}, .block = {64}}, out, static_cast<int*>(nullptr));
+  const auto given = download(out);
+  for (int t = 0; t < 64; ++t) CHECK(given[static_cast<std::size_t>(t)] == (t ^ 1) * 101);
+}
+
+TEST_CASE("several pointers to arrays in one declaration") {
+  const auto out = ran("rows_of_rows", 64);
+  for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == t % 32 * 100 + 33);
 }
 
 TEST_SUITE_END();

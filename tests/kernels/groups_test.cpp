@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tests/kernels/corpus.hpp"
@@ -83,6 +85,29 @@ TEST_CASE("one atomic for all that come together, and a transposition") {
   launch(module()->kernel("transposed_by_groups"), {.grid = {3, 3}, .block = {16, 16}}, upload(matrix), turned, 48);
   for (std::size_t y = 0; y < 48; ++y) {
     for (std::size_t x = 0; x < 48; ++x) REQUIRE(turned.data()[x * 48 + y] == matrix[y * 48 + x]);
+  }
+}
+
+TEST_CASE("scans of tiles and of threads that came together") {
+  constexpr int n = 160;
+  const auto in = random_ints(n, 7, 0, 99);
+  const auto out = upload(std::vector<int>(5 * n));
+  const auto products = upload(std::vector<double>(n));
+  launch(module()->kernel("scans_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out, products);
+  const auto width = static_cast<int>(warp_size());
+  int sum = 0, most = 0, before = 0, least = 0;
+  double product = 1;
+  for (int i = 0; i < n; ++i) {
+    const int v = in[static_cast<std::size_t>(i)];
+    if (i % 8 == 0) sum = most = 0, product = 1;
+    CHECK(out.data()[n + i] == sum);
+    CHECK(out.data()[i] == (sum += v));
+    CHECK(out.data()[2 * n + i] == (most = std::max(most, v)));
+    CHECK(std::fabs(products.data()[i] / (product *= 1 + v / 128.0) - 1) < 1e-14);
+    if (i % width == 0) before = 0, least = 100;
+    CHECK(out.data()[3 * n + i] == (v % 3 == 0 ? before : -1));
+    if (v % 3 == 0) before += v, least = std::min(least, v);
+    CHECK(out.data()[4 * n + i] == (v % 3 == 0 ? least : -1));
   }
 }
 

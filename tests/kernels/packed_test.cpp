@@ -160,6 +160,48 @@ TEST_CASE("packed: sums and products rounded in a direction") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("packed: doubles rounded in a direction") {
+  if (!has_intrinsics()) return;
+  constexpr std::size_t n = 1000, results = 13;
+  std::vector<double> a, b;
+  std::vector<long long> whole;
+  for (const float v : random_floats(n, 31))
+    a.push_back(std::ldexp(1.0 / static_cast<double>(v), static_cast<int>(a.size())));
+  for (const float v : random_floats(n, 32))
+    b.push_back(std::ldexp(3.0 / static_cast<double>(v), 40 - static_cast<int>(b.size())));
+  for (const int v : random_ints(n, 33, 1, 0x7fffffff)) whole.push_back(static_cast<long long>(v) * v * 2 - (1LL << 62));
+  a[0] = 1e308, b[0] = 1e308, a[2] = -1e308, b[2] = -1e308, a[4] = 1e-320, b[4] = 0.3, a[6] = -1e-320, b[6] = 0.3;
+  const auto out = upload(std::vector<double>(n * results));
+  launch(module()->kernel("directed_doubles"), {.grid = {8}, .block = {128}}, upload(a), upload(b), upload(whole), out,
+         static_cast<int>(n));
+  const int modes[results] = {FE_TOWARDZERO, FE_UPWARD,   FE_DOWNWARD, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD,  FE_TOWARDZERO,
+                              FE_UPWARD,     FE_DOWNWARD, FE_UPWARD,   FE_DOWNWARD,   FE_UPWARD, FE_TOWARDZERO};
+  int wrong = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < results; ++k) {
+      std::fesetround(modes[k]);
+      const volatile double x = a[i], y = b[i], z = a[i ^ 1U];
+      const volatile long long w = whole[i];
+      const volatile unsigned long long u = static_cast<unsigned long long>(w);
+      const volatile double e = k < 2     ? x + y
+                                : k < 3   ? x - y
+                                : k < 5   ? x * y
+                                : k < 7   ? x / y
+                                : k == 7  ? std::fma(x, y, z)
+                                : k == 8  ? std::sqrt(std::fabs(x))
+                                : k == 9  ? 1.0 / y
+                                : k == 10 ? static_cast<double>(w)
+                                : k == 11 ? static_cast<double>(u)
+                                          : static_cast<double>(static_cast<float>(w));
+      std::fesetround(FE_TONEAREST);
+      if (out.data()[i * results + k] == e) continue;
+      MESSAGE(i, " ", k, ": ", out.data()[i * results + k], " ", e);
+      ++wrong;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("groups: atomics of those that came together, halves of a tile and labels") {
   constexpr int n = 1000;
   auto in = random_ints(n, 10, -5, 100);

@@ -274,7 +274,7 @@ TEST_CASE("variables that cannot live across a meeting") {
   CHECK(has(refusal("__shared__ int a = 1;\n__syncthreads();"), "2: the shared variable 'a' has an initializer"));
   CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "as an array without a size"));
   for (const char* several :
-       {"int (*p)[2] = f(n), *q = x;", "int *q = x, (*p)[2] = f(n);", "int (&p)[2] = f(n), (&q)[2] = p;"}) {
+       {"int (*p)[2] = f(n), *q = x;", "int *q = x, (*p)[2] = f(n);", "int (&p)[2] = f(n), (&q)[3] = r;"}) {
     CAPTURE(several);
     CHECK(has(refusal("n = 1;\n" + std::string(several) + "\n__syncthreads();\nx[0] = p[0][0];"),
               "3: a pointer or reference to an array, or to a function, in a declaration of several variables"));

@@ -48,8 +48,9 @@ std::string split_kernel(const std::string& body) {
 }
 
 // Where the values of a kernel's variables lie.
-Place place_of_variable(const std::string& body, const std::string& name) {
+Place place_of_variable(const std::string& body, const std::string& name, const std::string& classes = "") {
   const std::string text =
+      classes +
       "__device__ int changes(int&); __constant__ int fixed; extern \"C\" __global__ void k(float* x, int n, int m) {" +
       body + "}";
   const TokenizedSource source = tokenize(text);
@@ -113,6 +114,7 @@ TEST_CASE("a type that stands around a name is put before it") {
   CHECK(first("float (*f)(float, int) = g;") == spelled("float ( float , int )") + "* f = g ;");
   CHECK(first("for (T (*p)[8] = x; p < y; ++p) {}") == "for ( " + spelled("T [ 8 ]") + "* p = x ; p < y ; ++ p ) { }");
   CHECK(first("auto (&p)[8] = x;") == "auto & p = x ;");
+  CHECK(first("T (*p)[8] = x, (*const q)[8], (&r)[8] = y;") == spelled("T [ 8 ]") + "* p = x , * const q , & r = y ;");
   CHECK(first("float (&p)[8]") == spelled("float [ 8 ]") + "& p");  // a parameter
   CHECK(first("float (x)[2] = {1};") == "float x [ 2 ] = { 1 } ;");
   for (const char* expression :
@@ -151,6 +153,21 @@ TEST_CASE("what is the same for all threads is kept once") {
   // A thread that leaves the loop has no use for the counter any more.
   CHECK(place_of_variable("for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); }", "i") ==
         Place::uniform);
+}
+
+TEST_CASE("objects are kept once where no operator of the source's can change them") {
+  const std::string constant = "struct Q { int m; int operator[](int i) const; }; Q operator+(Q, const Q&); ";
+  const std::string changing = "struct Q { int m; int operator[](int i); }; ";
+  const std::string keeping = "struct Q { int m; }; struct A { int& a; }; ";
+  const auto place = [](const std::string& classes, const std::string& body, const char* name) {
+    return place_of_variable(body + " __syncthreads(); x[threadIdx.x] = q.m;", name, classes);
+  };
+  CHECK(place(constant, "Q q = fixed; int s = q[threadIdx.x] + q.m; x[1] = (q + q).m;", "q") == Place::uniform);
+  CHECK(place(changing, "Q q = fixed; int s = q.m; (q).m;", "q") == Place::uniform);
+  CHECK(place(keeping, "Q q = fixed; int a = q.m;", "q") == Place::uniform);
+  CHECK(place(changing, "Q q = fixed; int s = q[threadIdx.x];", "q") != Place::uniform);
+  CHECK(place(keeping, "Q q = fixed; int b = n; A a{b};", "b") != Place::uniform);
+  CHECK(place(keeping, "Q q = fixed; int b = n; int c = x[0]; c += (b) + (n); x[c] = max(b, c);", "b") == Place::uniform);
 }
 
 TEST_CASE("tables of constants are kept once") {

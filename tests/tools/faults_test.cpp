@@ -15,7 +15,7 @@ namespace {
 using weir::test::Environment;
 using weir::test::Outcome;
 
-Outcome run(const std::string& faults, const std::string& program = "right_halves") {
+Outcome run_with_faults(const std::string& faults, const std::string& program = "right_halves") {
   return weir::test::run(WEIR_TEST_PROGRAMS, {program}, {{"WEIR_BACKEND", "host"}, {"WEIR_FAULTS", faults}});
 }
 
@@ -30,16 +30,17 @@ Outcome tell(Environment environment, const std::string& faults, const std::vect
 }  // namespace
 
 TEST_CASE("faults: an operation fails the time that is named, and the program is told which part says so") {
-  const Outcome o = run("alloc:1=out_of_memory");
+  const Outcome o = run_with_faults("alloc:1=out_of_memory");
   CHECK(o.status == 1);
   CHECK(o.complains("Device::allocate on host:0: it fails, because WEIR_FAULTS says 'alloc:1=out_of_memory'"));
   CHECK(o.complains("weir faults: alloc:1=out_of_memory: 1 of 1 failed"));
-  const Outcome late = run("fill:3=device_fault");
+  const Outcome late = run_with_faults("fill:3=device_fault");
   CHECK(late.status == 0);
   CHECK(late.complains("weir faults: fill:3=device_fault: 0 of 2 failed"));
-  CHECK(run("fill:2-=device_fault").status == 1);
-  CHECK(run("any:1=device_fault").status == 1);
-  CHECK(run("launch:1=device_fault", "right_two_kernels").complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
+  CHECK(run_with_faults("fill:2-=device_fault").status == 1);
+  CHECK(run_with_faults("any:1=device_fault").status == 1);
+  CHECK(run_with_faults("launch:1=device_fault", "right_two_kernels")
+            .complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
 }
 
 TEST_CASE("faults: chance is the same with the same seed, and another with another") {
@@ -47,33 +48,34 @@ TEST_CASE("faults: chance is the same with the same seed, and another with anoth
   bool differs = false;
   for (int seed = 1; seed <= 8; ++seed) {
     const std::string faults = "any:40%=delay 1us;seed=" + std::to_string(seed);
-    const std::string line = run(faults).errors;
-    CHECK(line == run(faults).errors);
+    const std::string line = run_with_faults(faults).errors;
+    CHECK(line == run_with_faults(faults).errors);
     const std::string count = line.substr(line.rfind(": "));
     if (first.empty()) first = count;
     differs = differs || count != first;
   }
   CHECK(differs);
-  CHECK(run("any:0%=out_of_memory").status == 0);
-  CHECK(run("any:100%=out_of_memory").status == 1);
+  CHECK(run_with_faults("any:0%=out_of_memory").status == 0);
+  CHECK(run_with_faults("any:100%=out_of_memory").status == 1);
 }
 
 TEST_CASE("faults: a delay holds the caller up, and nothing fails") {
   const auto begin = std::chrono::steady_clock::now();
-  const Outcome o = run("fill:1=delay 150ms; free=delay 1us");
+  const Outcome o = run_with_faults("fill:1=delay 150ms; free=delay 1us");
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(150));
   CHECK(o.status == 0);
   CHECK(o.complains("fill:1=delay 150ms: 1 of 2 delayed"));
 }
 
 TEST_CASE("faults: a part that met nothing says why") {
-  CHECK(run("cuLaunchKernel:3=2").complains("cuLaunchKernel:3=2: 0 of 0 failed: no driver that has it was opened"));
-  CHECK(run("driver=delay 1us").complains("driver=delay 1us: 0 of 0 delayed: no driver that has it was opened"));
-  CHECK(run("prefetch=device_fault").complains("prefetch=device_fault: 0 of 0 failed: there was none"));
+  CHECK(run_with_faults("cuLaunchKernel:3=2")
+            .complains("cuLaunchKernel:3=2: 0 of 0 failed: no driver that has it was opened"));
+  CHECK(run_with_faults("driver=delay 1us").complains("driver=delay 1us: 0 of 0 delayed: no driver that has it was opened"));
+  CHECK(run_with_faults("prefetch=device_fault").complains("prefetch=device_fault: 0 of 0 failed: there was none"));
 }
 
 TEST_CASE("faults: counts what a program calls") {
-  const Outcome o = run("count");
+  const Outcome o = run_with_faults("count");
   CHECK(o.status == 0);
   CHECK(o.complains("weir faults: fill: called 2 times"));
 }
@@ -98,7 +100,7 @@ TEST_CASE("faults: a text that does not parse names its part and what may have b
            {"", "it names nothing that shall fail"},
            {"seed=3", "it names nothing that shall fail"}}) {
     CAPTURE(faults);
-    const Outcome o = run(faults);
+    const Outcome o = run_with_faults(faults);
     CHECK(o.status == 1);
     CHECK(o.complains("reading WEIR_FAULTS"));
     CHECK(o.complains(message));

@@ -26,7 +26,7 @@ struct Run {
   json report;
 };
 
-Run run(const std::string& program, const std::string& options = "") {
+Run run_race(const std::string& program, const std::string& options = "") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/race.json";
   const char* const backend = std::getenv("WEIR_TEST_BACKEND");
@@ -45,7 +45,7 @@ TEST_CASE("race: half of forty and more programs are wrong, and those are told")
   int wrong = 0, all = 0;
   for (const weir::test::ToolProgram& program : weir::test::tool_programs()) {
     CAPTURE(std::string(program.name));
-    const Run run = ::run(program.name);
+    const Run run = run_race(program.name);
     CAPTURE(run.outcome.errors);
     REQUIRE(run.report.contains("reports"));
     CHECK(run.report["reports"].size() == static_cast<std::size_t>(program.reports));
@@ -58,7 +58,7 @@ TEST_CASE("race: half of forty and more programs are wrong, and those are told")
 }
 
 TEST_CASE("race: a report says who, where and what would mend it") {
-  const Run run = ::run("wrong_write_then_read");
+  const Run run = run_race("wrong_write_then_read");
   const json& report = run.report["reports"][0];
   CHECK(report["fault"] == "race");
   CHECK(report["first"]["operation"] == "Stream::fill");
@@ -76,28 +76,28 @@ TEST_CASE("race: a report says who, where and what would mend it") {
   }
   CHECK(run.outcome.complains("two operations touch the same memory"));
   CHECK(run.outcome.complains("      #0 "));
-  CHECK_FALSE(::run("wrong_branches_of_a_graph").outcome.complains("include/weir/stream.hpp"));  // nor the C++ library's
+  CHECK_FALSE(run_race("wrong_branches_of_a_graph").outcome.complains("include/weir/stream.hpp"));  // nor the C++ library's
   CHECK(run.outcome.complains("remedy: between the two, let"));
-  CHECK(::run("wrong_read_before_it_is_there").report["reports"][0]["remedy"].get<std::string>().find("synchronize()") !=
+  CHECK(run_race("wrong_read_before_it_is_there").report["reports"][0]["remedy"].get<std::string>().find("synchronize()") !=
         std::string::npos);
-  CHECK(::run("wrong_event_recorded_early").report["reports"][0]["note"].get<std::string>().find("too early") !=
+  CHECK(run_race("wrong_event_recorded_early").report["reports"][0]["note"].get<std::string>().find("too early") !=
         std::string::npos);
   for (const char* const program : {"wrong_branches_of_a_graph", "wrong_branches_that_wait_first"}) {
-    const std::string remedy = ::run(program).report["reports"][0]["remedy"];  // no wait of the host's mends a graph
+    const std::string remedy = run_race(program).report["reports"][0]["remedy"];  // no wait of the host's mends a graph
     CHECK(remedy.find("second.wait(first)") != std::string::npos);
   }
   CHECK(report["note"] == "");
-  CHECK(::run("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
+  CHECK(run_race("wrong_used_after_the_free").report["reports"][0]["fault"] == "use_after_free");
 }
 
 TEST_CASE("race: what is forgotten is told" * doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
-  const Run run = ::run("many_pieces");
+  const Run run = run_race("many_pieces");
   CHECK(run.outcome.status == 0);
   CHECK(run.outcome.complains("more than 4096 accesses to the 24000 bytes at"));
   CHECK(run.outcome.complains("a race may go untold"));
   CHECK(run.report["limits"].size() == 1);
-  CHECK(::run("many_waits").outcome.complains("more than 1024 waits for the value at"));
-  const Run waits = ::run("many_pieces_and_waits");
+  CHECK(run_race("many_waits").outcome.complains("more than 1024 waits for the value at"));
+  const Run waits = run_race("many_pieces_and_waits");
   CHECK(waits.outcome.errors == "");
   CHECK(waits.report["limits"].empty());
 }
@@ -106,16 +106,16 @@ TEST_CASE("race: suppressions, the exit status, and what is no option") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/suppressions";
   std::ofstream(file) << "# a pattern for each line\n*weir_tool_programs*\n*programs.cpp:*\n";
-  const Run suppressed = ::run("wrong_halves", ",suppressions=" + file);
+  const Run suppressed = run_race("wrong_halves", ",suppressions=" + file);
   CHECK(suppressed.outcome.status == 0);
   CHECK(suppressed.report["suppressed"] == 1);
   CHECK(suppressed.report["reports"].empty());
-  CHECK(::run("wrong_halves", ",status=0").outcome.status == 0);
-  CHECK(::run("wrong_halves", ",status=7").outcome.status == 7);
-  const Run refused = ::run("right_halves", ",colour=red");
+  CHECK(run_race("wrong_halves", ",status=0").outcome.status == 0);
+  CHECK(run_race("wrong_halves", ",status=7").outcome.status == 7);
+  const Run refused = run_race("right_halves", ",colour=red");
   CHECK(refused.outcome.status == 1);
   CHECK(refused.outcome.complains("'colour=red' is none of json=FILE"));
-  CHECK(::run("right_halves", ",suppressions=" + folder.path()).outcome.complains("' cannot be read"));
+  CHECK(run_race("right_halves", ",suppressions=" + folder.path()).outcome.complains("' cannot be read"));
 }
 
 TEST_CASE("race: the file's name can have the process's number") {

@@ -14,7 +14,7 @@ namespace {
 using weir::test::Environment;
 using weir::test::Outcome;
 
-Outcome run(Environment environment) {
+Outcome run_ranges(Environment environment) {
   environment.insert({{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "ranges"}});
   return weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"}, environment);
 }
@@ -38,7 +38,7 @@ constexpr const char* story =
 
 TEST_CASE("ranges: roctx is told of ranges and operations, in their order, where its library is") {
   const char* const folders = std::getenv("LD_LIBRARY_PATH");
-  const Outcome o = run({{"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() + ":" +
+  const Outcome o = run_ranges({{"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() + ":" +
                                                  (folders != nullptr ? folders : "")}});
   CAPTURE(o.errors);
   CHECK(o.status == 0);
@@ -47,7 +47,7 @@ TEST_CASE("ranges: roctx is told of ranges and operations, in their order, where
 
 #ifdef WEIR_HAS_NVTX
 TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where a profiler is injected") {
-  const Outcome o = run({{"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
+  const Outcome o = run_ranges({{"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
   CAPTURE(o.errors);
   CHECK(o.status == 0);
   CHECK(told(o, "nvtx").find(story) != std::string::npos);
@@ -55,7 +55,7 @@ TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where 
 #endif
 
 TEST_CASE("ranges: without a profiler the program runs as ever") {
-  const Outcome o = run({});
+  const Outcome o = run_ranges({});
   CHECK(o.status == 0);
   CHECK(o.errors.empty());
 }

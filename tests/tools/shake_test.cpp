@@ -11,11 +11,11 @@
 
 namespace {
 
-weir::test::Outcome run(const std::string& program, const std::string& schedule) {
+weir::test::Outcome run_shaken(const std::string& program, const std::string& schedule) {
   return weir::test::run(WEIR_TEST_PROGRAMS, {program}, {{"WEIR_BACKEND", "host"}, {"WEIR_SCHEDULE", schedule}});
 }
 
-int status_of(const std::string& program, int seed) { return run(program, std::to_string(seed)).status; }
+int status_of(const std::string& program, int seed) { return run_shaken(program, std::to_string(seed)).status; }
 
 }  // namespace
 
@@ -46,17 +46,17 @@ TEST_CASE("shake: priorities show what depends on a long delay, of a stream or o
     for (int seed = 1; seed <= 12; ++seed) {
       const std::string schedule = "pct:" + std::to_string(seed);
       by_lot += status_of("wrong_" + program, seed) != 0 ? 1 : 0;  // a chance of 1 in 2^24
-      if (run("wrong_" + program, schedule).status != 0) {
+      if (run_shaken("wrong_" + program, schedule).status != 0) {
         ++by_priority;
         failing = schedule;
       }
-      CHECK(run("right_" + program, schedule).status == 0);
+      CHECK(run_shaken("right_" + program, schedule).status == 0);
     }
     CHECK(by_lot == 0);
     CHECK(by_priority >= 2);
     REQUIRE_FALSE(failing.empty());
     int again = 0;
-    for (int time = 0; time < 4; ++time) again += run("wrong_" + program, failing).status != 0 ? 1 : 0;
+    for (int time = 0; time < 4; ++time) again += run_shaken("wrong_" + program, failing).status != 0 ? 1 : 0;
     CHECK(again >= 2);  // not each time: see above
   }
 }
@@ -66,13 +66,13 @@ TEST_CASE("shake: a change of priority shows what depends on two orders") {
   std::string failing;
   for (int seed = 38; seed <= 44; ++seed) {
     const std::string all = "pct:" + std::to_string(seed);
-    CHECK(run("wrong_shows_an_overtaken_reader", all + ":1").status == 0);
+    CHECK(run_shaken("wrong_shows_an_overtaken_reader", all + ":1").status == 0);
     for (int time = 0; time < 3 && failing.empty(); ++time) {
-      if (run("wrong_shows_an_overtaken_reader", all + ":2").status != 0) failing = all + ":2";
+      if (run_shaken("wrong_shows_an_overtaken_reader", all + ":2").status != 0) failing = all + ":2";
     }
   }
   CHECK(failing == "pct:41:2");
-  CHECK(run("right_shows_an_overtaken_reader", "pct:41:2").status == 0);
+  CHECK(run_shaken("right_shows_an_overtaken_reader", "pct:41:2").status == 0);
 }
 
 #ifdef WEIR_TEST_BRIDGE
@@ -102,14 +102,14 @@ TEST_CASE("shake: right programs go through, whatever they wait for") {
        {"right_a_value", "right_told_by_a_host_function", "right_two_replays", "right_polling",
         "right_ordered_by_the_default_stream", "right_freed_while_another_reads", "right_two_kernels"}) {
     CAPTURE(program);
-    for (const char* const schedule : {"1", "2", "pct:1", "pct:2:9"}) CHECK(run(program, schedule).status == 0);
+    for (const char* const schedule : {"1", "2", "pct:1", "pct:2:9"}) CHECK(run_shaken(program, schedule).status == 0);
   }
 }
 
 TEST_CASE("shake: what is no schedule is refused") {
   for (const std::string schedule :
        {"often", "0", "-1", "1 ", "pct", "pct:", "pct:0", "pct:1:", "pct:1:0", "pct:1:65", "pct:1:2:3"}) {
-    const auto outcome = run("right_halves", schedule);
+    const auto outcome = run_shaken("right_halves", schedule);
     CHECK(outcome.status == 1);
     CHECK(outcome.complains("WEIR_SCHEDULE='" + schedule + "': it is none of SEED, pct:SEED and pct:SEED:DEPTH"));
   }

@@ -16,7 +16,7 @@ using weir::test::Environment;
 using weir::test::Outcome;
 
 /// With options that refuse the wrong operation, so that a wrong program harms nothing.
-Outcome run(const std::string& program, const char* options = "throw") {
+Outcome run_validated(const std::string& program, const char* options = "throw") {
   const char* const backend = std::getenv("WEIR_TEST_BACKEND");
   Environment environment = {{"WEIR_TOOLS", "validate"}, {"WEIR_VALIDATE", options}};
   environment["WEIR_BACKEND"] = backend != nullptr ? backend : "host";
@@ -29,7 +29,7 @@ Outcome run(const std::string& program, const char* options = "throw") {
 TEST_CASE("validate: it tells the mistake in each wrong program, and nothing of the right ones") {
   for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
     CAPTURE(std::string(program.name));
-    const Outcome outcome = run(program.name);
+    const Outcome outcome = run_validated(program.name);
     if (outcome.complains("skipped: ")) continue;
     CAPTURE(outcome.errors);
     CHECK(outcome.complains("weir validate: ") == (program.says != nullptr));
@@ -42,7 +42,7 @@ TEST_CASE("validate: it tells the mistake in each wrong program, and nothing of 
 }
 
 TEST_CASE("validate: a report names operation, object, cause, remedy, and the places in the program") {
-  const Outcome freed = run("wrong_uses_freed_memory");
+  const Outcome freed = run_validated("wrong_uses_freed_memory");
   CAPTURE(freed.errors);
   CHECK(freed.complains("weir validate: Stream::fill on "));
   CHECK(freed.complains(":0 stream "));
@@ -52,28 +52,28 @@ TEST_CASE("validate: a report names operation, object, cause, remedy, and the pl
   CHECK(freed.complains(", of Device::allocate\n"));
   CHECK(freed.complains("  freed:\n"));
   CHECK(freed.complains("validate_programs.cpp:"));
-  const Outcome launch = run("wrong_launches_with_a_local_variable");
+  const Outcome launch = run_validated("wrong_launches_with_a_local_variable");
   CAPTURE(launch.errors);
   CHECK(launch.complains("weir validate: kernel 'set' on "));
-  const Outcome graph = run("wrong_launches_a_graph_on_dead_memory");
+  const Outcome graph = run_validated("wrong_launches_a_graph_on_dead_memory");
   CAPTURE(graph.errors);
   CHECK(graph.complains("weir validate: GraphExec::launch on "));
   CHECK(graph.complains("  captured as: Stream::fill\n"));
 }
 
 TEST_CASE("validate: without throw the operation is made, and each place is told once") {
-  const Outcome outcome = run("wrong_waits_for_a_plain_variable", "status=3");
+  const Outcome outcome = run_validated("wrong_waits_for_a_plain_variable", "status=3");
   CAPTURE(outcome.errors);
   CHECK(outcome.complains("host memory that no device may address"));
   CHECK_FALSE(outcome.complains("refused: "));
   CHECK(outcome.status == 3);
-  CHECK(run("wrong_waits_for_a_plain_variable", "status=0").status == 0);
+  CHECK(run_validated("wrong_waits_for_a_plain_variable", "status=0").status == 0);
 }
 
 TEST_CASE("validate: options that do not parse are refused, by the variable's name") {
   for (const char* const options : {"status=", "status=256", "status=-1", "throws", "throw,,status=1"}) {
     CAPTURE(options);
-    const Outcome outcome = run("right_fills_host_memory", options);
+    const Outcome outcome = run_validated("right_fills_host_memory", options);
     CAPTURE(outcome.errors);
     CHECK(outcome.complains("reading WEIR_VALIDATE='"));
     CHECK(outcome.complains("is neither throw nor status=NUMBER"));

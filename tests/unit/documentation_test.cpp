@@ -12,7 +12,7 @@
 
 namespace {
 
-const std::filesystem::path source = WEIR_TEST_SOURCE;
+const std::filesystem::path source_tree = WEIR_TEST_SOURCE;
 
 std::string content(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -24,7 +24,7 @@ std::set<std::string> variables_read() {
   const std::regex literal("\"(WEIR_[A-Z_]+)\"");
   std::set<std::string> names;
   for (const char* const folder : {"core", "backends", "collectives"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(source / folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
       const std::string text = content(entry.path());
       for (auto m = std::sregex_iterator(text.begin(), text.end(), literal); m != std::sregex_iterator(); ++m) {
@@ -40,8 +40,8 @@ std::set<std::string> variables_read() {
 }  // namespace
 
 TEST_CASE("documentation: every variable that is read is described, and known to the command") {
-  const std::string page = content(source / "docs/environment.md");
-  const std::string command = content(source / "tools/weir/report.cpp");
+  const std::string page = content(source_tree / "docs/environment.md");
+  const std::string command = content(source_tree / "tools/weir/report.cpp");
   const std::set<std::string> names = variables_read();
   CHECK(names.size() >= 10);
   for (const std::string& name : names) {
@@ -52,12 +52,12 @@ TEST_CASE("documentation: every variable that is read is described, and known to
 }
 
 TEST_CASE("documentation: every option of the build is described") {
-  const std::string page = content(source / "docs/building.md");
+  const std::string page = content(source_tree / "docs/building.md");
   const std::regex option("(option|find_path)\\((WEIR_[A-Z_]+)|set\\((WEIR_[A-Z_]+) [^)]*CACHE");
   std::set<std::string> names;
   for (const char* const file : {"CMakeLists.txt", "core/CMakeLists.txt", "backends/cuda/CMakeLists.txt",
                                  "backends/hip/CMakeLists.txt", "backends/host/CMakeLists.txt"}) {
-    const std::string text = content(source / file);
+    const std::string text = content(source_tree / file);
     for (auto m = std::sregex_iterator(text.begin(), text.end(), option); m != std::sregex_iterator(); ++m) {
       names.insert((*m)[2].matched ? (*m)[2].str() : (*m)[3].str());
     }
@@ -71,10 +71,10 @@ TEST_CASE("documentation: every option of the build is described") {
 
 TEST_CASE("documentation: every trap of HIP has its line, and the tests that the lines name are there") {
   std::string tests;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(source / "tests")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree / "tests")) {
     if (entry.path().extension() == ".cpp") tests += content(entry.path());
   }
-  std::ifstream page(source / "docs/hip-backend.md");
+  std::ifstream page(source_tree / "docs/hip-backend.md");
   const std::regex row("^\\| T([0-9]+) \\|.*\\|([^|]*)\\|$"), name("`([^`]+)`");
   std::set<int> traps;
   for (std::string line; std::getline(page, line);) {

@@ -28,7 +28,7 @@ class Set {
 };
 
 template <class F>
-std::string refusal(F&& read) {
+std::string refusal_when(F&& read) {
   try {
     read();
   } catch (const Error& error) {
@@ -67,7 +67,7 @@ TEST_CASE("environment: text that is not a number is refused") {
   for (const std::string text : {"", " 1", "1 ", "+1", "0x1", "1.5", "1e3", "one", "1,2", "-", "99999999999999999999x"}) {
     CAPTURE(text);
     const Set set(text);
-    const std::string what = refusal([] { environment_number(variable, 7, 0, 9); });
+    const std::string what = refusal_when([] { environment_number(variable, 7, 0, 9); });
     CHECK(contains(what, "WEIR_TEST_VALUE='" + std::string(text) + "'"));
     CHECK(contains(what, "not a whole number"));
     CHECK(contains(what, "from 0 to 9"));
@@ -78,7 +78,7 @@ TEST_CASE("environment: a number out of range names the range") {
   for (const std::string text : {"-1", "10", "99999999999999999999", "-99999999999999999999"}) {
     CAPTURE(text);
     const Set set(text);
-    const std::string what = refusal([] { environment_number(variable, 7, 0, 9); });
+    const std::string what = refusal_when([] { environment_number(variable, 7, 0, 9); });
     CHECK(contains(what, "out of range"));
     CHECK(contains(what, "from 0 to 9"));
   }
@@ -93,7 +93,7 @@ TEST_CASE("environment: paths are absolute") {
   for (const std::string text : {"", "libcuda.so.1", "./libcuda.so.1", "../x", " /x"}) {
     CAPTURE(text);
     const Set set(text);
-    CHECK(contains(refusal([] { environment_path(variable); }), "absolute path"));
+    CHECK(contains(refusal_when([] { environment_path(variable); }), "absolute path"));
   }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("environment: lists have elements, none of them empty") {
       {"", "set and empty"}, {":", "element 1"}, {"a:", "element 2"}, {":a", "element 1"}, {"a::b", "element 2"}};
   for (const auto& wrong : complaints) {
     CAPTURE(wrong.first);
-    const std::string what = refusal([&] { split_list("V", wrong.first, ':', "do better"); });
+    const std::string what = refusal_when([&] { split_list("V", wrong.first, ':', "do better"); });
     CHECK(contains(what, "reading V='" + wrong.first + "'"));
     CHECK(contains(what, wrong.second));
     CHECK(contains(what, "do better"));

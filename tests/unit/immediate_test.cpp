@@ -15,15 +15,15 @@ using weir::Error;
 
 namespace {
 
-weir::Device& device() { return weir::device("immediate"); }
+weir::Device& immediate_device() { return weir::device("immediate"); }
 
 }  // namespace
 
 TEST_CASE("third party's backend: copies, fills, events and host functions") {
-  const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
+  const weir::StreamPtr stream = immediate_device().create_stream(), other = immediate_device().create_stream();
   std::vector<int> in(1000), out(1000);
   std::iota(in.begin(), in.end(), 0);
-  const auto buffer = device().allocate<int>(1000);
+  const auto buffer = immediate_device().allocate<int>(1000);
   stream->copy(buffer, in);
   const weir::EventPtr start = stream->record({.timing = true});
   other->wait(*stream);
@@ -42,14 +42,14 @@ TEST_CASE("third party's backend: copies, fills, events and host functions") {
 }
 
 TEST_CASE("third party's backend: synchronize rethrows a host function's exception once") {
-  const weir::StreamPtr stream = device().create_stream();
+  const weir::StreamPtr stream = immediate_device().create_stream();
   stream->launch_host_function([] { throw std::runtime_error("in the host function"); });
   CHECK_THROWS_WITH_AS(stream->synchronize(), "in the host function", std::runtime_error);
   stream->synchronize();
 }
 
 TEST_CASE("third party's backend: Weir called from a host function is refused") {
-  const weir::StreamPtr stream = device().create_stream();
+  const weir::StreamPtr stream = immediate_device().create_stream();
   Errc code{};
   stream->launch_host_function([&] {
     try {
@@ -63,7 +63,7 @@ TEST_CASE("third party's backend: Weir called from a host function is refused") 
 
 TEST_CASE("third party's backend: the registry called from a host function is refused") {
   Errc code{};
-  device().create_stream()->launch_host_function([&] {
+  immediate_device().create_stream()->launch_host_function([&] {
     try {
       weir::default_device();
     } catch (const Error& error) {
@@ -74,7 +74,7 @@ TEST_CASE("third party's backend: the registry called from a host function is re
 }
 
 TEST_CASE("third party's backend: what it lacks is refused with its reason") {
-  const weir::StreamPtr stream = device().create_stream();
+  const weir::StreamPtr stream = immediate_device().create_stream();
   try {
     stream->begin_capture();
     FAIL("a capture began");
@@ -84,7 +84,7 @@ TEST_CASE("third party's backend: what it lacks is refused with its reason") {
   }
   CHECK_FALSE(stream->is_capturing());
   try {
-    device().require({weir::Feature::host_functions, weir::Feature::graph_capture, weir::Feature::modules});
+    immediate_device().require({weir::Feature::host_functions, weir::Feature::graph_capture, weir::Feature::modules});
     FAIL("all was there");
   } catch (const Error& error) {
     CHECK(error.errc() == Errc::unsupported);
@@ -95,10 +95,10 @@ TEST_CASE("third party's backend: what it lacks is refused with its reason") {
 }
 
 TEST_CASE("third party's backend: default streams, borrowed and closed streams") {
-  CHECK(*device().default_stream() == *device().default_stream());
-  CHECK(*device().default_stream() != *weir::device("immediate:1").default_stream());
-  const weir::StreamPtr stream = device().create_stream();
-  const weir::StreamPtr borrowed = device().wrap_stream(stream->native_handle(), weir::Ownership::borrow);
+  CHECK(*immediate_device().default_stream() == *immediate_device().default_stream());
+  CHECK(*immediate_device().default_stream() != *weir::device("immediate:1").default_stream());
+  const weir::StreamPtr stream = immediate_device().create_stream();
+  const weir::StreamPtr borrowed = immediate_device().wrap_stream(stream->native_handle(), weir::Ownership::borrow);
   CHECK(*borrowed == *stream);
   borrowed->close();
   stream->synchronize();

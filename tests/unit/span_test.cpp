@@ -49,7 +49,7 @@ namespace {
 struct Base {
   int a;
 };
-struct Derived : Base {
+struct Longer : Base {
   int b;
 };
 
@@ -61,11 +61,11 @@ constexpr bool as_std = made_of<T, From> == std::is_constructible_v<std::span<T>
 }  // namespace
 
 TEST_CASE("span: takes no elements of a derived class, which are of another size") {
-  static_assert(!made_of<Base, std::vector<Derived>&> && as_std<Base, std::vector<Derived>&>);
-  static_assert(!made_of<const Base, const std::vector<Derived>&> && as_std<const Base, const std::vector<Derived>&>);
-  static_assert(!made_of<Base, Derived (&)[3]> && as_std<Base, Derived (&)[3]>);
-  static_assert(!made_of<Base, Span<Derived>>);
-  static_assert(!made_of<Base*, std::vector<Derived*>&> && as_std<Base*, std::vector<Derived*>&>);
+  static_assert(!made_of<Base, std::vector<Longer>&> && as_std<Base, std::vector<Longer>&>);
+  static_assert(!made_of<const Base, const std::vector<Longer>&> && as_std<const Base, const std::vector<Longer>&>);
+  static_assert(!made_of<Base, Longer (&)[3]> && as_std<Base, Longer (&)[3]>);
+  static_assert(!made_of<Base, Span<Longer>>);
+  static_assert(!made_of<Base*, std::vector<Longer*>&> && as_std<Base*, std::vector<Longer*>&>);
   static_assert(made_of<const int, std::vector<int>&> && made_of<const int, int (&)[3]> && made_of<const int, Span<int>>);
   CHECK(made_of<Base, std::vector<Base>&>);
 }

@@ -165,3 +165,64 @@ extern "C" __global__ void changed_by_choice(int* out) {
   __syncthreads();
   out[t] = a + b * 100 + c * 1000 + put.value * 10000 + called.value * 100000;
 }
+
+// A function of an object that is given a part of it, by reference, and changes it meanwhile.
+struct Tally {
+  int count, sum;
+  __device__ int add(const int& x) {
+    count += 10;
+    sum += __shfl_xor_sync(EVERYBODY, sum, 1) + x;
+    return x;
+  }
+  __device__ void merge(const Tally& other) {
+    sum += __shfl_xor_sync(EVERYBODY, other.sum, 1);
+    count += other.count;
+  }
+};
+extern "C" __global__ void part_of_object(int* out) {
+  Tally a = {(int)threadIdx.x, 1};
+  Tally* const p = &a;
+  const int first = a.add(a.count), second = p->add(p->count);
+  a.merge(a);
+  out[threadIdx.x] = first + second * 1000 + a.count * 100000 + a.sum;
+}
+
+// Functions of a namespace have names of the language's own.
+namespace warp {
+__device__ int max(int x) {
+  for (int o = warpSize / 2; o > 0; o /= 2) x = ::max(x, __shfl_xor_sync(EVERYBODY, x, o));
+  return x;
+}
+__device__ int twice(int x) { return max(x) + ::max(x, 3); }
+}  // namespace warp
+extern "C" __global__ void own_maximum(int* out) {
+  const int t = threadIdx.x;
+  out[t] = warp::max(t & 15) * 10000 + warp::twice(t & 15) * 100 + max(t, 3);
+}
+
+// References to what is not there, which nobody reads.
+extern "C" __global__ void unread_references(int* out, const int* nowhere) {
+  const bool there = nowhere != nullptr;
+  auto seldom = [&](const int& x, bool reads) {
+    int sum = __shfl_xor_sync(EVERYBODY, (int)threadIdx.x, 1);
+    if (reads) sum += x;
+    return sum;
+  };
+  auto never = [&](const int& x) { return __shfl_xor_sync(EVERYBODY, (int)threadIdx.x, 1); };
+  out[threadIdx.x] = seldom(*nowhere, there) + 100 * never(*nowhere);
+}
+
+// Several pointers to rows in one declaration.
+extern "C" __global__ void rows_of_rows(int* out) {
+  __shared__ int rows[2][32];
+  rows[threadIdx.x / 32][threadIdx.x % 32] = threadIdx.x;
+  __syncthreads();
+  int (*first)[32] = rows, (*second)[32];
+  int sum = 0;
+  second = rows + 1;
+  for (int (*a)[32] = first, (*b)[32] = second; a < second; ++a, --b) {
+    sum += a[0][threadIdx.x % 32] * 100 + b[0][1];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}

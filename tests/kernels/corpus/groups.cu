@@ -2,6 +2,7 @@
 // Cooperative groups: what CUDA and HIP share of them.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 namespace cg = cooperative_groups;
 
 // As in the CUDA samples: a sum by a group of any size, in shared memory.
@@ -111,5 +112,21 @@ extern "C" __global__ void smoothed(float* a, float* b, int n, int steps) {
     float* c = a;
     a = b;
     b = c;
+  }
+}
+
+// Scans of a tile and of the threads that came together.
+extern "C" __global__ void scans_of_groups(const int* in, int* out, double* products) {
+  const int n = blockDim.x, i = threadIdx.x;
+  auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  out[i] = cg::inclusive_scan(tile, in[i]);
+  out[n + i] = cg::exclusive_scan(tile, in[i], cg::plus<int>());
+  out[2 * n + i] = cg::inclusive_scan(tile, in[i], cg::greater<int>());
+  products[i] = cg::inclusive_scan(tile, 1.0 + in[i] / 128.0, [](double a, double b) { return a * b; });
+  out[3 * n + i] = out[4 * n + i] = -1;
+  if (in[i] % 3 == 0) {
+    cg::coalesced_group those = cg::coalesced_threads();
+    out[3 * n + i] = cg::exclusive_scan(those, in[i]);
+    out[4 * n + i] = cg::inclusive_scan(those, in[i], cg::less<int>());
   }
 }

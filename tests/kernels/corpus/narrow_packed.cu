@@ -71,6 +71,26 @@ extern "C" __global__ void directed(const float* a, const float* b, float* out, 
   o[10] = __fsqrt_ru(fabsf(a[i]));
   o[11] = __fsub_rz(a[i], b[i]);
 }
+extern "C" __global__ void directed_doubles(const double* a, const double* b, const long long* whole, double* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  double* o = out + i * 13;
+  o[0] = __dadd_rz(a[i], b[i]);
+  o[1] = __dadd_ru(a[i], b[i]);
+  o[2] = __dsub_rd(a[i], b[i]);
+  o[3] = __dmul_rz(a[i], b[i]);
+  o[4] = __dmul_ru(a[i], b[i]);
+  o[5] = __ddiv_rd(a[i], b[i]);
+  o[6] = __ddiv_rz(a[i], b[i]);
+  o[7] = __fma_ru(a[i], b[i], a[i ^ 1]);
+  o[8] = __dsqrt_rd(fabs(a[i]));
+  o[9] = __drcp_ru(b[i]);
+  o[10] = __ll2double_rd(whole[i]);
+  o[11] = __ull2double_ru((unsigned long long)whole[i]);
+  o[12] = __ll2float_rz(whole[i]);
+}
+#endif
+
 extern "C" __global__ void bessel(const float* x, float* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
@@ -78,4 +98,3 @@ extern "C" __global__ void bessel(const float* x, float* out, int n) {
     out[2 * i + 1] = cyl_bessel_i1f(x[i]);
   }
 }
-#endif
