@@ -20,7 +20,7 @@ bool may_split(const TokenizedSource& source) {
   return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
     if (token.kind != Token::Kind::identifier) return false;
     const std::string_view word = source.spelling(token);
-    return word == "for" || word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
+    return word == "for" || word == "while" || word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
   });
 }
 
@@ -66,14 +66,21 @@ bool tells_threads_by_row(const Function& f) {
 
 // Whether a block may wait for what another one wrote, or use memory of its own that the kernel's text does not show. Blocks
 // that run as one neither come one after the other nor have memory of their own.
-bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place) {
+bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place, const Function& f) {
   if (!unit.lone_shared().empty()) return true;
   for (std::uint32_t i = place.name_token; i < place.end; ++i) {
     const std::string_view word = unit.source().spelling(i);
-    if (word == "while" || word == "volatile" || word.starts_with("atomic") || word.starts_with("__threadfence"))
-      return true;
+    if (word == "volatile" || word.starts_with("atomic") || word.starts_with("__threadfence")) return true;
   }
-  return false;
+  bool waits = false;
+  for (const Statement& top : f.body) {
+    for_all(top, [&](const Statement& s) {
+      const bool turns = s.is(Statement::Kind::loop) && s.loop != Statement::Loop::for_loop && !is_at(s.words, 0, "false");
+      waits = waits || turns;
+      for_own_words(s, [&](const Words& words) { waits = waits || contains(words, "while"); });
+    });
+  }
+  return waits;
 }
 
 // A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
@@ -89,7 +96,7 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
     split_kernel(unit, place, alone);
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
     result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
-    if (tells_threads_by_row(f) && !needs_blocks_apart(unit, place)) result.flat.insert(place.name_token);
+    if (tells_threads_by_row(f) && !needs_blocks_apart(unit, place, f)) result.flat.insert(place.name_token);
     result.sets_thread_variables = result.sets_thread_variables || alone.sets_thread_variables;
   } catch (const Refused&) {  // it runs thread by thread
   }

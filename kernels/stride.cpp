@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "kernels/counted_loop.hpp"
 #include "kernels/function.hpp"
 #include "kernels/one_of.hpp"
 #include "kernels/uses.hpp"
@@ -29,15 +31,34 @@ class Strides {
 
  private:
   void list(Statements& statements) {
-    for (Statement& s : statements) {
-      if (s.is(Kind::block)) list(s.body);
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      Statement& s = statements[i];
       if (s.is(Kind::declaration)) {
         for (const Declarator& d : s.declarators) {
           if (follows_thread(d.initializer)) thread_names_.push_back(d.name.text);
-          if (counts_along_x(d.initializer) && !assigned_anywhere(d.name.text)) row_names_.push_back(d.name.text);
+          if (counts_along_x(d.initializer) && is_wide(s.specifiers) && !assigned_anywhere(d.name.text))
+            row_names_.push_back(d.name.text);
+          if (counts_blocks(d.initializer) && is_wide(s.specifiers) && !assigned_anywhere(d.name.text))
+            block_names_.push_back(d.name.text);
         }
       }
-      if (s.is(Kind::loop)) loop(s);
+      if (s.is(Kind::loop)) {
+        std::optional<Statement> counted = as_counted_loop(statements, i, function_, unit_);
+        if (counted && take_together(*counted)) {
+          s = std::move(*counted);
+          continue;
+        }
+      }
+      // What all threads run, or none of them.
+      const bool by_thread = follows_thread(s.words) || follows_thread(s.step) ||
+                             std::any_of(s.first.begin(), s.first.end(), [&](const Statement& first) {
+                               return std::any_of(first.declarators.begin(), first.declarators.end(),
+                                                  [&](const Declarator& d) { return follows_thread(d.initializer); });
+                             });
+      if (s.is(Kind::block) || ((s.is(Kind::loop) || s.is(Kind::branch)) && !by_thread)) {
+        list(s.body);
+        list(s.other);
+      }
     }
   }
 
@@ -48,23 +69,11 @@ class Strides {
     });
   }
 
-  bool assigns(const Words& words, const std::string& name, bool by_unknown_function) const {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (!words[i].is(name) || !can_name_variable(words, i)) continue;
-      const bool behind =
-          i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
-      const bool before =
-          i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
-      const bool method = is_at(words, i + 1, ".") && is_at(words, i + 3, "(");
-      if (behind || before || method || may_be_passed_by_reference(words, i, i + 1, unit_, by_unknown_function)) return true;
-    }
-    return false;
-  }
   bool assigned_anywhere(const std::string& name) const {
     bool found = false;
     for (const Statement& s : function_.body) {
       for_all(s, [&](const Statement& inner) {
-        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name, true); });
+        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name, unit_, true); });
         for (const Declarator& d : inner.declarators) found = found || (d.is_reference() && contains(d.initializer, name));
         found = found || (inner.is(Kind::range_loop) && contains(inner.words, name));
       });
@@ -89,10 +98,82 @@ class Strides {
     return !words.empty();
   }
 
-  bool counts_along_x(const Words& words) const {
-    if (words.size() == 1 && words[0].is("weir_global_x")) return true;
-    if (words.size() == 3 && words[0].is("threadIdx") && words[2].is("x")) return true;
-    return words.size() == 1 && std::find(row_names_.begin(), row_names_.end(), words[0].text) != row_names_.end();
+  static bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  bool is_of_blocks(const Word& word) const {
+    return word.is("blockIdx") || word.is("blockDim") || word.is("gridDim") || word.is("(") || word.is(")") ||
+           word.is("+") || word.is("*") || is_one_of(block_names_, word.text);
+  }
+  // The index behind a word, or behind `threadIdx.x` and its like.
+  static std::size_t behind_term(const Words& words, std::size_t i) {
+    return words[i].is_identifier() && is_at(words, i + 1, ".") ? i + 3 : i + 1;
+  }
+  // Whether it is made of numbers of blocks and of their sizes alone.
+  bool counts_blocks(const Words& words) const {
+    const Words sum = without_casts(words);
+    for (std::size_t i = 0; i < sum.size(); i = behind_term(sum, i)) {
+      if (!is_of_blocks(sum[i])) return false;
+    }
+    return !sum.empty();
+  }
+  // Whether it is a sum of the thread's number in a row, or of what counts with it, and of numbers of blocks: one more for
+  // the next thread. A number of blocks is small, so that such a sum does not wrap around.
+  bool counts_along_x(const Words& words) const { return !counter_of(words).empty(); }
+  // What counts in such a sum; nothing if it is none.
+  Words counter_of(const Words& words) const {
+    const Words sum = without_casts(words);
+    std::size_t counter = sum.size();
+    for (std::size_t i = 0; i < sum.size(); i = behind_term(sum, i)) {
+      if ((sum[i].is("threadIdx") && is_at(sum, i + 2, "x")) || sum[i].is("weir_global_x") ||
+          is_one_of(row_names_, sum[i].text)) {
+        if (counter != sum.size()) return {};
+        counter = i;
+      } else if (!is_of_blocks(sum[i])) {
+        return {};
+      }
+    }
+    if (counter == sum.size()) return {};
+    // Nothing around it is a product.
+    std::size_t first = counter, last = behind_term(sum, counter);
+    for (;;) {
+      if ((first > 0 && sum[first - 1].is("*")) || is_at(sum, last, "*")) return {};
+      while (first > 0 && !sum[first - 1].is("(")) first -= sum[first - 1].is(")") ? first - opening(sum, first - 1) : 1;
+      while (last < sum.size() && !sum[last].is(")")) last = after(sum, last);
+      if (first == 0 && last == sum.size()) return slice(sum, counter, behind_term(sum, counter));
+      if (first == 0 || last == sum.size()) return {};
+      --first;
+      ++last;
+    }
+  }
+  static std::size_t opening(const Words& words, std::size_t close) {
+    int depth = 0;
+    for (std::size_t i = close + 1; i-- > 0;) {
+      depth += words[i].is(")") ? 1 : words[i].is("(") ? -1 : 0;
+      if (depth == 0) return i;
+    }
+    return 0;
+  }
+  // `(int)x`, `int(x)` and `static_cast<int>(x)` as `x`, where the type is wide enough for any block.
+  static Words without_casts(const Words& words) {
+    Words result;
+    for (std::size_t i = 0; i < words.size();) {
+      std::size_t open = i, close = i;  // of the type
+      if (words[i].is("(") || (words[i].is("static_cast") && is_at(words, i + 1, "<"))) {
+        open = words[i].is("(") ? i + 1 : i + 2;
+        close = words[i].is("(") ? closing(words, i) : closing_angle(words, i + 1);
+      } else {
+        while (close < words.size() && words[close].is_identifier()) ++close;
+        if (!is_at(words, close, "(")) close = open;
+      }
+      const Words type = slice(words, open, std::max(open, close));
+      if (!type.empty() && is_integer(type) && is_wide(type)) {
+        i = is_at(words, i, "(") || words[i].is("static_cast") ? close + 1 : close;
+      } else {
+        result.push_back(words[i++]);
+      }
+    }
+    return result;
   }
   // `i < n`, where i is one more for the next thread. Whether n is the same for all is known once variables have places.
   bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
@@ -106,9 +187,14 @@ class Strides {
   static bool is_integer(const Words& type) {
     constexpr std::string_view words[] = {"int", "unsigned", "signed", "long", "short", "char", "size_t", "ptrdiff_t",
                                           "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t",
-                                          "uint64_t"};
+                                          "uint64_t", "uint"};
     return std::all_of(type.begin(), type.end(), [&](const Word& word) {
       return one_of(word.text, words);
+    });
+  }
+  static bool is_signed(const Words& type) {
+    return std::none_of(type.begin(), type.end(), [](const Word& word) {
+      return word.is("unsigned") || word.is("size_t") || word.is("uint") || word.text.starts_with("uint");
     });
   }
   // Whether the numbers of a block's threads all fit.
@@ -119,27 +205,56 @@ class Strides {
     });
   }
 
-  void loop(Statement& s) {
-    if (s.loop != Statement::Loop::for_loop || s.first.size() != 1 || !s.first[0].is(Kind::declaration) ||
-        s.first[0].declarators.size() != 1)
-      return;
+  // (T)(thread) + offset. With what counts apart if compilers see through it then: (T)(thread, and 0 for what counts) +
+  // (T)(what counts) + offset.
+  Words index_as(const Words& type, const Words& first, const Word& offset) const {
+    Words thread = first;
+    const Words counter = counter_of(thread);
+    if (counter.size() == 3 && is_signed(type)) {
+      for (std::size_t i = 0; i < thread.size(); ++i) {
+        if (!thread[i].is("threadIdx")) continue;
+        thread[i] = {Token::Kind::number, "0", thread[i].token, no_variable};
+        thread.erase(thread.begin() + static_cast<std::ptrdiff_t>(i) + 1, thread.begin() + static_cast<std::ptrdiff_t>(i) + 3);
+      }
+      append(thread, made_up(")+("));
+      append(thread, type);
+      append(thread, made_up(")("));
+      append(thread, counter);
+    }
+    Words index = made_up("(");
+    append(index, type);
+    append(index, made_up(")("));
+    append(index, thread);
+    append(index, made_up(")+("));
+    append(index, type);
+    append(index, made_up(")"));
+    index.push_back(offset);
+    return index;
+  }
+
+  // True if the loop is one over what each thread owns; it is changed then.
+  bool take_together(Statement& s) {
+    Words& specifiers = s.first[0].specifiers;
     const Declarator d = s.first[0].declarators[0];  // a copy: it is replaced below
     const std::string& name = d.name.text;
-    const Words& specifiers = s.first[0].specifiers;
+    // Only a sum of such numbers is known to be one that `auto` takes for unsigned int.
+    if (specifiers.size() == 1 && specifiers[0].is("auto") && d.initializer.size() == 1 &&
+        d.initializer[0].is("weir_global_x"))
+      specifiers = made_up("unsigned int");
     const bool plain =
         is_integer(specifiers) && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
-    if (!plain || s.words.empty() || s.step.size() < 3 || !s.step[0].is(name) || !s.step[1].is("+=")) return;
+    if (!plain) return false;
     const Words step = slice(s.step, 2, s.step.size());
     if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) ||
-        assigns(s.words, name, false))
-      return;
+        assigns(s.words, name, unit_, false))
+      return false;
     Statement body;
     body.body = s.body;
     bool changes = has_jumps(body) || has_return(body);
     for_all(std::as_const(body), [&](const Statement& inner) {
-      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name, false); });
+      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name, unit_, false); });
     });
-    if (changes) return;
+    if (changes) return false;
 
     // for (T offset = 0;; offset += step) { const T i = (T)(thread) + offset; if (!(i < n)) leave; … }
     const std::uint32_t at = s.token;
@@ -150,13 +265,15 @@ class Strides {
     index.specifiers = made_up("const");
     append(index.specifiers, specifiers);
     Declarator counted = d;
-    counted.initializer = made_up("(");
-    append(counted.initializer, specifiers);
-    append(counted.initializer, made_up(")("));
-    append(counted.initializer, d.initializer);
-    append(counted.initializer, made_up(")+"));
-    counted.initializer.push_back(offset);
+    counted.initializer = index_as(specifiers, d.initializer, offset);
     index.declarators.push_back(std::move(counted));
+    // `for (int i = k; …)` counts a number of 64 bits and uses one of 32: compilers do not see through the cast.
+    if (s.body.size() == 1 && !s.body[0].body.empty()) {
+      Statement& copy = s.body[0].body[0];
+      if (copy.is(Kind::declaration) && copy.declarators.size() == 1 && copy.declarators[0].initializer.size() == 1 &&
+          copy.declarators[0].initializer[0].is(name) && is_integer(copy.specifiers) && is_wide(copy.specifiers))
+        copy.declarators[0].initializer = index_as(copy.specifiers, d.initializer, offset);
+    }
     Declarator& first = s.first[0].declarators[0];
     first.name = offset;
     first.initializer = made_up("0");
@@ -165,11 +282,14 @@ class Strides {
     s.ascending = is_wide(specifiers) && ascends(s.words, name, d.initializer);
     s.before.push_back(std::move(index));
     s.cooperates = found_ = true;
+    return true;
   }
 
   Function& function_;
   const Unit& unit_;
-  std::vector<std::string> thread_names_, row_names_;
+  std::vector<std::string> thread_names_;  // variables that differ between threads
+  std::vector<std::string> row_names_;     // those that are one more for the next thread of a row
+  std::vector<std::string> block_names_;   // those that are made of numbers of blocks
   bool found_ = false;
 };
 

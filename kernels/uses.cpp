@@ -217,6 +217,19 @@ bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t e
   return unknown && !is_plain_function(name);
 }
 
+bool assigns(const Words& words, const std::string& name, const Unit& unit, bool unknown) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].is(name) || !can_name_variable(words, i)) continue;
+    const bool behind =
+        i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
+    const bool before =
+        i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
+    const bool method = is_at(words, i + 1, ".") && is_at(words, i + 3, "(");
+    if (behind || before || method || may_be_passed_by_reference(words, i, i + 1, unit, unknown)) return true;
+  }
+  return false;
+}
+
 void note_uses(Function& function, const Unit& unit, const Words& words) { Uses(function, unit, words).run(); }
 
 void note_binding(Function& function, const Words& words) {

@@ -20,6 +20,8 @@ void note_uses(Function& function, const Unit& unit, const Words& words);
 /// Whether the word at `i`, or what ends at `end`, is an argument of a function that may take it by reference. `unknown`:
 /// what is said of a function that the source does not define, such as a lambda.
 bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t end, const Unit& unit, bool unknown = true);
+/// Whether the words may assign to the variable of that name. `unknown`: as above.
+bool assigns(const Words& words, const std::string& name, const Unit& unit, bool unknown);
 /// Marks variables that an object of a class may refer to from now on, since it is made of them.
 void note_construction(Function& function, const Words& specifiers, const Words& initializer, const Unit& unit);
 /// Marks variables that a reference is bound to.

@@ -286,11 +286,30 @@ class Generator {
   void strided(int depth) {
     const int known = masks_;
     masks_ = 0;
-    line(fmt::format("for (unsigned k{0} = tid{1}; k{0} < {2} % 200u; k{0} += {3}) {{", depth,
-                     pick({"", " + 1", " * 2", " + n % 5"}), pick({"n", "150u", "u0"}), pick({"blockDim.x", "32u", "7u"})));
+    const std::string first = fmt::format("tid{}", pick({"", " + 1", " * 2", " + n % 5"}));
+    const std::string condition = fmt::format("k{} < {} % 200u", depth, pick({"n", "150u", "u0"}));
+    const std::string step = pick({"blockDim.x", "32u", "7u"});
+    const auto form = below(5);
+    line("{");
+    ++indent_;
+    if (form != 0) line(fmt::format("unsigned k{}{};", depth, form == 3 ? "" : " = " + first));
+    switch (form) {
+      case 0: line(fmt::format("for (unsigned k{0} = {1}; {2}; k{0} += {3}) {{", depth, first, condition, step)); break;
+      case 1: line(fmt::format("for (; {1}; k{0} = k{0} + {2}) {{", depth, condition, step)); break;
+      case 2: line(fmt::format("while ({}) {{", condition)); break;
+      case 3: line(fmt::format("for (k{0} = {1}; {2}; k{0} += {3}) {{", depth, first, condition, step)); break;
+      default:
+        line(fmt::format("for (unsigned j{0} = k{0}; {1}; k{0} += {2}, j{0} = k{0}) {{", depth, condition, step));
+        line(fmt::format("  v1 += j{};", depth));
+    }
     ++indent_;
     line(fmt::format("v0 += k{} * 3u;", depth));
+    if (form != 2 && chance(30)) line(fmt::format("if (v0 % 3u == 1u) {};", pick({"continue", "continue", "break"})));
     statements(Level::thread, depth + 1, 2, true);
+    if (form == 2) line(fmt::format("k{} += {};", depth, step));
+    --indent_;
+    line("}");
+    if (form != 0 && chance(20)) line(fmt::format("v0 += k{};", depth));
     --indent_;
     line("}");
     masks_ = known;

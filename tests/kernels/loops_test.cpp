@@ -72,6 +72,55 @@ TEST_CASE("loops: blocks of a row, one by one or together") {
   }
 }
 
+TEST_CASE("loops: over what a thread owns, in the words of different people") {
+  constexpr int n = 10007;
+  std::vector<int> expected;
+  for (int i = 0; i < n; ++i) expected.push_back(i * 3 + 1);
+  for (const char* name : {"k_form_while", "k_form_empty_first", "k_form_declared_on_top", "k_form_two_counters",
+                           "k_form_base", "k_form_auto", "k_form_rows"}) {
+    CAPTURE(name);
+    for (const unsigned grid : {1U, 5U, 64U}) {
+      for (const unsigned block : {32U, 100U, 1024U}) {
+        CAPTURE(grid);
+        CAPTURE(block);
+        const auto out = upload(std::vector<int>(n));
+        launch(module()->kernel(name), {.grid = {grid}, .block = {block}}, out, n);
+        CHECK(download(out) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("loops: what only looks like one over what a thread owns") {
+  constexpr int n = 1000;
+  const auto check = [&](const char* name, auto&& sum_of) {
+    CAPTURE(name);
+    const auto out = upload(std::vector<int>(64));
+    launch(module()->kernel(name), {1, 64}, out, n);
+    for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == sum_of(t));
+  };
+  const auto sum = [](int t, int step, int factor = 1) {
+    int all = 0;
+    for (int i = t; i < n; i += step) all += i * factor;
+    return all;
+  };
+  check("k_ends_where", [](int t) { return turns(t) * 100000 + t + 64 * turns(t); });
+  check("k_seen_by_lambda", [&](int t) { return sum(t, 64); });
+  check("k_seen_by_pointer", [&](int t) { return sum(t, 64); });
+  check("k_step_of_body", [&](int t) { return sum(t, 64 * (1 + t % 2)) + 1; });
+  check("k_name_hidden", [&](int t) { return sum(t, 64, 7); });
+  check("k_leaves_early", [](int t) {
+    int all = 0;
+    for (int i = t; i < n && all <= 1000; i += 64) all += i;
+    return all;
+  });
+  check("k_below_zero", [](int t) {
+    int all = 0;
+    for (int i = t - 5; i >= 0 && i < n; i += 64) all += i;
+    return all;
+  });
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cctype>
+#include <regex>
 
 #include "kernels/function.hpp"
 #include "kernels/printer.hpp"
@@ -226,6 +227,32 @@ TEST_CASE("a grid-stride loop looks at the first and the last thread alone where
   CHECK(has(split_kernel("int limit = mine();" + loop), "weir_b.narrow<false>"));
   CHECK(has(split_kernel("int limit = x[threadIdx.x];" + loop), "weir_b.narrow<false>"));
   CHECK(has(split("__device__ void f(int* x, int limit) {" + loop + "__syncthreads(); }"), "weir_b.narrow<false>"));
+}
+
+TEST_CASE("a loop over what a thread owns is found in each of its forms, and left alone where it would not be the same") {
+  const std::string row = "blockIdx.x * blockDim.x + threadIdx.x";
+  for (const std::string loop :
+       {"int i = ROW; while (i < n) { x[i] = 1; i += m; }", "int i = ROW; for (; i < n; i += m) x[i] = 1;",
+        "int i; for (i = ROW; i < n; i = i + m) x[i] = 1;", "for (auto i = ROW; i < n; i = m + i) x[i] = 1;",
+        "for (int i = (int)(ROW); i < n; i += m) { if (x[i] > 0) continue; x[i] = 1; }",
+        "int base = blockIdx.x * blockDim.x; for (int i = base + threadIdx.x; i < n; i += m) x[i] = 1;",
+        "long k = ((long)blockIdx.x) * blockDim.x + threadIdx.x; for (int i = k; k < n; k += m, i = k) x[i] = 1;",
+        "for (int r = 0; r < m; ++r) for (int i = ROW; i < n; i += m) x[i] = r;"}) {
+    CAPTURE(loop);
+    CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
+  }
+  for (const std::string loop :
+       {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
+        "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
+        "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
+        "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
+        "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
+        "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
+    CAPTURE(loop);
+    CHECK(split_kernel(loop).empty());
+  }
+  CHECK(has(split_kernel("for (unsigned i = threadIdx.x - 5; i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
+  CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
 }
 
 TEST_CASE("a source without meetings is left alone, atomics included") {

@@ -87,3 +87,109 @@ extern "C" __global__ void k_by_group(int* out, int n) {
   const cooperative_groups::thread_block block = cooperative_groups::this_thread_block();
   for (int i = ROW; i < n; i += blockDim.x * gridDim.x) out[i] += block.thread_rank();
 }
+
+// The same loop in the words of different people. Each adds to the elements that its threads own, once.
+__device__ int worth(int i) { return i * 3 + 1; }
+extern "C" __global__ void k_form_while(int* out, int n) {
+  int i = threadIdx.x + blockIdx.x * blockDim.x;
+  while (i < n) {
+    out[i] += worth(i);
+    i += blockDim.x * gridDim.x;
+  }
+}
+extern "C" __global__ void k_form_empty_first(int* out, int n) {
+  int i = ROW, stride = gridDim.x * blockDim.x;
+  if (i >= n) return;
+  for (; i < n; i = i + stride) out[i] += worth(i);
+}
+extern "C" __global__ void k_form_declared_on_top(int* out, int n) {
+  int i, k;
+  for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i = gridDim.x * blockDim.x + i) {
+    for (k = 0; k < 3; ++k) out[i] += i;
+  }
+  __syncthreads();
+  for (i = (int)(blockIdx.x * blockDim.x + threadIdx.x); i < n; i += gridDim.x * blockDim.x) out[i] += 1;
+}
+#define KERNEL_LOOP(i, n)                                                        \
+  long long i##_all = ((long long)blockIdx.x) * blockDim.x + threadIdx.x;        \
+  for (int i = i##_all; i##_all < (n); i##_all += ((long long)blockDim.x) * gridDim.x, i = i##_all)
+extern "C" __global__ void k_form_two_counters(int* out, int n) {
+  KERNEL_LOOP(i, n) {
+    if (i % 3 == 0) {
+      out[i] += worth(i);
+      continue;
+    }
+    out[i] += worth(i);
+  }
+}
+extern "C" __global__ void k_form_base(int* out, int n) {
+  const int base = blockIdx.x * blockDim.x;
+  for (int i = base + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += worth(i);
+}
+extern "C" __global__ void k_form_auto(int* out, int n) {
+  for (auto i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += worth(i);
+}
+extern "C" __global__ void k_form_rows(int* out, int n) {
+  const int columns = 100;
+  for (int row = blockIdx.x; row < (n + columns - 1) / columns; row += gridDim.x) {
+    int c = threadIdx.x;
+    while (c < columns && row * columns + c < n) {
+      out[row * columns + c] += worth(row * columns + c);
+      c += blockDim.x;
+    }
+  }
+}
+
+// What only looks like such a loop. Each gives out[t] of block 0.
+extern "C" __global__ void k_ends_where(int* out, int n) {
+  int i = threadIdx.x, turns = 0;
+  while (i < n) {
+    ++turns;
+    i += BLOCK;
+  }
+  out[threadIdx.x] = turns * 100000 + i;  // it is read behind the loop
+}
+extern "C" __global__ void k_seen_by_lambda(int* out, int n) {
+  int i = threadIdx.x, sum = 0;
+  const auto at = [&] { return i; };
+  for (; i < n; i += BLOCK) sum += at();
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void k_seen_by_pointer(int* out, int n) {
+  int i = threadIdx.x, sum = 0, *p = &i;
+  for (; i < n; i += BLOCK) sum += *p;
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void k_step_of_body(int* out, int n) {
+  int i = threadIdx.x, sum = 0, step = 1;
+  while (i < n) {
+    const int step = BLOCK * (1 + i % 2);
+    sum += i;
+    i += step;
+  }
+  out[threadIdx.x] = sum + step;
+}
+extern "C" __global__ void k_name_hidden(int* out, int n) {
+  const int first = threadIdx.x;
+  int sum = 0;
+  {
+    int i = first;
+    const int first = 7;
+    for (; i < n; i += BLOCK) sum += i * first;
+  }
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void k_leaves_early(int* out, int n) {
+  int i = threadIdx.x, sum = 0;
+  while (i < n) {
+    sum += i;
+    if (sum > 1000) break;
+    i += BLOCK;
+  }
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void k_below_zero(int* out, int n) {
+  int sum = 0;
+  for (unsigned i = threadIdx.x - 5; i < (unsigned)n; i += BLOCK) sum += i;  // it begins with large numbers
+  out[threadIdx.x] = sum;
+}
