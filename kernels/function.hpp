@@ -91,6 +91,9 @@ void put_volatile_in_step(Function& function, const Unit& unit);
 
 /// Lets threads take the turns of a loop over what each owns together. True if there is such a loop.
 bool put_strides_in_step(Function& function, const Unit& unit);
+/// Lets threads that do not meet take the turns of a loop together where all take the same ones, over elements that lie side
+/// by side. True if there is such a loop.
+bool put_loops_in_step(Function& function, const Unit& unit);
 /// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
 bool keeps_plain_values(const Function& function);
 

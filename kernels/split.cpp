@@ -29,6 +29,7 @@ Function understood(const Unit& unit, const FunctionPlace& place) {
   if (!place.has_body) return f;
   put_volatile_in_step(f, unit);
   put_strides_in_step(f, unit);
+  if (!place.cooperates) put_loops_in_step(f, unit);
   extract_meetings(f, unit);
   resolve_names(f);
   follow_members(f, unit);
@@ -50,14 +51,17 @@ void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
 }
 
-// Whether threads are told apart by their number in the row of the grid alone.
+// Whether threads of a row are told apart by their number in the row of the grid alone.
 bool tells_threads_by_row(const Function& f) {
   bool by_row = true;
   for (const Statement& top : f.body) {
     for_all(top, [&](const Statement& s) {
       for_own_words(s, [&](const Words& words) {
-        for (const Word& word : words)
-          by_row = by_row && !word.is("threadIdx") && !word.is("blockIdx") && !word.text.starts_with("weir_this_");
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          const bool of_thread = words[i].is("threadIdx") || words[i].is("blockIdx");
+          const bool of_row = of_thread && is_at(words, i + 1, ".") && (is_at(words, i + 2, "y") || is_at(words, i + 2, "z"));
+          by_row = by_row && (!of_thread || of_row) && !words[i].text.starts_with("weir_this_");
+        }
       });
     });
   }
@@ -91,7 +95,8 @@ void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource
   if (std::count_if(unit.functions().begin(), unit.functions().end(), same_name) > 1) return;
   try {
     Function f = read_function(unit, place);
-    if (!put_strides_in_step(f, unit) || !keeps_plain_values(f)) return;
+    const bool strides = put_strides_in_step(f, unit), loops = put_loops_in_step(f, unit);
+    if (!(strides || loops) || !keeps_plain_values(f)) return;
     SplitSource alone;
     split_kernel(unit, place, alone);
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());

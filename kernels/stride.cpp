@@ -298,8 +298,7 @@ class Strides {
 bool put_strides_in_step(Function& function, const Unit& unit) { return Strides(function, unit).run(); }
 
 bool keeps_plain_values(const Function& function) {
-  return std::all_of(function.body.begin(), function.body.end(), [](const Statement& s) {
-    if (!s.is(Kind::declaration)) return true;
+  const auto plain = [](const Statement& s) {
     return std::all_of(s.declarators.begin(), s.declarators.end(), [&](const Declarator& d) {
       if (!d.dimensions.empty()) return false;
       return contains(d.pointer, "*") || std::all_of(s.specifiers.begin(), s.specifiers.end(), [](const Word& word) {
@@ -307,7 +306,15 @@ bool keeps_plain_values(const Function& function) {
                       word.is("int2") || word.is("int4");
              });
     });
-  });
+  };
+  // What a loop declares that threads take in step lives for a turn.
+  const auto all_plain = [&](const Statements& list, const auto& look) -> bool {
+    return std::all_of(list.begin(), list.end(), [&](const Statement& s) {
+      if (s.is(Kind::declaration)) return plain(s);
+      return (s.is(Kind::loop) && s.cooperates) || (look(s.body, look) && look(s.other, look));
+    });
+  };
+  return all_plain(function.body, all_plain);
 }
 
 }  // namespace weir::kernels

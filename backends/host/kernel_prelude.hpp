@@ -354,12 +354,13 @@ struct launcher<void (*)(block&, P...), kernel, flat> {
       ::gridDim = b.grid;
     }
     if (uses_dynamic_array) thread_dynamic_shared = b.dynamic_shared;
-    // Several blocks as one take longer steps through memory.
-    const bool one_row = flat && !sets_thread_variables && b.dim.y * b.dim.z * b.grid.y * b.grid.z == 1;
-    const uint64_t most = one_row && b.dim.x < most_threads ? most_threads / b.dim.x : 1;
+    // Several blocks of a row as one take longer steps through memory.
+    const uint64_t threads = static_cast<uint64_t>(b.launched.x) * b.launched.y * b.launched.z;
+    const uint64_t most = flat && !sets_thread_variables && threads < most_threads ? most_threads / threads : 1;
     for (uint64_t n = range.first_block, count = 1; n < range.last_block; n += count) {
       if (sets_thread_variables) ::blockIdx = b.index;
       count = range.last_block - n < most ? range.last_block - n : most;
+      if (count > grid.x - b.index.x) count = grid.x - b.index.x;
       b.enter(static_cast<unsigned int>(count));
       kernel(b, p...);
       if (b.failed) return;

@@ -121,6 +121,45 @@ TEST_CASE("loops: what only looks like one over what a thread owns") {
   });
 }
 
+TEST_CASE("loops: of which all threads take the same turns") {
+  constexpr int n = 45;
+  std::vector<int> a, b;
+  for (int i = 0; i < n * n; ++i) {
+    a.push_back(i % 11 - 4);
+    b.push_back(i % 7 - 2);
+  }
+  std::vector<int> product(n * n), around(n * n);
+  const auto at = [](const std::vector<int>& values, int y, int x) { return values[static_cast<std::size_t>(y * n + x)]; };
+  for (int y = 0; y < n; ++y) {
+    for (int x = 0; x < n; ++x) {
+      const auto cell = static_cast<std::size_t>(y * n + x);
+      for (int k = 0; k < n; ++k) product[cell] += at(a, y, k) * at(b, k, x);
+      int met = 0;
+      for (int dy = -2; dy <= 2; ++dy) {
+        for (int dx = -2; dx <= 2; ++dx) {
+          if (y + dy < 0 || y + dy >= n || x + dx < 0 || x + dx >= n) continue;
+          around[cell] += at(a, y + dy, x + dx) * (dx + 2 * dy);
+          ++met;
+        }
+        around[cell] += met;
+      }
+    }
+  }
+  for (const Dim3 block : {Dim3{16, 16}, Dim3{64, 2}, Dim3{1, 45}, Dim3{7, 3}}) {
+    CAPTURE(block.x);
+    const LaunchConfig config{.grid = {(n + block.x - 1) / block.x, (n + block.y - 1) / block.y}, .block = block};
+    for (const char* name : {"k_plain_product", "k_old_product", "k_product_of_pointers"}) {
+      CAPTURE(name);
+      const auto out = upload(std::vector<int>(n * n, -1));
+      launch(module()->kernel(name), config, upload(a), upload(b), out, n);
+      CHECK(download(out) == product);
+    }
+    const auto out = upload(std::vector<int>(n * n, -1));
+    launch(module()->kernel("k_around"), config, upload(a), out, n, 2);
+    CHECK(download(out) == around);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -255,6 +255,29 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
   CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
 }
 
+TEST_CASE("a loop of which all threads take the same turns is taken in step where neighbours use neighbouring elements") {
+  const std::string index = "const int i = blockIdx.x * blockDim.x + threadIdx.x;";
+  for (const std::string loop :
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[k * m + i]; x[i] = s;",
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k]; x[i] = s;",
+        "if (i < m) { float s = 0; int k; for (k = 0; k < n; k++) { const int j = i + k; if (j < m) s += x[j]; } x[i] = s; }",
+        "float s = 0; for (int k = 0; k < 1000; ++k) s += x[threadIdx.y * m + k] * x[(int)(k * m) + (i + 1)]; x[i] = s;"}) {
+    CAPTURE(loop);
+    CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
+  }
+  for (const std::string loop :
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",             // far apart
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",                 // backwards
+        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",             // which the compiler unrolls
+        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",                     // of each thread's own length
+        "float s = 0; for (int k = 0; k < n; ++k) { if (s > 9) break; s += x[k]; } x[i] = s;",
+        "float s = 0; int j = i; for (int k = 0; k < n; ++k) { s += x[j]; j += m; } x[i] = s;",
+        "float s = 0; for (int k = 0; k < n; ++k) atomicAdd(x + k, 1.0f); x[i] = s;"}) {
+    CAPTURE(loop);
+    CHECK(split_kernel(index + loop).empty());
+  }
+}
+
 TEST_CASE("a source without meetings is left alone, atomics included") {
   for (const char* text : {"extern \"C\" __global__ void k(int* x) { atomicAdd(x, 1); }", "int f() { return 1; }",
                            "// __syncthreads\nint x;"}) {

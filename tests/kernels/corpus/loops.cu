@@ -193,3 +193,50 @@ extern "C" __global__ void k_below_zero(int* out, int n) {
   for (unsigned i = threadIdx.x - 5; i < (unsigned)n; i += BLOCK) sum += i;  // it begins with large numbers
   out[threadIdx.x] = sum;
 }
+
+// Loops of which all threads take the same turns. The threads of a row may take them in step.
+extern "C" __global__ void k_plain_product(const int* a, const int* b, int* out, int n) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row < n && column < n) {
+    int sum = 0;
+    for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];
+    out[row * n + column] = sum;
+  }
+}
+extern "C" __global__ void k_old_product(const int* a, const int* b, int* out, int n) {
+  int tx = threadIdx.x, ty = threadIdx.y, k, sum = 0;
+  int column = blockIdx.x * blockDim.x + tx, row = blockIdx.y * blockDim.y + ty;
+  if (row >= n || column >= n) return;
+  for (k = n - 1; k >= 0; k--) sum += a[row * n + k] * b[k * n + column];
+  out[row * n + column] = sum;
+}
+extern "C" __global__ void k_product_of_pointers(const int* a, const int* b, int* out, int n) {
+  const unsigned column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (column >= n || row >= n) return;
+  const int* const line = a + row * n;
+  const int* const below = b + column;
+  int* const to = &out[row * n + column];
+  *to = 0;
+  for (unsigned k = 0; k < n; k += 2) {
+    const int second = k + 1 < n ? line[k + 1] * below[(k + 1) * n] : 0;
+    *to += line[k] * below[k * n] + second;
+  }
+}
+// Each cell: the weighted sum of those around it, where there are any; in a row that not all threads have.
+extern "C" __global__ void k_around(const int* in, int* out, int n, int radius) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (y < n) {
+    int sum = 0, met = 0;
+    for (int dy = -radius; dy <= radius; ++dy) {
+      for (int dx = -radius; dx <= radius; ++dx) {
+        const int at_x = x + dx, at_y = y + dy;
+        if (at_x >= 0 && at_x < n && at_y >= 0 && at_y < n) {
+          sum += in[at_y * n + at_x] * (dx + 2 * dy);
+          ++met;
+        }
+      }
+      sum += met;
+    }
+    if (x < n) out[y * n + x] = sum;
+  }
+}
