@@ -2,7 +2,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Loops over what a thread owns.
-namespace weir::test {
+namespace weir::test::loops_test {
 namespace {
 
 const ModulePtr& module() { return corpus("loops"); }
@@ -75,4 +75,4 @@ TEST_CASE("loops: blocks of a row, one by one or together") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::loops_test
