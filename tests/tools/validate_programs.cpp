@@ -2,6 +2,9 @@
 
 #include "tests/tools/validate_programs.hpp"
 
+#include <sys/mman.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -270,6 +273,29 @@ void launches_a_graph_that_allocates(Device& device) {
   stream->synchronize();
 }
 
+/// Memory of a graph that is gone may become anybody's. On a GPU the system lays no other memory there.
+template <bool right>
+void reuses_memory_of_a_graph_that_is_gone(Device& device) {
+  constexpr std::size_t bytes = std::size_t{1} << 22;  // so many that they are mapped for the graph, and unmapped with it
+  const StreamPtr stream = device.create_stream();
+  std::uintptr_t address = 0;
+  stream->capture([&](Stream& s) {
+    auto x = s.allocate_async<std::byte>(bytes);
+    address = reinterpret_cast<std::uintptr_t>(x.data());
+    s.fill(x, std::byte{1});
+  });
+  void* const page = reinterpret_cast<void*>(address & ~std::uintptr_t{4095});
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  void* const mapped = ::mmap(page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (mapped != page) throw Error(Errc::unsupported, "mmap", device.describe(), "the address is not free");
+  const std::span memory(static_cast<std::byte*>(mapped), bytes);
+  auto y = device.allocate<std::byte>(right ? bytes : bytes / 2);
+  stream->copy_bytes(y.data(), mapped, bytes);
+  const Ptr<HostRegistration> registration = device.register_host(memory);
+  stream->fill(memory, std::byte{2});
+  stream->synchronize();
+}
+
 constexpr const char* host_memory = "host memory that no device may address";
 constexpr const char* freed = "the memory was freed";
 constexpr const char* dead = "memory that the graph uses was freed since it was captured";
@@ -299,6 +325,7 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(updates_a_graph_to_dead_memory, dead),
     WEIR_PAIR(launches_a_body_on_dead_memory, dead),
     WEIR_PAIR(launches_a_graph_that_allocates, dead),
+    WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "behind the allocation"),
 };
 
 }  // namespace

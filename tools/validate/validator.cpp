@@ -102,6 +102,12 @@ const Block* Validator::find(std::uintptr_t address) const {
   return address < block.end ? &block : nullptr;
 }
 
+/// Whether memory that is there for sure has that address: that of a graph may have gone with the graph, which no tool is told.
+bool Validator::is_known(const void* address) const {
+  const Block* const block = find(number_of(address));
+  return block != nullptr && !block->is_of_graph;
+}
+
 const Block* Validator::find_freed(std::uintptr_t address) const {
   const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
                                   [&](const Block& block) { return block.begin <= address && address < block.end; });
@@ -171,12 +177,12 @@ void Validator::after(const Operation& operation) noexcept try {
       break;
     case OperationKind::module_global:
       for (const MemoryAccess& memory : operation.accesses) {
-        if (find(number_of(memory.address)) == nullptr) add(operation, memory, true);
+        if (!is_known(memory.address)) add(operation, memory, true);
       }
       break;
     case OperationKind::register_host:
       for (const MemoryAccess& memory : operation.accesses) {
-        if (find(number_of(memory.address)) == nullptr) add(operation, memory, false);
+        if (!is_known(memory.address)) add(operation, memory, false);
       }
       break;
     case OperationKind::enable_peer_access: peers_.emplace(operation.device, operation.peer); break;
@@ -230,7 +236,7 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
                    "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued", block};
   }
   const auto next = blocks_.upper_bound(begin);
-  if (next != blocks_.end() && next->first < end) {
+  if (next != blocks_.end() && next->first < end && (is_device_work || !next->second.is_of_graph)) {
     return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->first - begin,
                                next->second.end - next->second.begin),
                    "give an address within the allocation", &next->second};
@@ -249,7 +255,7 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
 /// Of a range that begins in `block`.
 std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
                                                         std::uintptr_t end, bool is_device_work) const {
-  if (block.is_of_graph && !is_device_work) return {};  // when the graph goes, the heap may have it: see above
+  if (block.is_of_graph && !is_device_work) return {};  // the graph may be gone, and the heap have its memory
   if (end > block.end) {
     return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
                                end - block.end, begin - block.begin, block.end - block.begin),

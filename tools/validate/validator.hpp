@@ -84,6 +84,7 @@ class Validator final : public Tool {
   void add(const Operation& operation, const MemoryAccess& memory, bool is_of_device);
   void remove(const Operation& operation, const MemoryAccess& memory);
   const Block* find(std::uintptr_t address) const;
+  bool is_known(const void* address) const;
   const Block* find_freed(std::uintptr_t address) const;
   static SitePtr site_of(const Operation& operation);
   static CaptureId capture_id(const Operation& operation);
