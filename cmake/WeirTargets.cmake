@@ -22,6 +22,10 @@ function(weir_configure_target target)
     # code is the same.
     target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
   endif()
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Where files are compiled as one, Clang warns of a name that shadows another file's.
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
   if(WEIR_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -17,7 +17,7 @@
 namespace weir::cuda {
 namespace {
 
-constexpr const char* variable = "WEIR_NVRTC";
+constexpr const char* nvrtc_variable = "WEIR_NVRTC";
 
 /// The functions of NVRTC that Weir calls. All are required.
 #define WEIR_NVRTC_SYMBOLS(X) \
@@ -70,7 +70,7 @@ std::vector<std::string> candidates(int driver_version) {
 }
 
 void open(Nvrtc& nvrtc, int driver_version) {
-  const std::optional<std::string> chosen = support::environment_path(variable);
+  const std::optional<std::string> chosen = support::environment_path(nvrtc_variable);
   std::vector<LoadAttempt> attempts;
   const auto library =
       gpu::Library::open(chosen ? std::vector<std::string>{*chosen} : candidates(driver_version), attempts);

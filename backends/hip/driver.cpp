@@ -90,7 +90,6 @@ gpu::Library open_library(PluginContext* context) {
 }
 
 int release_of(int version) { return version / 10000000 * 100 + version / 100000 % 100; }
-std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
 // The codes that mean: there is no device, or no access to one.
 bool means_no_device(hipError_t result) {

@@ -9,11 +9,6 @@
 
 /// Device properties and features.
 namespace weir::hip {
-namespace {
-
-std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
-
-}  // namespace
 
 // The runtime collects all properties anew on each call, so each attribute is asked once per device.
 std::optional<int> Api::attribute(int number, int ordinal) const {

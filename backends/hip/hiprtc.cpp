@@ -15,7 +15,7 @@
 namespace weir::hip {
 namespace {
 
-constexpr const char* variable = "WEIR_HIPRTC";
+constexpr const char* hiprtc_variable = "WEIR_HIPRTC";
 
 /// HIPRTC's functions that are called, all of them required.
 #define WEIR_HIPRTC_SYMBOLS(X) \
@@ -101,7 +101,7 @@ const Compiler& Compiler::open(const gpu::Library& runtime, int release) {
 }
 
 void Compiler::find(const gpu::Library& runtime, int release) {
-  const std::optional<std::string> chosen = support::environment_path(variable);
+  const std::optional<std::string> chosen = support::environment_path(hiprtc_variable);
   const std::vector<std::string> names =
       chosen ? std::vector<std::string>{*chosen} : files("libhiprtc.so", std::to_string(release / 100), runtime);
   std::vector<LoadAttempt> attempts;

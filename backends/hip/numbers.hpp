@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// HIP's numbers that are spelled out, because the oldest headers lack them or headers of different releases disagree.
 /// tests/drivers/hip_prototypes.cpp compares them with the headers.
@@ -19,6 +20,9 @@ constexpr int attribute_async_engine_count = 2, attribute_clock_rate = 5, attrib
               attribute_stream_priorities = 78, attribute_unified_addressing = 85, attribute_warp_size = 87,
               attribute_memory_pools = 88, attribute_host_register = 90, attribute_shared_per_multiprocessor = 10002,
               attribute_stream_wait_value = 10013;
+
+/// A release as people write it: 7.1 for 701.
+inline std::string release_text(int release) { return std::to_string(release / 100) + "." + std::to_string(release % 100); }
 
 // The architecture's name in the two layouts of hipDeviceProp_t.
 constexpr std::size_t architecture_in_r0600 = 1160, architecture_in_r0000 = 396, longest_architecture = 256;

@@ -8,7 +8,7 @@ namespace {
 
 // "read": in the runtime's sources of the named releases. "changelog": AMD says so. Nothing was observed on an AMD device. A
 // range whose end is not known has no end here.
-constexpr FeatureQuirk features[] = {
+constexpr FeatureQuirk quirks_of_features[] = {
     {Feature::graph_capture,
      {0, 503},
      Effect::absent,
@@ -257,7 +257,7 @@ std::string_view to_string(Workaround workaround) noexcept {
   return "";
 }
 
-std::span<const FeatureQuirk> feature_quirks() noexcept { return features; }
+std::span<const FeatureQuirk> feature_quirks() noexcept { return quirks_of_features; }
 std::span<const FunctionQuirk> function_quirks() noexcept { return functions; }
 
 std::string row_name(const FeatureQuirk& quirk) {
@@ -265,7 +265,7 @@ std::string row_name(const FeatureQuirk& quirk) {
 }
 
 const FeatureQuirk* find_quirk(Feature feature, int release) noexcept {
-  for (const FeatureQuirk& quirk : features) {
+  for (const FeatureQuirk& quirk : quirks_of_features) {
     if (quirk.feature != feature || !quirk.releases.contains(release)) continue;
 #ifdef WEIR_HIP_MUTATE
     if (mutated(row_name(quirk))) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I change the arguments of a graph that I have instantiated?
+// How do I update the arguments (parameters) of a graph?
 //
 // Capture the work again with other arguments, and `update` the executable with the new graph. It must have the same shape:
 // `graph_update_failed` names the difference, and the executable stays as it was.

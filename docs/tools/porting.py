@@ -32,6 +32,10 @@ def error(number, text):
     errors.append(f"docs/porting.md:{number}: {text}")
 
 
+def words(text):
+    return set(re.findall(r"\w+", text))
+
+
 def read(folder, *names):
     files = [Path(folder) / name for name in names] if folder else []
     return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
@@ -65,8 +69,9 @@ cuda = read(sys.argv[1] if len(sys.argv) > 1 else "", "cuda.h", "cuda_runtime_ap
 written = {name: number for number, cells in first for name in re.findall(r"`((?:cuda|cu|CU_)\w+)`", " ".join(cells[:2]))}
 if cuda:
     version = int(re.search(r"#define CUDA_VERSION (\d+)", cuda)[1])
+    names = words(cuda)
     for name, number in written.items():
-        if version >= PAGE_VERSION and not re.search(rf"\b{name}\b", cuda):
+        if version >= PAGE_VERSION and name not in names:
             error(number, f"CUDA's headers have no {name}")
     open_groups = []
     for match in re.finditer(r"\\defgroup (\w+)|/\*\* @\} \*/|(?:CUDARTAPI|CUDAAPI) (cu\w+)\(", cuda):
@@ -82,10 +87,11 @@ if cuda:
 hip = read(sys.argv[2] if len(sys.argv) > 2 else "", "hip/hip_runtime_api.h", "hip/driver_types.h")
 release = read(sys.argv[2] if len(sys.argv) > 2 else "", "hip/hip_version.h")
 if hip and release:
+    names = words(hip)
     have = tuple(int(re.search(rf"#define HIP_VERSION_{part}\s+(\d+)", release)[1]) for part in ("MAJOR", "MINOR"))
     for number, cells in first:
         for name, since in re.findall(r"`(hip\w+)`(?: \(([\d.]+)\))?", cells[2]):
-            there = re.search(rf"\b{name}\b", hip) is not None
+            there = name in names
             expected = not since or tuple(int(part) for part in since.split(".")) <= have
             if expected and not there:
                 error(number, f"HIP {have[0]}.{have[1]} has no {name}")

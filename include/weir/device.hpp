@@ -26,8 +26,8 @@
 /// Devices: work runs on them, and they create streams, events, memory and modules.
 namespace weir {
 
-/// Properties of a device. A value that the backend cannot tell is 0 or empty. Every device that runs kernels tells its
-/// name, multiprocessor count, warp size, and the limits of blocks and grids.
+/// Properties of a device. A value that the backend does not know is 0 or empty. Every device that runs kernels has a
+/// name, a multiprocessor count, a warp size, and the limits of blocks and grids.
 struct DeviceProperties {
   std::string name;                          ///< the marketing name
   std::string architecture;                  ///< "sm_90", "gfx90a:sramecc+:xnack-", "x86-64"
@@ -98,8 +98,8 @@ class WEIR_API Device {
   /// `keep_alive` is released once the wrapper is closed and its stream-ordered memory is freed. Without one, a borrowed
   /// handle must live until then. The handle must be a stream of this device, on CUDA of its primary context; if Weir can
   /// tell that it is not, it throws `wrong_device` or `invalid_argument`. Wrapping a known handle again allocates nothing on
-  /// CUDA and HIP. Adopt a handle once, and only if the caller owns it: drivers cannot tell, and destroy the stream twice.
-  /// The host backend can, and throws `invalid_argument`.
+  /// CUDA and HIP. Adopt a handle once, and only if the caller owns it: drivers do not notice a second owner, and would
+  /// destroy the stream twice. The host backend notices, and throws `invalid_argument`.
   StreamPtr wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive = {});
   /// The priorities of streams, as the vendor numbers them.
   PriorityRange priority_range() const;
@@ -153,8 +153,8 @@ class WEIR_API Device {
   MemoryPoolPtr create_memory_pool(const MemoryPoolOptions& options = {});
   /// The pool of the device that other code uses, too (cudaDeviceGetDefaultMemPool). Feature `memory_pools`.
   MemoryPoolPtr default_memory_pool();
-  /// A handle with which another process opens `allocation`, memory of `allocate` on this device; and the opening of such a
-  /// handle. The process that allocated must keep the memory alive. Feature `interprocess_memory`.
+  /// A handle with which another process opens `allocation`, which `allocate` made on this device. The process that
+  /// allocated must keep the memory alive. Feature `interprocess_memory`.
   InterprocessHandle interprocess_handle(const Allocation& allocation) const;
   /// Another process's allocation of `bytes` bytes, by the handle that it sent. Feature `interprocess_memory`.
   AllocationPtr open_allocation(const InterprocessHandle& handle, std::size_t bytes);
@@ -164,9 +164,10 @@ class WEIR_API Device {
   /// Whether kernels of this device can address `peer`'s memory once access is enabled. False for itself and for another
   /// backend's device.
   bool can_access_peer(const Device& peer) const;
-  /// Idempotent. Throws `unsupported` where `can_access_peer` is false, `invalid_argument` for the device itself.
+  /// Does nothing if access is enabled already. Throws `unsupported` where `can_access_peer` is false,
+  /// `invalid_argument` for the device itself.
   void enable_peer_access(const Device& peer);
-  /// Idempotent. Access that other code in the process enabled stays.
+  /// Does nothing if access is not enabled. Access that other code in the process enabled stays.
   void disable_peer_access(const Device& peer);
 
   // --- Modules ----------------------------------------------------------------------------------------------------
@@ -194,8 +195,8 @@ class WEIR_API Device {
   /// Whether the device is usable. Asks the driver, and harms no capture. A device is poisoned once its driver has reported
   /// a fault of its work and goes on to report it: on CUDA the context is lost then, until the process ends. From then on
   /// every call that concerns the device throws `device_fault` at once, with the driver's code of the first error. Pinned
-  /// memory and other backends go on; a driver's other devices may be lost, too. Throws only `called_from_host_function` and
-  /// `forked_process`.
+  /// memory and other backends stay usable; a driver's other devices may be lost, too. Throws only
+  /// `called_from_host_function` and `forked_process`.
   DeviceHealth health() const;
   /// Whether the device is known to be poisoned. Costs a load.
   bool is_poisoned() const noexcept { return poison_.load(std::memory_order_acquire) != nullptr; }

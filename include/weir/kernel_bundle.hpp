@@ -18,7 +18,7 @@ namespace weir {
 
 /// A view of a bundle's bytes: images for architectures, and the source if the bundle carries it. `Device::load` takes what
 /// fits. The bytes must live as long as the view, and those that `weir_kernels` names live as long as the binary that they
-/// are a part of. Copying copies no bytes of images or sources. Immutable: any thread may use it.
+/// are a part of. A copy shares the images and the source. Immutable: any thread may use it.
 class WEIR_API KernelBundle {
  public:
   /// Code for one architecture of one backend.
@@ -64,7 +64,7 @@ class WEIR_API KernelBundle {
 }  // namespace weir
 
 /// The bundle of the source file `name`.cu that `weir_add_kernels` put into this binary, as a `weir::KernelBundle`:
-/// `device.load(weir_kernels(blur))`. A name that there is not is an error of the linker's: undefined reference to
+/// `device.load(weir_kernels(blur))`. If there is no such bundle, the linker says: undefined reference to
 /// `weir_kernels_NAME`.
 #define weir_kernels(name)                                                                                    \
   ([]() -> ::weir::KernelBundle {                                                                             \

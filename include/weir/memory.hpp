@@ -30,8 +30,8 @@ WEIR_API std::string_view to_string(MemoryKind) noexcept;
 
 /// A block of memory. Its last owner's release frees it.
 ///
-/// Memory of `Device::allocate` is freed immediately, also while a capture is open. Inside a host function another thread
-/// frees it. The free waits for work of the memory's own device, but not for work of other devices: let that end first.
+/// Memory of `Device::allocate` is freed immediately, even while a capture is open. Inside a host function another thread
+/// frees it. The free waits for work of the memory's own device, but not for work of other devices: wait for that first.
 ///
 /// Memory of `Stream::allocate_async` is freed in the order of its stream, behind all work enqueued there. If a capture
 /// forbids the free, it is deferred to the stream's next call, or to the stream's end. If it is still forbidden then, or

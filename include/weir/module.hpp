@@ -85,9 +85,9 @@ struct CompileOptions {
   bool fast_math = false;                                       ///< faster, less exact floating point
   bool debug = false;                                           ///< debug information, no optimization
   std::vector<std::string> extra = {};                            ///< options of NVRTC, HIPRTC or the host's compiler
-  /// Headers that need be in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
+  /// Headers that are in no folder: the name as it stands between the quotes or brackets of an `#include`, and the text.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Instances of `__global__` templates that are to be made, and to be had by these names: "blur<float, 3>".
+  /// Instances of `__global__` templates to compile; `Module::kernel` finds them by these names: "blur<float, 3>".
   std::vector<std::string> kernels = {};
 };
 
@@ -154,9 +154,9 @@ class WEIR_API Kernel : public RefCounted {
   /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
   /// launch. 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
   int max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes = 0) const;
-  /// The number of threads in a block with which most threads run at a time, for a kernel with so much dynamic shared memory
-  /// in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws `invalid_argument` for
-  /// more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
+  /// The number of threads in a block with the best occupancy (most threads run at a time), for a kernel with so much
+  /// dynamic shared memory in each block: `launch(kernel, grid_for(n, kernel->suggested_block_size()), …)`. Throws
+  /// `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
  protected:
@@ -199,8 +199,9 @@ class TypedKernel<void(P...)> {
 
  public:
   TypedKernel() noexcept = default;
-  /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and where a
-  /// floating-point number stands for another number; both as far as the backend knows them (docs/kernels-launch.md).
+  /// Throws `invalid_argument` if `kernel` takes another number of parameters or parameters of other sizes, and if only
+  /// one of `P` and the parameter is a floating-point number; both as far as the backend knows them
+  /// (docs/kernels-launch.md).
   explicit TypedKernel(KernelPtr kernel) : kernel_(std::move(kernel)) {
     if (kernel_) detail::check_parameters(*kernel_, types());
   }

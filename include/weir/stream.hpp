@@ -121,8 +121,8 @@ class WEIR_API Stream : public RefCounted {
   /// "cuda:0 stream 0x55…, capturing". Safe on a closed stream.
   std::string describe() const;
 
-  /// Streams are equal if backend, device and native handle are. Per-thread default streams are equal within one thread
-  /// only. A closed stream equals only itself. `StreamPtr` compares and hashes the same way, so it can be a key of
+  /// Streams are equal if their backends, devices and native handles are. Per-thread default streams are equal within one
+  /// thread only. A closed stream equals only itself. `StreamPtr` compares and hashes the same way, so it can be a key of
   /// `std::map` and `std::unordered_map`.
   WEIR_API friend bool operator==(const Stream& a, const Stream& b) noexcept;
   /// A total order, for use as a key. Do not close a stream that is a key of an ordered container.
@@ -134,7 +134,7 @@ class WEIR_API Stream : public RefCounted {
   // --- Ending -----------------------------------------------------------------------------------------------------
 
   /// Ends the use of the stream. An owned or adopted stream is destroyed once its work is done; a borrowed one is left as it
-  /// is. A capture that it began is ended and dropped. Does not wait for the work. Idempotent.
+  /// is. A capture that it began is ended and dropped. Does not wait for the work. May be called again.
   /// Throws `invalid_argument` for a default stream, which cannot be closed.
   void close();
   /// Like `close`, but the caller takes over the native handle and must destroy it (after cuda::stream::release).
@@ -147,7 +147,7 @@ class WEIR_API Stream : public RefCounted {
   /// one threw. Throws `capture_unsupported` if this stream captures, or if an open capture's mode forbids the calling
   /// thread to wait; the capture goes on.
   void synchronize();
-  /// Whether all work enqueued so far is done. Errors throw. `capture_unsupported` as in `synchronize`.
+  /// Whether all work enqueued so far is done. Throws the error if work failed, and `capture_unsupported` as `synchronize`.
   bool is_complete() const;
   /// Like `synchronize`, but gives up when `timeout` has passed: false then, and the work goes on. Zero or less: asks once.
   /// `pending` tells what the stream waits for. Waits by asking the driver again and again, at most once a millisecond.
@@ -205,7 +205,7 @@ class WEIR_API Stream : public RefCounted {
   /// capture is over then.
   GraphPtr end_capture();
   /// Captures the work that `function(*this)` submits. The capture is ended even if the function throws; its exception is
-  /// thrown on.
+  /// rethrown.
   template <class F>
   GraphPtr capture(CaptureMode mode, F&& function) {
     return capture_call(mode, [&](Stream& stream) { std::forward<F>(function)(stream); });
@@ -218,7 +218,7 @@ class WEIR_API Stream : public RefCounted {
   CaptureStatus capture_status() const;
   /// Whether the stream is in a capture, which an error may have invalidated.
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
-  /// Likewise, with the capture's id and the graph that is being built.
+  /// The same, with the capture's id and the graph that is being built.
   CaptureInfo capture_info() const;
 
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
@@ -354,10 +354,10 @@ class WEIR_API Stream : public RefCounted {
 
   /// Launches `kernel`: `launch(kernel, {4, 256}, n, x)` runs it on 4 blocks of 256 threads. Arguments are passed by value:
   /// trivially copyable values as they are; a `Buffer`, `Span` or `std::span` as the address of its first element. Throws
-  /// `wrong_device`; `invalid_argument` for an impossible shape, and if the number or the sizes of the arguments do not
-  /// match the kernel's, or a floating-point number stands for another number or the other way round (checked as far as the
-  /// backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the configuration
-  /// needs them.
+  /// `wrong_device`; `invalid_argument` for an impossible shape, if the number or the sizes of the arguments do not match
+  /// the kernel's, and if an argument is a floating-point number where the parameter is not, or the other way round (checked
+  /// as far as the backend knows the kernel's parameters). Features `cooperative_launch` and `block_cooperation` if the
+  /// configuration needs them.
   template <KernelArgument... Args>
   void launch(const Kernel& kernel, const LaunchConfig& config, const Args&... args) {
     std::tuple<decltype(detail::kernel_argument(args))...> values(detail::kernel_argument(args)...);
@@ -400,7 +400,7 @@ class WEIR_API Stream : public RefCounted {
 
   // --- Attributes -------------------------------------------------------------------------------------------------
 
-  /// Features `synchronization_policy` and `access_policy_window`.
+  /// How a host thread waits in `synchronize`. Feature `synchronization_policy`.
   SynchronizationPolicy synchronization_policy() const;
   /// Changes how a host thread waits in `synchronize`. Feature `synchronization_policy`.
   void set_synchronization_policy(SynchronizationPolicy policy);

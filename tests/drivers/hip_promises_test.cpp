@@ -263,7 +263,8 @@ TEST_CASE("hip features: a call that the runtime does not support is a feature's
                                           {"hipStreamBatchMemOp", "batch_memory_operations"},
                                           {"hipLaunchHostFunc", "host_functions_in_capture"},
                                           {"hipLaunchHostFunc", "host_functions"}}) {
-    CAPTURE(function);
+    const std::string call = function;  // Clang before 16 captures no structured bindings
+    CAPTURE(call);
     const auto features_where_it_fails = [&, name = function](int code) {
       return tell("10.0", std::string("trial=1 fail=") + name + ":0:" + std::to_string(code), {"features"},
                   {{"WEIR_HIP_WAIT_VALUE", "1"}});

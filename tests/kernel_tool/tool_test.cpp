@@ -139,7 +139,8 @@ TEST_CASE("tool: without a compiler an image is an error, or with --optional a w
   const Project project;
   for (const auto& [target, variable] :
        {std::pair{"cuda sm_90", "WEIR_NVRTC"}, {"hip gfx90a", "WEIR_HIP_RUNTIME"}, {"host native", "WEIR_HOST_CXX"}}) {
-    CAPTURE(target);
+    const std::string made_for = target;  // Clang before 16 captures no structured bindings
+    CAPTURE(made_for);
     const Environment without = {{variable, "/nonexistent/compiler"}, {"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}};
     const Outcome refused = project.make_image(target, {}, without);
     CAPTURE(refused.errors);
@@ -171,7 +172,8 @@ TEST_CASE("tool: instances of a template are made for every backend, and their n
                                        {"cuda compute_90", "_Z4blurIfLi3EEvPT_"},
                                        {"hip gfx90a", "_Z4blurIfLi3EEvPT_"},
                                        {"host native", "blur<Real,3>"}}) {
-    CAPTURE(target);
+    const std::string made_for = target;  // Clang before 16 captures no structured bindings
+    CAPTURE(made_for);
     // HIPRTC of 5.2 does not know aliases in a name.
     const Outcome made = make(target, std::string_view(target).starts_with("hip") ? "blur<float, 3>" : "blur<Real, 3>");
     CAPTURE(made.errors);

@@ -7,7 +7,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Atomic functions, on memory that many blocks share and on a block's own.
-namespace weir::test {
+namespace weir::test::atomics_test {
 namespace {
 
 const ModulePtr& module() { return corpus("atomics"); }
@@ -112,4 +112,4 @@ TEST_CASE("shared memory of a function in which no threads meet") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::atomics_test

@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Classes whose functions threads meet in.
-namespace weir::test {
+namespace weir::test::blocks_test {
 namespace {
 
 constexpr std::size_t block = 128, items = 4;
@@ -61,4 +61,4 @@ TEST_CASE("blocks: functions without an object, and members of a base") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::blocks_test

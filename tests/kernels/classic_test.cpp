@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels as the CUDA samples have had them for long: what people learn from, and bring along.
-namespace weir::test {
+namespace weir::test::classic_test {
 namespace {
 
 const ModulePtr& module() { return corpus("classic"); }
@@ -200,4 +200,4 @@ TEST_CASE("classic: Haar wavelets over all levels of a block") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::classic_test

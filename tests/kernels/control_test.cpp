@@ -6,7 +6,7 @@
 
 /// Control flow around the places where threads meet: branches, loops, returns, functions; and what is an error when it
 /// runs.
-namespace weir::test {
+namespace weir::test::control_test {
 namespace {
 
 const ModulePtr& module() { return corpus("control"); }
@@ -140,4 +140,4 @@ TEST_CASE("shared memory that is declared outside of functions") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::control_test

@@ -7,7 +7,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels in the shapes that programs out there have.
-namespace weir::test {
+namespace weir::test::field_test {
 namespace {
 
 const ModulePtr& module() { return corpus("field"); }
@@ -387,4 +387,4 @@ TEST_CASE("field: sums over segments that a search finds") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::field_test

@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// What C++ says of orders, of several names for one object and of numbers, where threads meet.
-namespace weir::test {
+namespace weir::test::fine_print_test {
 namespace {
 
 template <class... Args>
@@ -143,4 +143,4 @@ TEST_CASE("several pointers to arrays in one declaration") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::fine_print_test

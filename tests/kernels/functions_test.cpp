@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Functions in which threads meet.
-namespace weir::test {
+namespace weir::test::functions_test {
 namespace {
 
 const ModulePtr& module() { return corpus("functions"); }
@@ -97,4 +97,4 @@ TEST_CASE("functions: what a thread keeps across barriers") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::functions_test

@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Grids and particles: halos in shared memory, blocks of two and three dimensions, launches in graphs, many blocks at once.
-namespace weir::test {
+namespace weir::test::grids_test {
 namespace {
 
 const ModulePtr& module() { return corpus("grids"); }
@@ -142,4 +142,4 @@ TEST_CASE("blocks of three dimensions, and values too large for the stack") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::grids_test

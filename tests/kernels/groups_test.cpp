@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Cooperative groups, and launches whose blocks wait for each other.
-namespace weir::test {
+namespace weir::test::groups_test {
 namespace {
 
 const ModulePtr& module() { return corpus("groups"); }
@@ -129,4 +129,4 @@ TEST_CASE("blocks of a cooperative launch wait for each other") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::groups_test

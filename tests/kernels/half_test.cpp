@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Half precision and bfloat16 against numbers that are rounded here.
-namespace weir::test {
+namespace weir::test::half_test {
 namespace {
 
 const ModulePtr& module() { return corpus("half"); }
@@ -152,4 +152,4 @@ TEST_CASE("bfloat16: every operation, and a softmax") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::half_test

@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels over the device functions of a library, and control flow as it grows in old code.
-namespace weir::test {
+namespace weir::test::library_test {
 namespace {
 
 const ModulePtr& library() { return corpus("narrow_library"); }
@@ -170,4 +170,4 @@ TEST_CASE("habits: atomics of float and double that are made of compare-and-swap
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::library_test

@@ -7,7 +7,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels in the manner of llama.cpp and PyTorch, for warps of 32.
-namespace weir::test {
+namespace weir::test::llama_test {
 namespace {
 
 const ModulePtr& llama() { return corpus("narrow_llama"); }
@@ -311,4 +311,4 @@ TEST_CASE("torch: dropout by Philox, a functor, a bag of embeddings, pooling") {
 }
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::llama_test

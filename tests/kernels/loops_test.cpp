@@ -2,7 +2,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Loops over what a thread owns.
-namespace weir::test {
+namespace weir::test::loops_test {
 namespace {
 
 const ModulePtr& module() { return corpus("loops"); }
@@ -163,4 +163,4 @@ TEST_CASE("loops: of which all threads take the same turns") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::loops_test

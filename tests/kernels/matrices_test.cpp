@@ -2,7 +2,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Matrices in tiles of shared memory: products, transposition, sparse rows.
-namespace weir::test {
+namespace weir::test::matrices_test {
 namespace {
 
 const ModulePtr& module() { return corpus("matrices"); }
@@ -79,4 +79,4 @@ TEST_CASE("a matrix times a vector, by atomics on shared floats") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::matrices_test

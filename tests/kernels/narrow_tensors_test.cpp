@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// More kernels in the manner of PyTorch and llama.cpp, for warps of 32 threads.
-namespace weir::test {
+namespace weir::test::narrow_tensors_test {
 namespace {
 
 const ModulePtr& module() { return corpus("narrow_tensors"); }
@@ -123,4 +123,4 @@ TEST_CASE("tensors: a product of a quantized matrix and a vector") {
 }
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::narrow_tensors_test

@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels for warps of 32 threads.
-namespace weir::test {
+namespace weir::test::narrow_warps_test {
 namespace {
 
 const ModulePtr& module() { return corpus("narrow_warps"); }
@@ -31,4 +31,4 @@ TEST_CASE("layer norm, a warp of 32 a row, with rows that return early") {
 }
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::narrow_warps_test

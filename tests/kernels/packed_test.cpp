@@ -7,7 +7,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Packed numbers, directed rounding and other intrinsics that CUDA alone has, and Weir on the CPU; and parts of groups.
-namespace weir::test {
+namespace weir::test::packed_test {
 namespace {
 
 const ModulePtr& module() { return corpus("narrow_packed"); }
@@ -243,4 +243,4 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::packed_test

@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Many numbers become few: sums, extremes, dot products, softmax, layer norm.
-namespace weir::test {
+namespace weir::test::reductions_test {
 namespace {
 
 const ModulePtr& module() { return corpus("reductions"); }
@@ -102,4 +102,4 @@ TEST_CASE("the least element of a struct type, and a sum in one launch") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::reductions_test

@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels in the manner of Rodinia.
-namespace weir::test {
+namespace weir::test::rodinia_test {
 namespace {
 
 const ModulePtr& module() { return corpus("rodinia"); }
@@ -245,4 +245,4 @@ TEST_CASE("rodinia: diffusion of an image, and particles of neighbouring boxes")
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::rodinia_test

@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels in the manner of the CUDA samples and of SHOC.
-namespace weir::test {
+namespace weir::test::samples_test {
 namespace {
 
 const ModulePtr& module() { return corpus("samples"); }
@@ -184,4 +184,4 @@ TEST_CASE("samples: forces by lists of neighbours") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::samples_test

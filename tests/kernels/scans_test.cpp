@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Prefix sums, and what is built of them: compaction, a pass of a radix sort.
-namespace weir::test {
+namespace weir::test::scans_test {
 namespace {
 
 const ModulePtr& module() { return corpus("scans"); }
@@ -94,4 +94,4 @@ TEST_CASE("a scan that some threads left before") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::scans_test

@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Orders and alignments: sorting networks, the greatest k, dynamic programming along a wavefront.
-namespace weir::test {
+namespace weir::test::sorting_test {
 namespace {
 
 const ModulePtr& module() { return corpus("sorting"); }
@@ -65,4 +65,4 @@ TEST_CASE("Smith and Waterman along diagonals") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::sorting_test

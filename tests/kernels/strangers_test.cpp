@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels as libraries and strangers write them, of styles that the others lack.
-namespace weir::test {
+namespace weir::test::strangers_test {
 namespace {
 
 const ModulePtr& module() { return corpus("narrow_strangers"); }
@@ -182,4 +182,4 @@ TEST_CASE("strangers: a scan that looks back over the blocks before it") {
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::strangers_test

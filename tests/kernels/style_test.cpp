@@ -6,7 +6,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Kernels of unusual style.
-namespace weir::test {
+namespace weir::test::style_test {
 namespace {
 
 const ModulePtr& module() { return corpus("style"); }
@@ -123,4 +123,4 @@ TEST_CASE("style: pointers and references to arrays, and to a function, whose ty
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::style_test

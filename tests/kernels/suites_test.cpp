@@ -4,7 +4,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// More kernels in the manner of Rodinia and SHOC, and what blocks do by hand.
-namespace weir::test {
+namespace weir::test::suites_test {
 namespace {
 
 const ModulePtr& module() { return corpus("suites"); }
@@ -277,4 +277,4 @@ TEST_CASE("suites: unions, structures and enumerations that a kernel declares wi
 TEST_SUITE_END();
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::suites_test

@@ -5,7 +5,7 @@
 #include "tests/kernels/corpus.hpp"
 
 /// Functions of a warp, each against what its words promise.
-namespace weir::test {
+namespace weir::test::warps_test {
 namespace {
 
 const ModulePtr& module() { return corpus("warps"); }
@@ -142,4 +142,4 @@ TEST_CASE("the width of a warp is the device's") {
 }
 
 }  // namespace
-}  // namespace weir::test
+}  // namespace weir::test::warps_test

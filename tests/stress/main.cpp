@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs of streams, events, captures, memory operations and closes, run from many threads and compared with a
 // sequential model. Every failure names the seed that brings it back.
-#include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include "program.hpp"
 #include "weir/weir.hpp"
@@ -29,6 +32,21 @@ stress::Shape fit_to(const weir::Device& device, stress::Shape shape) {
   return shape;
 }
 
+/// Reads "--NAME=NUMBER" for an option of that name; false if `argument` is another one. Ends the program if the number is
+/// not one from `least` to `most`.
+template <class T>
+bool read_option(std::string_view argument, std::string_view name, T& value, T least, T most) {
+  if (!argument.starts_with(name) || !argument.substr(name.size()).starts_with('=')) return false;
+  const std::string_view text = argument.substr(name.size() + 1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    std::fprintf(stderr, "weir-stress: %.*s takes a number from %s to %s\n", static_cast<int>(name.size()), name.data(),
+                 std::to_string(least).c_str(), std::to_string(most).c_str());
+    std::exit(2);
+  }
+  return true;
+}
+
 }  // namespace
 
 void stress::fail(std::uint64_t seed, const std::string& what) {
@@ -37,17 +55,24 @@ void stress::fail(std::uint64_t seed, const std::string& what) {
 }
 
 int main(int argc, char** argv) {
-  CLI::App app{"Runs random stream programs and compares them with a sequential model"};
   double seconds = 10;
   std::uint64_t seed = 1;
   stress::Shape shape;
-  app.add_option("--seconds", seconds, "how long to go on")->capture_default_str();
-  app.add_option("--seed", seed, "the first program's seed; the next has the next")->capture_default_str();
-  app.add_option("--threads", shape.threads, "threads that submit")->capture_default_str()->check(CLI::Range(1, 64));
-  app.add_option("--streams", shape.slots)->capture_default_str()->check(CLI::Range(1, 4096));
-  app.add_option("--cells", shape.cells)->capture_default_str()->check(CLI::Range(2, 65536));
-  app.add_option("--items", shape.items, "length of a program")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (read_option(argument, "--seconds", seconds, 0.0, 1e6) ||
+        read_option(argument, "--seed", seed, std::uint64_t{0}, UINT64_MAX) ||
+        read_option(argument, "--threads", shape.threads, 1U, 64U) ||
+        read_option(argument, "--streams", shape.slots, 1U, 4096U) ||
+        read_option(argument, "--cells", shape.cells, 2U, 65536U) ||
+        read_option(argument, "--items", shape.items, 1U, UINT32_MAX)) {
+      continue;
+    }
+    std::fprintf(stderr, "weir-stress: unknown option %s; there are --seconds=10, --seed=1 (the first program's; the next has the "
+                         "next), --threads=%u, --streams=%u, --cells=%u and --items=%u (length of a program)\n",
+                 argv[i], shape.threads, shape.slots, shape.cells, shape.items);
+    return 2;
+  }
 
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::uint64_t programs = 0;

@@ -414,7 +414,8 @@ TEST_CASE("command: a default device that does not exist is a bad variable") {
 
 #if WEIR_TEST_HAS_HOST
 TEST_CASE("command: a backend's number that does not parse is a bad variable, and not a driver's failure") {
-  for (const auto& [name, value] : {std::pair{"WEIR_HOST_THREADS", "0"}, {"WEIR_HOST_DEVICES", "65"}}) {
+  for (const auto& [variable, value] : {std::pair{"WEIR_HOST_THREADS", "0"}, {"WEIR_HOST_DEVICES", "65"}}) {
+    const char* name = variable;  // Clang before 16 captures no structured bindings
     CAPTURE(name);
     const Outcome outcome = weir_command({"info"}, {{name, value}});
     CHECK(outcome.status == 2);
