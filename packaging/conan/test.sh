@@ -9,6 +9,7 @@ export CONAN_HOME=$PWD/build/ci-conan
 mkdir -p "$CONAN_HOME"
 conan profile detect --force >/dev/null
 for shared in True False; do
-  conan create packaging/conan -o "weir/*:shared=$shared" -s compiler.cppstd=20 --build=missing "$@"
+  conan create packaging/conan -o "weir/*:shared=$shared" -s compiler.cppstd=20 --build=missing \
+    -c "tools.cmake.cmake_layout:test_folder=$CONAN_HOME/test" "$@"
 done
 echo passed
