@@ -4,20 +4,26 @@
 # there, this checkout's HEAD is cloned to ROOT/weir, and the command runs there. Without Docker, what a container would do:
 #   ci/clean_root.sh /tmp/root ci/demo.sh
 #   ci/clean_root.sh /tmp/root ci/packages_install_test.sh /packages
-# SUITE is another release, of Debian or of Ubuntu (noble; its keys are those of the package ubuntu-keyring, or UBUNTU_KEYS names
-# the file).
+# SUITE is another release, of Debian or of Ubuntu (noble). UBUNTU_KEYS is the file of Ubuntu's keys, of its package ubuntu-keyring.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '3,9s/^# //p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,8s/^# //p' "$0"; exit 2; }
 source=$(realpath "$(dirname "$0")/..")
 root=$1
 shift
 suite=${SUITE-bookworm}
 if [ ! -e "$root/bin/sh" ]; then
+  command -v debootstrap >/dev/null || { echo "clean_root: debootstrap is not here: install it" >&2; exit 1; }
   case $suite in
     jammy | noble | oracular | plucky | questing)
       mirror=${MIRROR-http://archive.ubuntu.com/ubuntu}
+      keys=${UBUNTU_KEYS-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
+      if [ ! -r "$keys" ]; then
+        echo "clean_root: Ubuntu's keys are not in $keys: install ubuntu-keyring. Debian 12 does not have it; there, unpack" \
+          "the one in $mirror/pool/main/u/ubuntu-keyring with dpkg -x, and name its ubuntu-archive-keyring.gpg by UBUNTU_KEYS" >&2
+        exit 1
+      fi
       # Debian's debootstrap may not know the release; all of Ubuntu's share one script.
-      debootstrap --variant=minbase --keyring="${UBUNTU_KEYS-/usr/share/keyrings/ubuntu-archive-keyring.gpg}" \
+      debootstrap --variant=minbase --keyring="$keys" \
         "$suite" "$root" "$mirror" /usr/share/debootstrap/scripts/gutsy
       printf 'deb %s %s main universe\n' "$mirror" "$suite" "$mirror" "$suite-updates" >"$root/etc/apt/sources.list"
       ;;

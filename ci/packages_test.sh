@@ -7,6 +7,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "$1")
 command -v dpkg-deb >/dev/null || { echo "packages: dpkg is not here"; exit 77; }
+# Without one of them CPack makes packages that depend on nothing.
+for tool in dpkg-shlibdeps/dpkg-dev file/file; do
+  command -v "${tool%/*}" >/dev/null || { echo "packages: ${tool%/*} is not here: install ${tool#*/}" >&2; exit 1; }
+done
 
 fail() {
   printf 'packages: %s\n' "$1" >&2

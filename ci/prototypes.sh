@@ -17,6 +17,10 @@ packages=(triton==3.0.0 triton==3.3.0 triton==3.9.0)
 # The oldest of CUDA 12 and the newest.
 packages+=(nvidia-cuda-runtime-cu12==12.0.107 nvidia-cuda-runtime==13.5.37)
 if [ -z "${WEIR_OFFLINE-}" ]; then
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    echo "prototypes.sh: pip is not here: install python3-pip, or set WEIR_OFFLINE=1" >&2
+    exit 2
+  fi
   for package in "${packages[@]}"; do
     mkdir "$work/$package"
     if ! python3 -m pip download --quiet --no-deps --only-binary=:all: --python-version=3.11 --platform=manylinux2014_x86_64 \

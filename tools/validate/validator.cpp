@@ -102,7 +102,7 @@ const Block* Validator::find(std::uintptr_t address) const {
   return address < block.end ? &block : nullptr;
 }
 
-/// Whether memory that is there for sure has that address: that of a graph may have gone with the graph, which no tool is told.
+/// Whether memory that is there for sure has that address. A graph's may be gone with the graph, which no tool is told.
 bool Validator::is_known(const void* address) const {
   const Block* const block = find(number_of(address));
   return block != nullptr && !block->is_of_graph;
