@@ -36,6 +36,18 @@ TEST_CASE("style: functors in a reduction, carved shared memory, a struct that i
   for (std::size_t i = 0; i < 64; ++i) CHECK(turned.data()[i] == in[i % 8 * 8 + i / 8]);
 }
 
+TEST_CASE("style: pointers that do not change, handed to a template") {
+  const auto in = random_ints(128, 7, -100, 100);
+  const auto out = upload(std::vector<int>(6));
+  launch(module()->kernel("k_constant_pointers"), {.grid = {2}, .block = {64}}, upload(in), out, 50);
+  for (long block = 0; block < 2; ++block) {
+    const auto [low, high] = std::minmax_element(in.begin() + 64 * block, in.begin() + 64 * block + 50);
+    CHECK(out.data()[3 * block] == *low);
+    CHECK(out.data()[3 * block + 1] == *high);
+    CHECK(out.data()[3 * block + 2] == in[0]);
+  }
+}
+
 TEST_CASE("style: switches beside barriers and around them, votes in conditions") {
   const auto in = random_ints(64, 2, -400, 400);
   for (int mode = 0; mode < 4; ++mode) {

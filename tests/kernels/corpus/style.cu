@@ -189,3 +189,31 @@ extern "C" __global__ void k_types_around(const float (*in)[8], float* out) {
   }
   out[threadIdx.x] = tile[column][row] + f(totals[7 - row]) + factors[0] * total;
 }
+
+// Pointers that do not change, handed to a template by which they are not deduced to be constant.
+template <class T>
+__device__ void smallest_and_greatest(T* const low, T* const __restrict__ high, const T *const first, int const n) {
+  const int t = threadIdx.x;
+  low[t] = high[t] = t < n ? first[t] : first[0];
+  __syncthreads();
+  for (int d = blockDim.x / 2; d > 0; d /= 2) {
+    if (t < d) {
+      low[t] = min(low[t], low[t + d]);
+      high[t] = max(high[t], high[t + d]);
+    }
+    __syncthreads();
+  }
+}
+extern "C" __global__ void k_constant_pointers(const int* in, int* out, int n) {
+  __shared__ int low[64], high[64], again[64];
+  int* const other = again;
+  const int* const from = in + 64 * blockIdx.x;
+  smallest_and_greatest(low, high, from, n);
+  if (threadIdx.x == 0) {
+    out[3 * blockIdx.x] = low[0];
+    out[3 * blockIdx.x + 1] = high[0];
+  }
+  __syncthreads();
+  smallest_and_greatest(other, high, in, 1);
+  if (threadIdx.x == 0) out[3 * blockIdx.x + 2] = again[0];
+}
