@@ -48,6 +48,16 @@ TEST_CASE("style: pointers that do not change, handed to a template") {
   }
 }
 
+TEST_CASE("style: constants that a function computes") {
+  const auto in = random_ints(64, 8, -100, 100);
+  const auto out = upload(std::vector<int>(64));
+  launch(module()->kernel("k_constants<64>"), {.grid = {1}, .block = {64}}, upload(in), out);
+  for (std::size_t t = 0; t < 64; ++t) {
+    const auto value = [&](std::size_t i) { return in[i % 64] + 2 * in[(i + 2) % 64] + in[(i + 4) % 64]; };
+    CHECK(out.data()[t] == value(t ^ 2U) + 2);
+  }
+}
+
 TEST_CASE("style: switches beside barriers and around them, votes in conditions") {
   const auto in = random_ints(64, 2, -400, 400);
   for (int mode = 0; mode < 4; ++mode) {
