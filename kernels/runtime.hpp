@@ -127,6 +127,18 @@ struct mask {
 template <class T>
 using spelled = T;
 
+// What `decltype` tells of a variable, without the reference that a piece of a kernel has in its place.
+template <class T>
+struct without_reference {
+  using type = T;
+};
+template <class T>
+struct without_reference<T&> {
+  using type = T;
+};
+template <class T>
+using declared = typename without_reference<T>::type;
+
 // A value of each thread of a block. Large ones lie in memory that the worker keeps.
 template <class T, bool large = (sizeof(T) > 16)>
 struct lanes {

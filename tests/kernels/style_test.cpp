@@ -58,6 +58,17 @@ TEST_CASE("style: constants that a function computes") {
   }
 }
 
+TEST_CASE("style: types that variables tell") {
+  const auto in = random_ints(64, 9, -100, 100);
+  const auto out = upload(std::vector<int>(128));
+  launch(module()->kernel("k_told_types"), {.grid = {1}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)}, upload(in),
+         out);
+  for (std::size_t t = 0; t < 64; ++t) {
+    CHECK(out.data()[t] == 1000 * (in[t] + in[(3 - t / 16) * 16 + t % 16]) + 256 + in[63 - t] + 1);
+    CHECK(out.data()[64 + t] == in[t] + 1);
+  }
+}
+
 TEST_CASE("style: switches beside barriers and around them, votes in conditions") {
   const auto in = random_ints(64, 2, -400, 400);
   for (int mode = 0; mode < 4; ++mode) {

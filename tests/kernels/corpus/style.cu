@@ -247,3 +247,26 @@ __global__ void k_constants(const int* in, int* out) {
   out[threadIdx.x] = values[0] + values[1];
 }
 template __global__ void k_constants<64>(const int*, int*);
+
+// Types that are told by variables which live across barriers, by arrays, and by the variable that is declared.
+extern "C" __global__ void k_told_types(const int* in, int* out) {
+  extern __shared__ int dynamic[];
+  int (*rows)[16] = reinterpret_cast<decltype(rows)>(dynamic);
+  const int t = threadIdx.x;
+  int v = in[t];
+  int& same = v;
+  __shared__ int s[64];
+  rows[t / 16][t % 16] = v;
+  s[t] = v + 1;
+  __syncthreads();
+  {
+    decltype(v) w = v;
+    w += rows[3 - t / 16][t % 16];
+    decltype(same) x = v;
+    x += 1;
+    const decltype(s)* whole = &s;
+    out[t] = 1000 * w + static_cast<int>(sizeof(decltype(s))) + (*whole)[63 - t];
+  }
+  __syncthreads();
+  out[64 + t] = v;
+}
