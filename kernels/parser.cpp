@@ -196,7 +196,7 @@ class Parser {
       refuse("a label in a function in which threads of a block work together");
     }
     Statement s = begin(Kind::expression);
-    const bool a_type = is("typedef") || is("using") || is("static_assert");
+    const bool a_type = is("typedef") || is("using") || is("static_assert") || is("namespace");
     std::size_t end = at_;
     while (end < words_.size() && !words_[end].is(";")) end = after(words_, end);
     Words words = slice(words_, at_, end);
