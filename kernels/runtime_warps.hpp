@@ -30,7 +30,7 @@ inline lane_bits lanes_in(const mask& m, int first) {
   return bits;
 }
 
-// Each lane that calls must be named in its mask, and each lane that is named and has not come to the kernel's end must call.
+// Each lane that calls must be named in its mask, and each that is named and has not come to the kernel's end must call.
 template <class M>
 inline bool check_lanes(block& b, const mask& m, const char* place, const char* function, const M& named) {
   const bool none_missing = m.count == b.alive.count;
