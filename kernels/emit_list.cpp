@@ -74,6 +74,27 @@ bool converts(const Function& f, const Parameter& p) {
          depends_on_template(f, p);
 }
 
+// A parameter's type without what is of the parameter alone: `const T* const` becomes `const T*`.
+static Words without_own_const(const Words& type) {
+  std::size_t own = 0;  // behind the last asterisk
+  const auto next = [&](std::size_t i) {
+    const std::size_t close = type[i].is("<") ? closing_angle(type, i) : 0;
+    return close != 0 ? close + 1 : i + 1;
+  };
+  for (std::size_t i = 0; i < type.size(); i = next(i)) {
+    if (type[i].is("*")) own = i;
+  }
+  Words result;
+  for (std::size_t i = 0; i < type.size();) {
+    const bool left_out = (type[i].is("const") && i >= own) || type[i].is("&") || type[i].is("__restrict__") ||
+                          type[i].is("__restrict");
+    for (const std::size_t end = next(i); i < end; ++i) {
+      if (!left_out) result.push_back(type[i]);
+    }
+  }
+  return result;
+}
+
 std::string Emitter::function() {
   const auto depends = [&](const Parameter& p) { return depends_on_template(f_, p); };
   out_.at(f_.place->name_token);
@@ -122,12 +143,7 @@ std::string Emitter::function() {
   for (std::size_t i = 0; i < f_.parameters.size(); ++i) {
     const Parameter& p = f_.parameters[i];
     if (depends(p)) {
-      Words type;
-      for (const Word& word : p.type) {
-        const bool own_const = word.is("const") && !contains(p.type, "*");
-        if (!own_const && !word.is("&") && !word.is("__restrict__") && !word.is("__restrict")) type.push_back(word);
-      }
-      out_.text(", ::weir_host::lanes<").words(type).text(">&");
+      out_.text(", ::weir_host::lanes<").words(without_own_const(p.type)).text(">&");
     } else {
       out_.text(fmt::format(", {}weir_A{}&", p.is_written ? "" : "const ", i));
     }
@@ -370,6 +386,7 @@ void Emitter::branch(const Statement& s, Loop loop_kind) {
   out_.text("{ ::weir_host::mask weir_then(weir_m.n), weir_else(weir_m.n); weir_b.divide(weir_m, weir_then, weir_else,");
   condition(s.words);
   out_.text("); ::weir_host::mask& weir_outer = weir_m; if (weir_then.any()) { ::weir_host::mask& weir_m = weir_then;");
+  if (ends_kernel(s)) out_.text("weir_b.awaited = &weir_m;");
   list(s.body, loop_kind);
   out_.text("(void)weir_m; }");
   if (s.has_other) {
@@ -379,6 +396,19 @@ void Emitter::branch(const Statement& s, Loop loop_kind) {
   }
   leave_list(s);
   out_.text("}");
+}
+
+// Whether it is a branch, or one in such a branch, behind which a kernel does nothing.
+bool Emitter::ends_kernel(const Statement& s) const {
+  if (!f_.place->is_kernel) return false;
+  const Statements* statements = &f_.body;
+  while (!statements->empty()) {
+    const Statement& last = statements->back();
+    if (last.has_other || !(last.is(Kind::branch) || last.is(Kind::block))) return false;
+    if (&last == &s) return last.is(Kind::branch);
+    statements = &last.body;
+  }
+  return false;
 }
 
 // Behind a structure under a mask of its own: those who left it for good leave what is around it.

@@ -48,6 +48,7 @@ class Emitter {
   void meeting(const Statement& s);
   void call(const Statement& s);
   void leave_list(const Statement& s);
+  bool ends_kernel(const Statement& s) const;
   void fail_unless(std::string_view condition);
 
   void shared(const Statement& s, bool in_kernel_body);

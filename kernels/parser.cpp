@@ -196,7 +196,7 @@ class Parser {
       refuse("a label in a function in which threads of a block work together");
     }
     Statement s = begin(Kind::expression);
-    const bool a_type = is("typedef") || is("using") || is("static_assert");
+    const bool a_type = is("typedef") || is("using") || is("static_assert") || is("namespace");
     std::size_t end = at_;
     while (end < words_.size() && !words_[end].is(";")) end = after(words_, end);
     Words words = slice(words_, at_, end);
@@ -214,10 +214,34 @@ class Parser {
       s.words = std::move(words);
     } else if (parse_declaration(words, s)) {
       s.kind = Kind::declaration;
-    } else {
+    } else if (!choose(words, s)) {
       s.words = std::move(words);
     }
     out.push_back(std::move(s));
+  }
+
+  // `c ? a : b;` is `if (c) a; else b;`, so that threads may meet in `a` and `b` as in any other statement.
+  static bool choose(const Words& words, Statement& s) {
+    std::size_t question = 0, colon = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
+      if (words[i].is("?") && depth++ == 0 && question == 0) question = i;
+      if (words[i].is(":") && --depth == 0 && colon == 0) colon = i;
+      const bool outside = question == 0 || colon != 0;
+      if (outside && (words[i].is(",") || (colon == 0 && is_assignment(words[i].text)))) return false;
+    }
+    if (question == 0 || colon <= question + 1 || colon + 1 == words.size()) return false;
+    const auto statement_of = [&](std::size_t first, std::size_t last) {
+      Words part = slice(words, first, last);
+      part.push_back({Token::Kind::punctuation, ";", part.back().token, no_variable});
+      return parse_statements(part);
+    };
+    s.kind = Kind::branch;
+    s.words = slice(words, 0, question);
+    s.body = statement_of(question + 1, colon);
+    s.has_other = true;
+    s.other = statement_of(colon + 1, words.size());
+    return true;
   }
 
   // `__shared__ union { … } s` becomes a class, which is added to `out`, and the declaration of a variable, which `words`

@@ -152,10 +152,19 @@ class Places {
     return values;
   }
 
+  // Whether it is the same for all threads whatever it is computed from: `constexpr int n = logarithm(width);`.
+  bool is_computed_by_compiler(const Variable& v) const {
+    const Words& words = v.declarator->initializer;
+    return contains(v.specifiers, "constexpr") && std::all_of(words.begin(), words.end(), [&](const Word& word) {
+             return word.variable == no_variable || f_.variable(word.variable).place == Place::uniform;
+           });
+  }
+
   bool stays_uniform(int index) const {
     const Variable& v = f_.variable(index);
     if (v.kind == Variable::Kind::result) return true;
-    if (v.declarator != nullptr && !is_uniform(values_of(*v.declarator), f_, unit_)) return false;
+    if (v.declarator != nullptr && !is_computed_by_compiler(v) && !is_uniform(values_of(*v.declarator), f_, unit_))
+      return false;
     const auto found = assignments_.find(index);
     if (found == assignments_.end()) return true;
     for (const Assignment& a : found->second) {

@@ -26,6 +26,16 @@ bool Unit::defines_member_function(int of_class, std::string_view name) const {
          std::any_of(member_functions_.begin(), member_functions_.end(), has);
 }
 
+bool Unit::has_pointer(std::string_view class_name, std::string_view member) const {
+  bool found = false;
+  for (const ClassPlace& c : class_places_) {
+    if (c.name != class_name) continue;
+    if (c.pointers.count(member) == 0) return false;
+    found = true;
+  }
+  return found;
+}
+
 // Notes the class whose brace that is, and those in it; nothing if it is no class.
 void Unit::read_class(std::size_t first, std::size_t brace) {
   ClassPlace c{};
@@ -158,6 +168,8 @@ void Unit::note_member(std::size_t first, std::size_t last, ClassPlace& c) {
   for (const Declarator& d : s.declarators) {
     classes_keep_references_ = classes_keep_references_ || d.is_reference();
     const bool constant = contains(s.specifiers, "constexpr") || contains(s.specifiers, "const");
+    const bool pointer = contains(d.pointer, "*") && !d.is_reference() && d.dimensions.empty();
+    if (!contains(s.specifiers, "static") && pointer) c.pointers.insert(d.name.text);
     if (!contains(s.specifiers, "static"))
       c.members.insert(d.name.text);
     else if (constant)

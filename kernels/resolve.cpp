@@ -146,8 +146,17 @@ class Resolver {
       v.at_list_level = list_level;
       if (s.is_shared()) v.kind = Variable::Kind::shared;
       if (d.name.text.starts_with("weir_operand_") || d.name.text.starts_with("weir_own_")) v.kind = Variable::Kind::operand;
+      std::vector<std::size_t> own;  // `T* p = reinterpret_cast<decltype(p)>(q)`
+      for (std::size_t i = 2; i < d.initializer.size(); ++i) {
+        if (d.initializer[i].is(d.name.text) && d.initializer[i - 1].is("(") && d.initializer[i - 2].is("decltype"))
+          own.push_back(i);
+      }
       words(d.initializer);
-      declare(d.name, std::move(v));
+      const int index = declare(d.name, std::move(v));
+      for (const std::size_t i : own) {
+        d.initializer[i].variable = index;
+        d.initializer[i].text = d.name.text;
+      }
     }
   }
 
@@ -190,9 +199,36 @@ class Resolver {
   bool before_condition_ = false;
 };
 
+// `decltype(v)` is the type that `v` is declared with. A piece has a reference by the name of `v` where its value lies in an
+// array over the threads.
+void keep_declared_types(const Function& f, Words& words) {
+  Words result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool of_variable = words[i].is("decltype") && is_at(words, i + 1, "(") && is_at(words, i + 3, ")") &&
+                             words[i + 2].variable != no_variable;
+    const Variable* const v = of_variable ? &f.variable(words[i + 2].variable) : nullptr;
+    const bool reference = v != nullptr && (contains(v->pointer, "&") || contains(v->specifiers, "&") ||
+                                            (v->declarator != nullptr && v->declarator->is_reference()));
+    if (v == nullptr || reference) {
+      result.push_back(words[i]);
+      continue;
+    }
+    append(result, made_up("::weir_host::declared<", words[i].token));
+    append(result, slice(words, i, i + 4));
+    append(result, made_up(">", words[i].token));
+    i += 3;
+  }
+  words = std::move(result);
+}
+
 }  // namespace
 
-void resolve_names(Function& function) { Resolver(function).run(); }
+void resolve_names(Function& function) {
+  Resolver(function).run();
+  for (Statement& top : function.body) {
+    for_all(top, [&](Statement& s) { for_own_words(s, [&](Words& words) { keep_declared_types(function, words); }); });
+  }
+}
 
 void follow_members(Function& f, const Unit& unit) {
   if (!f.place->has_object()) return;

@@ -127,6 +127,18 @@ struct mask {
 template <class T>
 using spelled = T;
 
+// What `decltype` tells of a variable, without the reference that a piece of a kernel has in its place.
+template <class T>
+struct without_reference {
+  using type = T;
+};
+template <class T>
+struct without_reference<T&> {
+  using type = T;
+};
+template <class T>
+using declared = typename without_reference<T>::type;
+
 // A value of each thread of a block. Large ones lie in memory that the worker keeps.
 template <class T, bool large = (sizeof(T) > 16)>
 struct lanes {
@@ -271,6 +283,9 @@ struct block {
   unsigned char* dynamic_shared;
   const block_range* range;
   mask alive;
+  // Of these, the threads that a warp's function waits for: all of them, or those in the branch that ends the kernel, beside
+  // which the others have come to its end.
+  const mask* awaited;
 
   inline explicit block(const block_range& r)
       : index{0, 0, 0},
@@ -282,7 +297,8 @@ struct block {
         failed(false),
         dynamic_shared(static_cast<unsigned char*>(r.services->take(r.shared_bytes + 64))),
         range(&r),
-        alive(threads) {}
+        alive(threads),
+        awaited(&alive) {}
   block(const block&) = delete;
   inline ~block() { range->services->give_back(dynamic_shared); }
 
@@ -294,6 +310,7 @@ struct block {
     first_in_row = index.x * launched.x;
     alive.n = threads;
     alive.fill();
+    awaited = &alive;
   }
   WEIR_ALWAYS_INLINE void retire(const marks& gone) { alive.retire(gone); }
 

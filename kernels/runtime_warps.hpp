@@ -30,13 +30,13 @@ inline lane_bits lanes_in(const mask& m, int first) {
   return bits;
 }
 
-// Each lane that calls must be named in its mask, and each lane that is named and has not returned must call.
+// Each lane that calls must be named in its mask, and each that is named and has not come to the kernel's end must call.
 template <class M>
 inline bool check_lanes(block& b, const mask& m, const char* place, const char* function, const M& named) {
   const bool none_missing = m.count == b.alive.count;
   for (int first = m.low / warpSize * warpSize; first < m.high; first += warpSize) {
     const lane_bits here = lanes_in(m, first);
-    const lane_bits alive = none_missing ? here : lanes_in(b.alive, first);
+    const lane_bits alive = none_missing ? here : (lane_bits)(lanes_in(b.alive, first) & lanes_in(*b.awaited, first));
     for (int l = 0; l < warpSize && first + l < m.n; ++l) {
       if ((here >> l & 1) == 0) continue;
       const lane_bits mine = (lane_bits)get(named, (unsigned int)(first + l));

@@ -21,6 +21,7 @@ struct ClassPlace {
   std::uint32_t open;   ///< the brace
   std::vector<std::string> bases;
   std::set<std::string, std::less<>> members;    ///< of each object: what its functions name by itself
+  std::set<std::string, std::less<>> pointers;   ///< those of the members that are plain pointers
   std::set<std::string, std::less<>> constants;  ///< template parameters, static constants, types
 };
 
@@ -64,6 +65,8 @@ class Unit {
   const ClassPlace& class_of(const FunctionPlace& f) const { return class_places_[static_cast<std::size_t>(f.of_class)]; }
   /// Whether an object of that class, or of one that it is made from, has a member of that name.
   bool has_member(int of_class, std::string_view name) const;
+  /// Whether each class of that name has a pointer of the other name among its members.
+  bool has_pointer(std::string_view class_name, std::string_view member) const;
   bool is_constant_of(int of_class, std::string_view name) const {
     return of_class >= 0 && class_places_[static_cast<std::size_t>(of_class)].constants.count(name) != 0;
   }

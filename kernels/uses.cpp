@@ -83,6 +83,18 @@ class Uses {
     });
   }
 
+  // The name of the class that a variable is of, if it is of one.
+  static std::string_view class_of(const Variable& v) {
+    std::string_view name;
+    const Words& type = v.specifiers;
+    for (std::size_t i = 0; i < type.size(); ++i) {
+      if (type[i].is_identifier() && !is_type_word(type[i].text)) name = type[i].text;
+      const std::size_t close = type[i].is("<") ? closing_angle(type, i) : 0;
+      if (close != 0) i = close;
+    }
+    return name;
+  }
+
   // Whether an operator that stands beside `[first, last)`, or is a conversion, may change an object that is named there.
   bool operator_changes(std::size_t first, std::size_t last) const {
     const auto changes = [&](std::size_t i) {
@@ -100,6 +112,8 @@ class Uses {
     if (array && !is(i + 1, "[")) v.assigned = v.escapes = true;
     bool pointer = is_pointer(v) && !array;
     std::size_t first = i, last = i + 1;
+    const bool followed = is(i + 1, ".") && (is(i + 3, "[") || is(i + 3, "->"));
+    if (followed && unit_.has_pointer(class_of(v), words_[i + 2].text)) return;  // `parameters.out[i] = …`
     do {
       // Members and elements: up to where an address is followed, the variable itself is meant.
       for (; is(last, ".") || is(last, "["); pointer = false) {

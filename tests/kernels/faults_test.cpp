@@ -36,6 +36,14 @@ extern "C" __global__ void missing_lanes(const int* in, int* out) {
   if (in[threadIdx.x] > 0) v = __shfl_down_sync(0xffffffff, in[threadIdx.x], 1);
   out[threadIdx.x] = v;
 }
+extern "C" __global__ void last_branch(const int* in, int* out) {
+  int v = in[threadIdx.x];
+  __syncthreads();
+  if (v > 0) {
+    v += __shfl_down_sync(0xffffffff, v, 1);
+    if (threadIdx.x % 32 < 4) out[threadIdx.x] = v + __popc(__ballot_sync(0xffffffff, v != 1));
+  }
+}
 extern "C" __global__ void unnamed_lane(const int* in, int* out) { out[threadIdx.x] = __any_sync(0xffff, in[threadIdx.x]); }
 )";
 
@@ -130,8 +138,11 @@ TEST_CASE("a warp's function without the lanes that it names is an error") {
   CHECK(has(missing.what(), "thread 32 of block (0, 0, 0) calls __shfl_down_sync for lanes that do not call it (0x2)"));
   const Error unnamed = launch_error(module()->kernel("unnamed_lane"), {.grid = {1}, .block = {64}}, upload(some), out);
   CHECK(has(unnamed.what(), "thread 16 of block (0, 0, 0) calls __any_sync with a mask that does not name its own lane"));
-  // Lanes beyond the block's end count as gone.
+  // Lanes beyond the block's end count as gone, and so do those that have nothing left to do.
   CHECK_NOTHROW(launch(module()->kernel("missing_lanes"), {.grid = {1}, .block = {20}}, upload(some), out));
+  launch(module()->kernel("last_branch"), {.grid = {1}, .block = {64}}, upload(some), out);
+  CHECK(std::vector<int>(out.data(), out.data() + 4) == std::vector<int>{6, 6, 6, 6});
+  CHECK(std::vector<int>(out.data() + 32, out.data() + 36) == std::vector<int>{3, 0, 4, 4});
 }
 
 TEST_CASE("kernels that are split compile in every standard, with debugging and with fast arithmetic") {

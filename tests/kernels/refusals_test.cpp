@@ -40,7 +40,7 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(refusal("if (f(n || 2, __any_sync(~0u, n)) || n) x[0] = 1;").empty());
   CHECK(refusal("for (int i = 0; i < n; i += __shfl_sync(~0u, i, 1)) x[i] = 1;").empty());
   CHECK(refusal("x[0] = g<1, 2>(n) * f<3, 4>(__shfl_sync(~0u, n, 1));").empty());
-  CHECK(has(refusal("n ? __syncthreads() : f();"), "2: '__syncthreads' behind ?:; write it with if and else"));
+  CHECK(has(refusal("n ? __syncthreads() : f(), ++n;"), "2: '__syncthreads' behind ?:; write it with if and else"));
   CHECK(has(refusal("x[0] = n ? g(n) : 0;", "__device__ void g(int) { __syncthreads(); }\n"), "3: 'g' behind ?:"));
   CHECK(has(refusal("x[0] = n ? s.g() : 0;", "struct S { __device__ int g() { __syncthreads(); return 1; } };\n"),
             "3: 'g' behind ?:"));

@@ -171,6 +171,21 @@ TEST_CASE("objects are kept once where no operator of the source's can change th
   CHECK(place(keeping, "Q q = fixed; int b = n; int c = x[0]; c += (b) + (n); x[c] = max(b, c);", "b") == Place::uniform);
 }
 
+TEST_CASE("an object is kept once if what a pointer in it leads to is written") {
+  const std::string classes =
+      "template <class T> struct P { T* out; float* next; int own[4]; }; struct R { P<int>* in; int* out; }; ";
+  const auto place = [&](const std::string& type, const std::string& statement) {
+    return place_of_variable(type + " p = fixed; " + statement + "; __syncthreads(); x[threadIdx.x] = p.out[0];", "p",
+                             classes);
+  };
+  CHECK(place("P<int>", "p.out[threadIdx.x] = 1; atomicAdd(&p.next[m], x[1]); ++p.out[2]") == Place::uniform);
+  CHECK(place("const R", "p.in->own[m] = 1") == Place::uniform);
+  CHECK(place("P<int>", "p.own[threadIdx.x] = 1") != Place::uniform);
+  CHECK(place("P<int>", "p.out = &n") != Place::uniform);
+  CHECK(place("P<int>", "changes(p.own[1])") != Place::uniform);
+  CHECK(place("Unknown", "p.out[threadIdx.x] = 1") != Place::uniform);
+}
+
 TEST_CASE("tables of constants are kept once") {
   CHECK(place_of_variable("const int t[] = {1, 2, 3}; __syncthreads(); x[0] = t[n];", "t") == Place::uniform);
   CHECK(place_of_variable("const float t[2] = {x[0], 2}; __syncthreads(); x[0] = t[n];", "t") != Place::uniform);

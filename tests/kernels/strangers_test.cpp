@@ -98,6 +98,7 @@ TEST_CASE("strangers: meetings behind ?:, && and ||, in conditions and in steps"
       const auto odd = std::count_if(begin, end, [](int x) { return x % 2 != 0; });
       const int* const given = out.data() + t * 7;
       CHECK(given[0] == (width > 1 ? other : v));
+      // lane 0 has what lane 1 sent, which is the same
       CHECK(given[1] == (lane < 16 ? at(in, first + 3) : at(in, first + 19) * 2) + (most > 50 ? most : 0) + (odd << 20));
       CHECK(given[2] == static_cast<int>(most > 90));
       CHECK(given[3] == 1);

@@ -36,6 +36,39 @@ TEST_CASE("style: functors in a reduction, carved shared memory, a struct that i
   for (std::size_t i = 0; i < 64; ++i) CHECK(turned.data()[i] == in[i % 8 * 8 + i / 8]);
 }
 
+TEST_CASE("style: pointers that do not change, handed to a template") {
+  const auto in = random_ints(128, 7, -100, 100);
+  const auto out = upload(std::vector<int>(6));
+  launch(module()->kernel("k_constant_pointers"), {.grid = {2}, .block = {64}}, upload(in), out, 50);
+  for (long block = 0; block < 2; ++block) {
+    const auto [low, high] = std::minmax_element(in.begin() + 64 * block, in.begin() + 64 * block + 50);
+    CHECK(out.data()[3 * block] == *low);
+    CHECK(out.data()[3 * block + 1] == *high);
+    CHECK(out.data()[3 * block + 2] == in[0]);
+  }
+}
+
+TEST_CASE("style: constants that a function computes") {
+  const auto in = random_ints(64, 8, -100, 100);
+  const auto out = upload(std::vector<int>(64));
+  launch(module()->kernel("k_constants<64>"), {.grid = {1}, .block = {64}}, upload(in), out);
+  for (std::size_t t = 0; t < 64; ++t) {
+    const auto value = [&](std::size_t i) { return in[i % 64] + 2 * in[(i + 2) % 64] + in[(i + 4) % 64]; };
+    CHECK(out.data()[t] == value(t ^ 2U) + 2);
+  }
+}
+
+TEST_CASE("style: types that variables tell") {
+  const auto in = random_ints(64, 9, -100, 100);
+  const auto out = upload(std::vector<int>(128));
+  launch(module()->kernel("k_told_types"), {.grid = {1}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)}, upload(in),
+         out);
+  for (std::size_t t = 0; t < 64; ++t) {
+    CHECK(out.data()[t] == 1000 * (in[t] + in[(3 - t / 16) * 16 + t % 16]) + 256 + in[63 - t] + 1);
+    CHECK(out.data()[64 + t] == in[t] + 1);
+  }
+}
+
 TEST_CASE("style: switches beside barriers and around them, votes in conditions") {
   const auto in = random_ints(64, 2, -400, 400);
   for (int mode = 0; mode < 4; ++mode) {

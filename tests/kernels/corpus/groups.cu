@@ -18,8 +18,9 @@ __device__ int reduce_sum(cg::thread_group g, int* temp, int val) {
 }
 
 extern "C" __global__ void sums_of_groups(const int* in, int* blocks, int* tiles) {
+  namespace groups = cooperative_groups;
   extern __shared__ int temp[];
-  cg::thread_block block = cg::this_thread_block();
+  groups::thread_block block = groups::this_thread_block();
   int my = in[block.group_index().x * block.size() + block.thread_rank()];
   int sum = reduce_sum(block, temp, my);
   if (block.thread_rank() == 0) blocks[blockIdx.x] = sum;

@@ -261,6 +261,11 @@ extern "C" __global__ void k_conditions(const int* in, int* out, int n, int widt
   double f = width > 2 ? warp_total((float)lane) + (n > 0 ? neighbour((double)v) : 0.0) : 0.25;
   if (const int most = __reduce_max_sync(0xffffffffu, v); most > 50) b += most;
   if (unsigned odd = __ballot_sync(0xffffffffu, v & 1)) b += __popc(odd) << 20;
+  // a choice as a statement of its own
+  __shared__ int sent[96];
+  sent[tid] = b;
+  width > 1 ? __syncthreads() : __syncwarp();
+  tid % 32 == 0 ? b = sent[tid + 1] : steps += b - sent[tid];
   int* o = out + tid * 7;
   o[0] = a; o[1] = b; o[2] = c; o[3] = d; o[4] = steps; o[5] = (int)(e / 1000); o[6] = (int)(f * 4);
 }

@@ -189,3 +189,84 @@ extern "C" __global__ void k_types_around(const float (*in)[8], float* out) {
   }
   out[threadIdx.x] = tile[column][row] + f(totals[7 - row]) + factors[0] * total;
 }
+
+// Pointers that do not change, handed to a template by which they are not deduced to be constant.
+template <class T>
+__device__ void smallest_and_greatest(T* const low, T* const __restrict__ high, const T *const first, int const n) {
+  const int t = threadIdx.x;
+  low[t] = high[t] = t < n ? first[t] : first[0];
+  __syncthreads();
+  for (int d = blockDim.x / 2; d > 0; d /= 2) {
+    if (t < d) {
+      low[t] = min(low[t], low[t + d]);
+      high[t] = max(high[t], high[t + d]);
+    }
+    __syncthreads();
+  }
+}
+extern "C" __global__ void k_constant_pointers(const int* in, int* out, int n) {
+  __shared__ int low[64], high[64], again[64];
+  int* const other = again;
+  const int* const from = in + 64 * blockIdx.x;
+  smallest_and_greatest(low, high, from, n);
+  if (threadIdx.x == 0) {
+    out[3 * blockIdx.x] = low[0];
+    out[3 * blockIdx.x + 1] = high[0];
+  }
+  __syncthreads();
+  smallest_and_greatest(other, high, in, 1);
+  if (threadIdx.x == 0) out[3 * blockIdx.x + 2] = again[0];
+}
+
+// Constants that a function computes, beside barriers: in types, assertions, templates' arguments and conditions.
+__host__ __device__ constexpr int logarithm(int n) { return n > 1 ? 1 + logarithm(n / 2) : 0; }
+template <int rounds, int step>
+__device__ void add_neighbours(int (&values)[2], int* s) {
+  const int t = threadIdx.x;
+  for (int i = 0; i < rounds; ++i) {
+    s[t] = values[0];
+    __syncthreads();
+    values[0] += s[(t + step) % 64];
+    __syncthreads();
+  }
+  values[1] = rounds;
+}
+template <int threads>
+__global__ void k_constants(const int* in, int* out) {
+  constexpr int rounds = logarithm(threads) - 4, steps[2] = {logarithm(2), logarithm(4)};
+  static_assert(rounds == 2, "two rounds");
+  constexpr bool wide = logarithm(threads) > 5;
+  __shared__ int s[1 << logarithm(threads)];
+  int values[2] = {in[threadIdx.x], 0};
+  add_neighbours<rounds, steps[1]>(values, s);
+  if (wide) {
+    s[threadIdx.x] = values[0];
+    __syncthreads();
+    values[0] = s[threadIdx.x ^ rounds];
+  }
+  out[threadIdx.x] = values[0] + values[1];
+}
+template __global__ void k_constants<64>(const int*, int*);
+
+// Types that are told by variables which live across barriers, by arrays, and by the variable that is declared.
+extern "C" __global__ void k_told_types(const int* in, int* out) {
+  extern __shared__ int dynamic[];
+  int (*rows)[16] = reinterpret_cast<decltype(rows)>(dynamic);
+  const int t = threadIdx.x;
+  int v = in[t];
+  int& same = v;
+  __shared__ int s[64];
+  rows[t / 16][t % 16] = v;
+  s[t] = v + 1;
+  __syncthreads();
+  {
+    decltype(v) w = v;
+    w += rows[3 - t / 16][t % 16];
+    decltype(same) x = v;
+    x += 1;
+    const decltype(s)* whole = &s;
+    out[t] = 1000 * w + static_cast<int>(sizeof(decltype(s))) + (*whole)[63 - t];
+  }
+  __syncthreads();
+  out[64 + t] = v;
+}
