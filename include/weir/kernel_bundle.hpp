@@ -63,12 +63,24 @@ class WEIR_API KernelBundle {
 
 }  // namespace weir
 
+#ifdef __clang__
+// In a nameless namespace Clang takes the two variables for internal, and would warn that they are defined nowhere.
+#define WEIR_KERNELS_BEGIN \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
+#define WEIR_KERNELS_END _Pragma("clang diagnostic pop")
+#else
+#define WEIR_KERNELS_BEGIN
+#define WEIR_KERNELS_END
+#endif
+
 /// The bundle of the source file `name`.cu that `weir_add_kernels` put into this binary, as a `weir::KernelBundle`:
 /// `device.load(weir_kernels(blur))`. If there is no such bundle, the linker says: undefined reference to
 /// `weir_kernels_NAME`.
-#define weir_kernels(name)                                                                                    \
-  ([]() -> ::weir::KernelBundle {                                                                             \
-    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_first[] __asm__("weir_kernels_" #name); \
+#define weir_kernels(name)                                                                                                 \
+  ([]() -> ::weir::KernelBundle {                                                                                          \
+    WEIR_KERNELS_BEGIN                                                                                                     \
+    __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_first[] __asm__("weir_kernels_" #name);       \
     __attribute__((visibility("hidden"))) extern const std::byte weir_bundle_last[] __asm__("weir_kernels_" #name "_end"); \
-    return ::weir::KernelBundle({weir_bundle_first, weir_bundle_last});                                        \
+    WEIR_KERNELS_END                                                                                                       \
+    return ::weir::KernelBundle({weir_bundle_first, weir_bundle_last});                                                    \
   }())

@@ -8,10 +8,6 @@
 
 /// Kernels that were compiled ahead of time, for NVIDIA, AMD and the CPU, and are a part of this program.
 namespace conformance {
-
-// In a nameless namespace Clang would warn that what the macro declares is defined nowhere.
-weir::KernelBundle ahead() { return weir_kernels(ahead); }
-
 namespace {
 
 using weir::Error;
@@ -67,6 +63,8 @@ void check_names(const ModulePtr& module) {
   CHECK(out[5] == 1.0F);
   CHECK_REFUSED(Errc::kernel_not_found, module->kernel("ahead::scale<short, 3>"));
 }
+
+KernelBundle ahead() { return weir_kernels(ahead); }
 
 // Without the images, or without the source; with one more image of those bytes for this very device.
 std::vector<std::byte> changed(bool images, bool source, std::string_view nonsense = {}) {

@@ -10,34 +10,44 @@ namespace weir::test {
 namespace {
 
 // All combinations of some dividends and divisors, with the divisor in a register and in memory, and constants on either
-// side.
-template <class T>
-void check_divisions(const std::string& type, bool debug) {
-  CAPTURE(type);
-  CAPTURE(debug);
+// side; for all types at once.
+ModulePtr division_module(bool debug) {
   CompileOptions options;
   options.debug = debug;
-  options.defines = {{"T", type}};
-  const auto module = host().compile(R"(
-extern "C" __global__ void divide(const T* a, const T* b, T* quotients, T* remainders, T* others, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n * n) return;
-  quotients[i] = a[i / n] / b[i % n];
-  remainders[i] = a[i / n] % b[i % n];
-  T quotient = a[i / n];
-  quotient /= b[i % n];
-  T remainder = a[i / n];
-  remainder %= b[i % n];
-  others[i] = quotient - quotients[i] + (remainder - remainders[i]);
+  return host().compile(R"(
+#define DIVISIONS(T, NAME) \
+extern "C" __global__ void divide_##NAME(const T* a, const T* b, T* quotients, T* remainders, T* others, int n) { \
+  const int i = blockIdx.x * blockDim.x + threadIdx.x; \
+  if (i >= n * n) return; \
+  quotients[i] = a[i / n] / b[i % n]; \
+  remainders[i] = a[i / n] % b[i % n]; \
+  T quotient = a[i / n]; \
+  quotient /= b[i % n]; \
+  T remainder = a[i / n]; \
+  remainder %= b[i % n]; \
+  others[i] = quotient - quotients[i] + (remainder - remainders[i]); \
+} \
+extern "C" __global__ void constants_##NAME(const T* a, T* results) { \
+  results[0] = a[0] / (T)-1; \
+  results[1] = a[0] % (T)-1; \
+  results[2] = a[0] / 7; \
+  results[3] = (T)100 / a[1]; \
 }
-extern "C" __global__ void constants(const T* a, T* results) {
-  results[0] = a[0] / (T)-1;
-  results[1] = a[0] % (T)-1;
-  results[2] = a[0] / 7;
-  results[3] = (T)100 / a[1];
-}
+DIVISIONS(signed char, int8)
+DIVISIONS(short, int16)
+DIVISIONS(int, int32)
+DIVISIONS(long long, int64)
+DIVISIONS(unsigned char, uint8)
+DIVISIONS(unsigned short, uint16)
+DIVISIONS(unsigned int, uint32)
+DIVISIONS(unsigned long long, uint64)
 )",
-                                     options);
+                        options);
+}
+
+template <class T>
+void check_divisions(const ModulePtr& module, const std::string& type) {
+  CAPTURE(type);
   constexpr T least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
   const std::vector<T> values = {
       least,   static_cast<T>(least + 1), static_cast<T>(-7), static_cast<T>(-1), 0, 1, 2, 7, static_cast<T>(greatest - 1),
@@ -47,7 +57,7 @@ extern "C" __global__ void constants(const T* a, T* results) {
   const auto quotients = upload(std::vector<T>(n * n)),
              remainders = quotients.size() ? upload(std::vector<T>(n * n)) : quotients;
   const auto others = upload(std::vector<T>(n * n, 1));
-  launch(module->kernel("divide"), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others, n);
+  launch(module->kernel("divide_" + type), {.block = {128, 1, 1}}, operands, operands, quotients, remainders, others, n);
   for (int i = 0; i < n * n; ++i) {
     const T a = values[i / n], b = values[i % n];
     CAPTURE(+a);
@@ -59,20 +69,22 @@ extern "C" __global__ void constants(const T* a, T* results) {
     CHECK(remainders.data()[i] == (overflows ? T{0} : static_cast<T>(a % b)));
   }
   const auto results = upload(std::vector<T>(4));
-  launch(module->kernel("constants"), {}, upload(std::vector<T>{least, 3}), results);
+  launch(module->kernel("constants_" + type), {}, upload(std::vector<T>{least, 3}), results);
   CHECK(download(results) == std::vector<T>{std::is_signed_v<T> ? least : T{0}, T{0}, static_cast<T>(least / 7), T{33}});
 }
 
 TEST_CASE("no integer division ends the process, and all that have a result give it") {
   for (const bool debug : {false, true}) {
-    check_divisions<std::int8_t>("signed char", debug);
-    check_divisions<std::int16_t>("short", debug);
-    check_divisions<std::int32_t>("int", debug);
-    check_divisions<std::int64_t>("long long", debug);
-    check_divisions<std::uint8_t>("unsigned char", debug);
-    check_divisions<std::uint16_t>("unsigned short", debug);
-    check_divisions<std::uint32_t>("unsigned int", debug);
-    check_divisions<std::uint64_t>("unsigned long long", debug);
+    CAPTURE(debug);
+    const ModulePtr module = division_module(debug);
+    check_divisions<std::int8_t>(module, "int8");
+    check_divisions<std::int16_t>(module, "int16");
+    check_divisions<std::int32_t>(module, "int32");
+    check_divisions<std::int64_t>(module, "int64");
+    check_divisions<std::uint8_t>(module, "uint8");
+    check_divisions<std::uint16_t>(module, "uint16");
+    check_divisions<std::uint32_t>(module, "uint32");
+    check_divisions<std::uint64_t>(module, "uint64");
   }
 }
 

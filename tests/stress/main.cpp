@@ -68,8 +68,9 @@ int main(int argc, char** argv) {
         read_option(argument, "--items", shape.items, 1U, UINT32_MAX)) {
       continue;
     }
-    std::fprintf(stderr, "weir-stress: unknown option %s; there are --seconds=10, --seed=1 (the first program's; the next has the "
-                         "next), --threads=%u, --streams=%u, --cells=%u and --items=%u (length of a program)\n",
+    std::fprintf(stderr,
+                 "weir-stress: unknown option %s; there are --seconds=10, --seed=1 (the first program's; the next has the "
+                 "next), --threads=%u, --streams=%u, --cells=%u and --items=%u (length of a program)\n",
                  argv[i], shape.threads, shape.slots, shape.cells, shape.items);
     return 2;
   }
