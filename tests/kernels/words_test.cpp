@@ -126,6 +126,7 @@ extern "C" __global__ void k(float* out) {
 
 TEST_CASE("halves: raw bits, pairs that are compared, products that are cut off at zero, NaN that stays") {
   const auto kernel = compile(R"(
+#include <cuda_fp16.hpp>
 #include <cuda_fp16.h>
 extern "C" __global__ void k(float* out) {
   __half_raw bits;
@@ -148,6 +149,7 @@ extern "C" __global__ void k(float* out) {
 
 TEST_CASE("bfloat16: functions of pairs") {
   const auto kernel = compile(R"(
+#include <cuda_bf16.hpp>
 #include <cuda_bf16.h>
 extern "C" __global__ void k(float* out) {
   const __nv_bfloat162 a = __floats2bfloat162_rn(1.0f, -2.0f), b = __floats2bfloat162_rn(-4.0f, 8.0f);
