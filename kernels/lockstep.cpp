@@ -111,7 +111,8 @@ class Lockstep {
       const std::size_t close = closing(term, 0);
       if (close + 1 == term.size()) return slope_of(slice(term, 1, close));
       const Words type = slice(term, 1, close);
-      if (!std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text) || word.is("size_t"); }))
+      if (!std::all_of(type.begin(), type.end(),
+                       [](const Word& word) { return is_type_word(word.text) || word.is("size_t"); }))
         return Slope::other;
       term = slice(term, close + 1, term.size());  // a cast
     }
@@ -135,8 +136,8 @@ class Lockstep {
     for (std::size_t i = 0; i < condition.size(); ++i) {
       const Word& word = condition[i];
       if (word.kind == Token::Kind::number && std::strtol(word.text.c_str(), nullptr, 0) > 64) return true;
-      if (can_name_variable(condition, i) && !word.is(counter) && !is_type_word(word.text) && !unit_.is_constant(word.text) &&
-          !contains(function_.template_parameters, word.text))
+      if (can_name_variable(condition, i) && !word.is(counter) && !is_type_word(word.text) &&
+          !unit_.is_constant(word.text) && !contains(function_.template_parameters, word.text))
         return true;
     }
     return false;
@@ -179,7 +180,8 @@ class Lockstep {
     all.body = s.body;
     bool body_assigns = false;
     for_all(std::as_const(all), [&](const Statement& inner) {
-      for_own_words(inner, [&](const Words& words) { body_assigns = body_assigns || assigns(words, counter, unit_, false); });
+      for_own_words(inner,
+                    [&](const Words& words) { body_assigns = body_assigns || assigns(words, counter, unit_, false); });
     });
     return is_uniform(begin) && is_uniform(s.words) && is_uniform(s.step) && !has_jumps(all) && !has_return(all) &&
            !body_assigns && are_side_by_side(s.body);
@@ -231,8 +233,9 @@ class Lockstep {
   Function& function_;
   const Unit& unit_;
   std::map<std::string, Slope> slopes_;
-  std::set<std::string> assigned_, own_;  // variables: assigned to behind their declaration; with a value of each thread's own
-  std::set<std::string> counters_;        // of loops of which all threads take the same turns
+  std::set<std::string> assigned_;  // variables that are assigned to behind their declaration
+  std::set<std::string> own_;       // variables with a value of each thread's own
+  std::set<std::string> counters_;  // of loops of which all threads take the same turns
   bool uses_ = false;                     // elements of memory
   bool found_ = false;
 };

@@ -20,7 +20,8 @@ bool may_split(const TokenizedSource& source) {
   return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
     if (token.kind != Token::Kind::identifier) return false;
     const std::string_view word = source.spelling(token);
-    return word == "for" || word == "while" || word == "__shared__" || word == "cooperative_groups" || find_meeting(word) != nullptr;
+    return word == "for" || word == "while" || word == "__shared__" || word == "cooperative_groups" ||
+           find_meeting(word) != nullptr;
   });
 }
 
@@ -59,7 +60,8 @@ bool tells_threads_by_row(const Function& f) {
       for_own_words(s, [&](const Words& words) {
         for (std::size_t i = 0; i < words.size(); ++i) {
           const bool of_thread = words[i].is("threadIdx") || words[i].is("blockIdx");
-          const bool of_row = of_thread && is_at(words, i + 1, ".") && (is_at(words, i + 2, "y") || is_at(words, i + 2, "z"));
+          const bool of_row =
+              of_thread && is_at(words, i + 1, ".") && (is_at(words, i + 2, "y") || is_at(words, i + 2, "z"));
           by_row = by_row && (!of_thread || of_row) && !words[i].text.starts_with("weir_this_");
         }
       });

@@ -214,7 +214,8 @@ class Strides {
       for (std::size_t i = 0; i < thread.size(); ++i) {
         if (!thread[i].is("threadIdx")) continue;
         thread[i] = {Token::Kind::number, "0", thread[i].token, no_variable};
-        thread.erase(thread.begin() + static_cast<std::ptrdiff_t>(i) + 1, thread.begin() + static_cast<std::ptrdiff_t>(i) + 3);
+        thread.erase(thread.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     thread.begin() + static_cast<std::ptrdiff_t>(i) + 3);
       }
       append(thread, made_up(")+("));
       append(thread, type);

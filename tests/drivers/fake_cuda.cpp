@@ -576,13 +576,13 @@ constexpr Name names[] = {
   return nullptr;
 }
 
-bool on_trial_thread(const char* call) {
+[[maybe_unused]] bool on_trial_thread(const char* call) {
   static thread_local const bool is_trial = std::strcmp(call, "cuThreadExchangeStreamCaptureMode") == 0;  // the first call
   return is_trial;
 }
 
 /// Whether CUDA refuses the call beside a capture in global mode, as it was measured.
-bool breaks_captures(std::string_view call) {
+[[maybe_unused]] bool breaks_captures(std::string_view call) {
   constexpr std::string_view calls[] = {"cuMemAlloc",      "cuMemHostAlloc",   "cuMemAllocManaged", "cuMemFree",
                                         "cuMemFreeHost",   "cuMemHostUnregister", "cuMemFreeAsync", "cuModuleUnload",
                                         "cuMemPoolCreate", "cuMemPoolDestroy", "cuGraphExecDestroy"};
@@ -590,7 +590,7 @@ bool breaks_captures(std::string_view call) {
 }
 
 /// 1 for a function that makes an object, -1 for one that ends it.
-int objects_of(std::string_view call) {
+[[maybe_unused]] int objects_of(std::string_view call) {
   constexpr std::string_view makers[] = {
       "cuStreamCreateWithPriority",  "cuStreamBeginCapture", "cuGraphCreate",   "cuGraphClone",
       "cuGraphInstantiateWithFlags", "cuModuleLoadDataEx",   "cuMemPoolCreate", "cuEventCreate",

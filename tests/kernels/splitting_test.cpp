@@ -275,7 +275,8 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
   for (const std::string loop :
        {"float s = 0; for (int k = 0; k < n; ++k) s += x[k * m + i]; x[i] = s;",
         "float s = 0; for (int k = 0; k < n; ++k) s += x[k]; x[i] = s;",
-        "if (i < m) { float s = 0; int k; for (k = 0; k < n; k++) { const int j = i + k; if (j < m) s += x[j]; } x[i] = s; }",
+        "if (i < m) { float s = 0; int k; for (k = 0; k < n; k++) { const int j = i + k; if (j < m) s += x[j]; } x[i] = s; "
+        "}",
         "float s = 0; for (int k = 0; k < 1000; ++k) s += x[threadIdx.y * m + k] * x[(int)(k * m) + (i + 1)]; x[i] = s;"}) {
     CAPTURE(loop);
     CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
