@@ -119,7 +119,8 @@ class Lexer {
     if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) return add(Token::Kind::number, number_end());
     if (c == '"') return add(Token::Kind::string, quoted_end(position_));
     if (c == '\'') return add(Token::Kind::character, quoted_end(position_));
-    const bool pair = (c == ':' && at(position_ + 1) == ':') || (c == '-' && at(position_ + 1) == '>');
+    const bool behind_minus = position_ > 0 && at(position_ - 1) == '-';  // `n-->0` is n-- > 0
+    const bool pair = (c == ':' && at(position_ + 1) == ':') || (c == '-' && at(position_ + 1) == '>' && !behind_minus);
     add(Token::Kind::punctuation, position_ + (pair ? 2 : 1));
     pair_brackets(c);
   }

@@ -377,30 +377,31 @@ struct block {
       const auto is_true = [&](int t) __attribute__((always_inline)) {
         return f(uint3{(unsigned int)t, 0, 0}, first_in_row + (unsigned int)t, (unsigned int)t);
       };
-      // Most turns are everybody's.
-      if (m.count == 0 || (is_true(0) && is_true(m.count - 1))) return;
-      int stay = 0;
-      for (int go = m.count - 1; stay < go;) {  // it is false for thread `go`, or for the first one
-        const int middle = stay + (go - stay) / 2;
-        if (is_true(middle)) {
-          stay = middle + 1;
-        } else {
-          go = middle;
+      // Most turns are everybody's. Numbers that wrap around are false at first.
+      if (m.count == 0) return;
+      if (is_true(0)) {
+        if (is_true(m.count - 1)) return;
+        int stay = 1;
+        for (int go = m.count - 1; stay < go;) {  // it is false for thread `go`, or for the first one
+          const int middle = stay + (go - stay) / 2;
+          if (is_true(middle)) {
+            stay = middle + 1;
+          } else {
+            go = middle;
+          }
         }
+        return m.keep_first(stay);
       }
-      return m.keep_first(stay);
-    }
-    if (m.full()) {
-      int leaving = 0;
-      run<false>(
-          m, [&](const uint3 i, const unsigned int g, const unsigned int t)
-                 __attribute__((always_inline)) { leaving += f(i, g, t) ? 0 : 1; });
-      if (leaving == 0) return;
     }
     alignas(64) unsigned char c[most_threads];
+    int leaving = 0;
+    const bool all = m.full();
     run<false>(
-        m, [&](const uint3 i, const unsigned int g, const unsigned int t)
-               __attribute__((always_inline)) { c[t] = f(i, g, t); });
+        m, [&](const uint3 i, const unsigned int g, const unsigned int t) __attribute__((always_inline)) {
+          c[t] = f(i, g, t);
+          leaving += c[t] == 0;
+        });
+    if (all && leaving == 0) return;
     m.list();
     for (int t = 0; t < threads; ++t) m.a[t] = (unsigned char)(m.a[t] & (c[t] != 0));
     m.recount();

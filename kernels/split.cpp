@@ -89,10 +89,28 @@ bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place, const Func
   return waits;
 }
 
+// Whether threads may wait for each other without meeting: for a lock, or for a number that another one counts up. Then one
+// must go on while another one waits, and none may run ahead of the others to the end of a piece.
+bool may_wait(const Unit& unit) {
+  const TokenizedSource& source = unit.source();
+  bool has_atomics = false, asks_in_loop = false;
+  for (std::uint32_t i = 0; i < source.tokens.size(); ++i) {
+    const std::string_view word = source.spelling(i);
+    if (word == "atomicCAS" || word == "atomicExch") return true;
+    has_atomics = has_atomics || word.starts_with("atomic");
+    if (word != "while" || i + 1 >= source.tokens.size() || source.spelling(i + 1) != "(") continue;
+    for (std::uint32_t k = i + 2; k < source.tokens[i + 1].match; ++k) {
+      asks_in_loop = asks_in_loop || source.spelling(k).starts_with("atomic") ||
+                     (unit.defines_function(source.spelling(k)) && source.spelling(k + 1) == "(");
+    }
+  }
+  return has_atomics && asks_in_loop;
+}
+
 // A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
 // name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
-  if (!place.has_body || !place.is_kernel) return;
+  if (!place.has_body || !place.is_kernel || may_wait(unit)) return;
   const auto same_name = [&](const FunctionPlace& f) { return f.is_kernel && f.has_body && f.name == place.name; };
   if (std::count_if(unit.functions().begin(), unit.functions().end(), same_name) > 1) return;
   try {

@@ -36,10 +36,9 @@ class Strides {
       if (s.is(Kind::declaration)) {
         for (const Declarator& d : s.declarators) {
           if (follows_thread(d.initializer)) thread_names_.push_back(d.name.text);
-          if (counts_along_x(d.initializer) && is_wide(s.specifiers) && !assigned_anywhere(d.name.text))
-            row_names_.push_back(d.name.text);
-          if (counts_blocks(d.initializer) && is_wide(s.specifiers) && !assigned_anywhere(d.name.text))
-            block_names_.push_back(d.name.text);
+          if (!is_number(s.specifiers) || !is_fixed_name(d.name.text)) continue;
+          if (counts_along_x(d.initializer)) row_names_.push_back(d.name.text);
+          if (counts_blocks(d.initializer)) block_names_.push_back(d.name.text);
         }
       }
       if (s.is(Kind::loop)) {
@@ -80,6 +79,30 @@ class Strides {
     }
     return found;
   }
+  // Whether the name means one number, which does not change while the function runs.
+  bool is_fixed_name(const std::string& name) const {
+    if (is_built_in_variable(name) || name == "weir_global_x" || is_integer(made_up(name)) || unit_.is_constant(name) ||
+        contains(function_.template_parameters, name))
+      return true;
+    int declared = 0;
+    bool plain = true;
+    const auto note = [&](const Words& type, bool is_value) {
+      ++declared;
+      plain = plain && is_value && !contains(type, "&") && !contains(type, "*") && !contains(type, "float") &&
+              !contains(type, "double");
+    };
+    for (const Parameter& p : function_.parameters) {
+      if (p.name.is(name)) note(p.type, true);
+    }
+    for (const Statement& top : function_.body) {
+      for_all(top, [&](const Statement& s) {
+        for (const Declarator& d : s.declarators) {
+          if (d.name.is(name)) note(s.specifiers, d.pointer.empty() && d.dimensions.empty());
+        }
+      });
+    }
+    return declared == 1 && plain && !assigned_anywhere(name);
+  }
   // Whether the words are arithmetic on numbers and on names that never change.
   bool is_fixed(const Words& words) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -89,10 +112,11 @@ class Strides {
         if (word.is("[") || word.is("{") || word.is("->") || word.is("?") || is_assignment(word.text) || word.is("++") ||
             word.is("--"))
           return false;
-        if ((word.is("*") || word.is("&")) && is_prefix(words, i)) return false;
+        const bool behind_cast = i > 1 && words[i - 1].is(")") && is_type_word(words[i - 2].text);
+        if ((word.is("*") || word.is("&")) && (behind_cast || is_prefix(words, i))) return false;
         if (word.is("(") && i > 0 && words[i - 1].is_identifier() && !is_type_word(words[i - 1].text)) return false;
       }
-      if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && assigned_anywhere(word.text))
+      if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && !is_fixed_name(word.text))
         return false;
     }
     return !words.empty();
@@ -179,8 +203,13 @@ class Strides {
   bool ascends(const Words& condition, const std::string& name, const Words& thread) const {
     if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
     const Words bound = slice(condition, 2, condition.size());
-    return counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) && !contains(bound, name) &&
-           !contains(bound, "&&") && !contains(bound, "||");
+    // An operator that binds less tightly than `<` would take the comparison apart.
+    for (std::size_t i = 0; i < bound.size(); i = after(bound, i)) {
+      for (const char* text : {"&&", "||", "?", ",", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^"}) {
+        if (bound[i].is(text)) return false;
+      }
+    }
+    return counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) && !contains(bound, name);
   }
 
   // What is counted by a sum is the same as what is counted step by step: not so for floating-point numbers.
@@ -195,6 +224,20 @@ class Strides {
   static bool is_signed(const Words& type) {
     return std::none_of(type.begin(), type.end(), [](const Word& word) {
       return word.is("unsigned") || word.is("size_t") || word.is("uint") || word.text.starts_with("uint");
+    });
+  }
+  // Of a variable that is declared once: a whole number that is wide enough for any block.
+  static bool is_number(const Words& specifiers) {
+    Words type;
+    for (const Word& word : specifiers) {
+      if (!word.is("const") && !word.is("constexpr")) type.push_back(word);
+    }
+    return !type.empty() && ((type.size() == 1 && type[0].is("auto")) || (is_integer(type) && is_wide(type)));
+  }
+  static bool has_fraction(const Words& words) {
+    return std::any_of(words.begin(), words.end(), [](const Word& word) {
+      const bool hexadecimal = word.text.starts_with("0x") || word.text.starts_with("0X");
+      return word.kind == Token::Kind::number && !hexadecimal && word.text.find_first_of(".eEfF") != std::string::npos;
     });
   }
   // Whether the numbers of a block's threads all fit.
@@ -233,6 +276,22 @@ class Strides {
     return index;
   }
 
+  // Whether a lambda of this function that has references for parameters, or `auto`, is called with the variable.
+  bool passes_to_lambda(const Words& words, const std::string& name) const {
+    if (!contains(words, name)) return false;
+    bool found = false;
+    for (const Statement& top : function_.body) {
+      for_all(top, [&](const Statement& s) {
+        for (const Declarator& d : s.declarators) {
+          if (!is_at(d.initializer, 0, "[") || !contains(words, d.name.text)) continue;
+          const Words parameters = slice(d.initializer, closing(d.initializer, 0), d.initializer.size());
+          found = found || contains(parameters, "&") || contains(parameters, "auto");
+        }
+      });
+    }
+    return found;
+  }
+
   // True if the loop is one over what each thread owns; it is changed then.
   bool take_together(Statement& s) {
     Words& specifiers = s.first[0].specifiers;
@@ -246,14 +305,19 @@ class Strides {
         is_integer(specifiers) && d.form == Declarator::Form::equals && d.dimensions.empty() && d.pointer.empty();
     if (!plain) return false;
     const Words step = slice(s.step, 2, s.step.size());
-    if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || follows_thread(step) ||
-        assigns(s.words, name, unit_, false))
+    if (!is_fixed(d.initializer) || !follows_thread(d.initializer) || !is_fixed(step) || has_fraction(step) ||
+        follows_thread(step) || assigns(s.words, name, unit_, true) || split_at_commas(s.words).size() > 1)
       return false;
     Statement body;
     body.body = s.body;
     bool changes = has_jumps(body) || has_return(body);
     for_all(std::as_const(body), [&](const Statement& inner) {
-      for_own_words(inner, [&](const Words& words) { changes = changes || assigns(words, name, unit_, false); });
+      for_own_words(inner, [&](const Words& words) {
+        changes = changes || assigns(words, name, unit_, false) || passes_to_lambda(words, name) ||
+                  (contains(words, "decltype") && contains(words, name));
+      });
+      for (const Declarator& each : inner.declarators)
+        changes = changes || (each.is_reference() && contains(each.initializer, name));
     });
     if (changes) return false;
 

@@ -232,14 +232,35 @@ bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t e
 }
 
 bool assigns(const Words& words, const std::string& name, const Unit& unit, bool unknown) {
+  const auto changes = [](const Word& word) { return is_assignment(word.text) || word.is("++") || word.is("--"); };
   for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].is("&") && is_at(words, i + 1, "{") && contains(words, name)) return true;  // a lambda returns a reference
     if (!words[i].is(name) || !can_name_variable(words, i)) continue;
-    const bool behind =
-        i + 1 < words.size() && (is_assignment(words[i + 1].text) || words[i + 1].is("++") || words[i + 1].is("--"));
-    const bool before =
-        i > 0 && (words[i - 1].is("++") || words[i - 1].is("--") || (words[i - 1].is("&") && is_prefix(words, i - 1)));
-    const bool method = is_at(words, i + 1, ".") && is_at(words, i + 3, "(");
-    if (behind || before || method || may_be_passed_by_reference(words, i, i + 1, unit, unknown)) return true;
+    if (may_be_passed_by_reference(words, i, i + 1, unit, unknown)) return true;
+    std::size_t first = i, last = i + 1;  // of the variable, its member, and the parentheses around it
+    while (is_at(words, last, ".") && last + 1 < words.size()) {
+      if (is_at(words, last + 2, "(")) return true;
+      last += 2;
+    }
+    for (;;) {
+      if (last < words.size() && changes(words[last])) return true;
+      if (first == 0) break;
+      const Word& before = words[first - 1];
+      const bool behind_cast = first > 2 && words[first - 2].is(")") && words[first - 3].is("*");
+      if (before.is("++") || before.is("--") || (before.is("&") && (behind_cast || is_prefix(words, first - 1))))
+        return true;
+      if (!before.is("(") || !is_at(words, last, ")")) break;
+      --first;
+      ++last;
+    }
+  }
+  // `(c ? a : b) = …`
+  for (std::size_t open = 0; open < words.size(); ++open) {
+    if (!words[open].is("(")) continue;
+    const std::size_t close = closing(words, open);
+    if (close + 1 >= words.size() || !changes(words[close + 1])) continue;
+    const Words group = slice(words, open, close);
+    if (contains(group, "?") && contains(group, name)) return true;
   }
   return false;
 }

@@ -121,6 +121,27 @@ TEST_CASE("loops: what only looks like one over what a thread owns") {
   });
 }
 
+TEST_CASE("loops: conditions, starts and steps that change, and names that mean several things") {
+  constexpr int n = 1000;
+  const auto check = [&](const char* name, auto&& expected) {
+    CAPTURE(name);
+    const auto out = upload(std::vector<int>(65));
+    launch(module()->kernel(name), {1, 64}, out, n);
+    for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == expected(t));
+  };
+  const auto sum = [](int first, int most = 1 << 20) {
+    int all = 0;
+    for (int i = first; i < n && most-- > 0; i += 64) all += i;
+    return all;
+  };
+  check("k_condition_counts", [&](int t) { return sum(t, 5) - 1; });
+  check("k_counts_down", [](int) { return 4 + n / 2 + 7 - n; });
+  check("k_steps_down", [](int t) { return t / 3 + 1; });
+  check("k_name_in_two_scopes", [&](int t) { return t + sum(t * 7 % 64); });
+  check("k_start_moves", [&](int t) { return sum(t) + sum(t + 1) + sum(t + 2); });
+  check("k_counter_seen", [&](int t) { return sum(t) + 2 * turns(t); });
+}
+
 TEST_CASE("loops: of which all threads take the same turns") {
   constexpr int n = 45;
   std::vector<int> a, b;

@@ -270,6 +270,16 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
   CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
 }
 
+TEST_CASE("threads that may wait for each other run one after the other: they are not split for their loops") {
+  const std::string loop = "for (int k = 0; k < n; ++k) x[k] += 1;";
+  CHECK(!split_kernel(loop).empty());
+  CHECK(split_kernel("while (atomicCAS((int*)x, 0, 1) != 0) {} " + loop + "atomicExch((int*)x, 0);").empty());
+  const std::string reads = "__device__ int number(int* p) { return atomicAdd(p, 0); } ";
+  CHECK(split(reads + "extern \"C\" __global__ void k(float* x, int* p, int n) { while (number(p) < n) {} " + loop + "}")
+            .empty());
+  CHECK(!split_kernel("atomicAdd(x, 1.0f); " + loop).empty());
+}
+
 TEST_CASE("a loop of which all threads take the same turns is taken in step where neighbours use neighbouring elements") {
   const std::string index = "const int i = blockIdx.x * blockDim.x + threadIdx.x;";
   for (const std::string loop :

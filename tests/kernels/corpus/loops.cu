@@ -240,3 +240,64 @@ extern "C" __global__ void k_around(const int* in, int* out, int n, int radius) 
     if (x < n) out[y * n + x] = sum;
   }
 }
+
+// What else must stay each thread's own affair. out[t] of block 0.
+extern "C" __global__ void k_condition_counts(int* out, int n) {
+  int sum = 0, left = 5;
+  for (int i = threadIdx.x; i < n && 0 < left--; i += BLOCK) sum += i;
+  out[threadIdx.x] = sum + left;
+}
+extern "C" __global__ void k_counts_down(int* out, int n) {
+  int sum = 0, left = 7;
+  for (int k = 0; k < n; ++k) {
+    if (left-->3) sum += 1;
+    sum += k % 2;
+  }
+  out[threadIdx.x] = sum + left;
+}
+extern "C" __global__ void k_steps_down(int* out, int n) {
+  int turns = 0;
+  const unsigned bound = n;
+  const int step = -3;
+  for (unsigned i = threadIdx.x; i < bound; i += step) ++turns;
+  out[threadIdx.x] = turns;
+}
+extern "C" __global__ void k_name_in_two_scopes(int* out, int n) {
+  int sum = 0;
+  {
+    int s = threadIdx.x;
+    sum += s;
+  }
+  {
+    int s = threadIdx.x * 7 % 64;
+    for (int i = s; i < n; i += BLOCK) sum += i;
+  }
+  out[threadIdx.x] = sum;
+}
+#define BUMP(x) ((x)++)
+extern "C" __global__ void k_start_moves(int* out, int n) {
+  int2 range = make_int2(0, n);
+  int base = 1, sum = 0, other = 2, third = 3;
+  for (int i = range.x + threadIdx.x; i < range.y; i += BLOCK) {
+    sum += i;
+    range.x += 1;
+  }
+  for (int i = base + threadIdx.x; i < n; i += BLOCK) {
+    sum += i;
+    BUMP(base);
+  }
+  for (int i = threadIdx.x + other; i < n; i += BLOCK) {
+    sum += i;
+    (i % 2 ? other : third) += 1;
+  }
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void k_counter_seen(int* out, int n) {
+  int sum = 0;
+  for (int i = threadIdx.x; i < n; i += BLOCK) {
+    decltype(i) j = i;
+    j += 2;
+    sum += j;
+  }
+  out[threadIdx.x] = sum;
+}
