@@ -35,12 +35,9 @@ bool breaks(const Statements& list) {
 // Whether it is a sum's operand as it stands: no operator in it binds less tightly than `+`.
 bool is_operand(const Words& words) {
   for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
-    for (const char* text : {"?", ":", ",", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "<<", ">>"}) {
-      if (words[i].is(text)) return false;
-    }
-    if (is_assignment(words[i].text)) return false;
+    if (words[i].is("<<") || words[i].is(">>")) return false;
   }
-  return !words.empty();
+  return !words.empty() && !has_loose_operator(words);
 }
 
 // `i = i + step` and `i = step + i` as `i += step`.
@@ -112,14 +109,10 @@ void enclose_continue(Statement& s) {
 
 // Whether a lambda or a pointer may lead to the variable, or it is assigned to.
 bool may_change(const Statement& s, const std::string& name, const Unit& unit) {
-  bool found = false;
+  bool found = assigns(s, name, unit);
   for_all(s, [&](const Statement& inner) {
-    for_own_words(inner, [&](const Words& words) {
-      found = found || (contains(words, name) && (contains(words, "&") || assigns(words, name, unit, true)));
-    });
-    for (const Declarator& d : inner.declarators)
-      found = found || d.name.is(name) || (d.is_reference() && contains(d.initializer, name));
-    found = found || (inner.is(Kind::range_loop) && contains(inner.words, name));
+    for_own_words(inner, [&](const Words& words) { found = found || (contains(words, name) && contains(words, "&")); });
+    for (const Declarator& d : inner.declarators) found = found || d.name.is(name);
   });
   return found;
 }

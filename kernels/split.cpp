@@ -110,7 +110,7 @@ bool may_wait(const Unit& unit) {
 // A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
 // name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
-  if (!place.has_body || !place.is_kernel || may_wait(unit)) return;
+  if (!place.has_body || !place.is_kernel) return;
   const auto same_name = [&](const FunctionPlace& f) { return f.is_kernel && f.has_body && f.name == place.name; };
   if (std::count_if(unit.functions().begin(), unit.functions().end(), same_name) > 1) return;
   try {
@@ -226,9 +226,10 @@ SplitSource split_functions(const TokenizedSource& source) {
   if (!may_split(source)) return result;
   const Unit unit(source);
   refuse_recursion(unit);
+  const bool one_by_one = may_wait(unit);
   for (const FunctionPlace& place : unit.functions()) {
     if (!place.cooperates) {
-      split_for_strides(unit, place, result);
+      if (!one_by_one) split_for_strides(unit, place, result);
     } else if (place.is_kernel) {
       split_kernel(unit, place, result);
     } else {

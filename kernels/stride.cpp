@@ -63,21 +63,13 @@ class Strides {
 
   bool follows_thread(const Words& words) const {
     return std::any_of(words.begin(), words.end(), [&](const Word& word) {
-      return word.is("threadIdx") || word.is("weir_global_x") ||
-             std::find(thread_names_.begin(), thread_names_.end(), word.text) != thread_names_.end();
+      return word.is("threadIdx") || word.is("weir_global_x") || one_of(word.text, thread_names_);
     });
   }
 
   bool assigned_anywhere(const std::string& name) const {
-    bool found = false;
-    for (const Statement& s : function_.body) {
-      for_all(s, [&](const Statement& inner) {
-        for_own_words(inner, [&](const Words& words) { found = found || assigns(words, name, unit_, true); });
-        for (const Declarator& d : inner.declarators) found = found || (d.is_reference() && contains(d.initializer, name));
-        found = found || (inner.is(Kind::range_loop) && contains(inner.words, name));
-      });
-    }
-    return found;
+    return std::any_of(function_.body.begin(), function_.body.end(),
+                       [&](const Statement& s) { return assigns(s, name, unit_); });
   }
   // Whether the name means one number, which does not change while the function runs.
   bool is_fixed_name(const std::string& name) const {
@@ -112,8 +104,7 @@ class Strides {
         if (word.is("[") || word.is("{") || word.is("->") || word.is("?") || is_assignment(word.text) || word.is("++") ||
             word.is("--"))
           return false;
-        const bool behind_cast = i > 1 && words[i - 1].is(")") && is_type_word(words[i - 2].text);
-        if ((word.is("*") || word.is("&")) && (behind_cast || is_prefix(words, i))) return false;
+        if ((word.is("*") || word.is("&")) && (is_prefix(words, i) || is_cast(words, i - 1))) return false;
         if (word.is("(") && i > 0 && words[i - 1].is_identifier() && !is_type_word(words[i - 1].text)) return false;
       }
       if (word.is_identifier() && !is_type_word(word.text) && can_name_variable(words, i) && !is_fixed_name(word.text))
@@ -122,12 +113,9 @@ class Strides {
     return !words.empty();
   }
 
-  static bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  }
   bool is_of_blocks(const Word& word) const {
     return word.is("blockIdx") || word.is("blockDim") || word.is("gridDim") || word.is("(") || word.is(")") ||
-           word.is("+") || word.is("*") || is_one_of(block_names_, word.text);
+           word.is("+") || word.is("*") || one_of(word.text, block_names_);
   }
   // The index behind a word, or behind `threadIdx.x` and its like.
   static std::size_t behind_term(const Words& words, std::size_t i) {
@@ -150,7 +138,7 @@ class Strides {
     std::size_t counter = sum.size();
     for (std::size_t i = 0; i < sum.size(); i = behind_term(sum, i)) {
       if ((sum[i].is("threadIdx") && is_at(sum, i + 2, "x")) || sum[i].is("weir_global_x") ||
-          is_one_of(row_names_, sum[i].text)) {
+          one_of(sum[i].text, row_names_)) {
         if (counter != sum.size()) return {};
         counter = i;
       } else if (!is_of_blocks(sum[i])) {
@@ -169,14 +157,6 @@ class Strides {
       --first;
       ++last;
     }
-  }
-  static std::size_t opening(const Words& words, std::size_t close) {
-    int depth = 0;
-    for (std::size_t i = close + 1; i-- > 0;) {
-      depth += words[i].is(")") ? 1 : words[i].is("(") ? -1 : 0;
-      if (depth == 0) return i;
-    }
-    return 0;
   }
   // `(int)x`, `int(x)` and `static_cast<int>(x)` as `x`, where the type is wide enough for any block.
   static Words without_casts(const Words& words) {
@@ -204,12 +184,8 @@ class Strides {
     if (condition.size() < 3 || !condition[0].is(name) || !(condition[1].is("<") || condition[1].is("<="))) return false;
     const Words bound = slice(condition, 2, condition.size());
     // An operator that binds less tightly than `<` would take the comparison apart.
-    for (std::size_t i = 0; i < bound.size(); i = after(bound, i)) {
-      for (const char* text : {"&&", "||", "?", ",", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^"}) {
-        if (bound[i].is(text)) return false;
-      }
-    }
-    return counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) && !contains(bound, name);
+    return !has_loose_operator(bound) && counts_along_x(thread) && is_fixed(bound) && !follows_thread(bound) &&
+           !contains(bound, name);
   }
 
   // What is counted by a sum is the same as what is counted step by step: not so for floating-point numbers.
@@ -223,7 +199,7 @@ class Strides {
   }
   static bool is_signed(const Words& type) {
     return std::none_of(type.begin(), type.end(), [](const Word& word) {
-      return word.is("unsigned") || word.is("size_t") || word.is("uint") || word.text.starts_with("uint");
+      return word.is("unsigned") || word.is("size_t") || word.text.starts_with("uint");
     });
   }
   // Of a variable that is declared once: a whole number that is wide enough for any block.

@@ -11,16 +11,6 @@ namespace {
 
 bool is_step(const Words& words, std::size_t i) { return is_at(words, i, "++") || is_at(words, i, "--"); }
 
-// The parenthesis that the one at `close` closes.
-std::size_t opening(const Words& words, std::size_t close) {
-  int depth = 0;
-  for (std::size_t i = close + 1; i-- > 0;) {
-    if (words[i].is(")")) ++depth;
-    if (words[i].is("(") && --depth == 0) return i;
-  }
-  return 0;
-}
-
 // Whether `&` at `i` takes an address. Behind a parenthesis it does if that can be a cast.
 bool takes_address(const Words& words, std::size_t i) {
   if (!words[i].is("&")) return false;
@@ -29,15 +19,6 @@ bool takes_address(const Words& words, std::size_t i) {
   const std::size_t open = opening(words, i - 1);
   const bool call = open > 0 && words[open - 1].is_identifier() && !is_keyword(words[open - 1].text);
   return !call && (i - 1 == open + 2 || words[i - 2].is("*") || is_type_word(words[i - 2].text));
-}
-
-// Whether the parenthesis at `close` ends a built-in type: `(unsigned int)`.
-bool is_cast(const Words& words, std::size_t close) {
-  if (!words[close].is(")")) return false;
-  const std::size_t open = opening(words, close);
-  if (close == open + 1) return false;
-  const Words type = slice(words, open + 1, close);
-  return std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text); });
 }
 
 // The name of what is called with the parenthesis at `open`; empty if there is none. `qualified` tells of a name with `::`.
@@ -231,8 +212,18 @@ bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t e
   return unknown && !is_plain_function(name);
 }
 
+bool is_cast(const Words& words, std::size_t close) {
+  if (!words[close].is(")")) return false;
+  const std::size_t open = opening(words, close);
+  if (close == open + 1) return false;
+  const Words type = slice(words, open + 1, close);
+  return std::all_of(type.begin(), type.end(), [](const Word& word) { return is_type_word(word.text); });
+}
+
 bool assigns(const Words& words, const std::string& name, const Unit& unit, bool unknown) {
-  const auto changes = [](const Word& word) { return is_assignment(word.text) || word.is("++") || word.is("--"); };
+  const auto changes = [&](std::size_t i) {
+    return i < words.size() && (is_assignment(words[i].text) || is_step(words, i));
+  };
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i].is("&") && is_at(words, i + 1, "{") && contains(words, name)) return true;  // a lambda returns a reference
     if (!words[i].is(name) || !can_name_variable(words, i)) continue;
@@ -243,13 +234,10 @@ bool assigns(const Words& words, const std::string& name, const Unit& unit, bool
       last += 2;
     }
     for (;;) {
-      if (last < words.size() && changes(words[last])) return true;
+      if (changes(last)) return true;
       if (first == 0) break;
-      const Word& before = words[first - 1];
-      const bool behind_cast = first > 2 && words[first - 2].is(")") && words[first - 3].is("*");
-      if (before.is("++") || before.is("--") || (before.is("&") && (behind_cast || is_prefix(words, first - 1))))
-        return true;
-      if (!before.is("(") || !is_at(words, last, ")")) break;
+      if (is_step(words, first - 1) || takes_address(words, first - 1)) return true;
+      if (!words[first - 1].is("(") || !is_at(words, last, ")")) break;
       --first;
       ++last;
     }
@@ -258,11 +246,21 @@ bool assigns(const Words& words, const std::string& name, const Unit& unit, bool
   for (std::size_t open = 0; open < words.size(); ++open) {
     if (!words[open].is("(")) continue;
     const std::size_t close = closing(words, open);
-    if (close + 1 >= words.size() || !changes(words[close + 1])) continue;
+    if (!changes(close + 1)) continue;
     const Words group = slice(words, open, close);
     if (contains(group, "?") && contains(group, name)) return true;
   }
   return false;
+}
+
+bool assigns(const Statement& statement, const std::string& name, const Unit& unit) {
+  bool found = false;
+  for_all(statement, [&](const Statement& s) {
+    for_own_words(s, [&](const Words& words) { found = found || assigns(words, name, unit, true); });
+    for (const Declarator& d : s.declarators) found = found || (d.is_reference() && contains(d.initializer, name));
+    found = found || (s.is(Statement::Kind::range_loop) && contains(s.words, name));
+  });
+  return found;
 }
 
 void note_uses(Function& function, const Unit& unit, const Words& words) { Uses(function, unit, words).run(); }

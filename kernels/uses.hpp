@@ -22,6 +22,10 @@ void note_uses(Function& function, const Unit& unit, const Words& words);
 bool may_be_passed_by_reference(const Words& words, std::size_t i, std::size_t end, const Unit& unit, bool unknown = true);
 /// Whether the words may assign to the variable of that name. `unknown`: as above.
 bool assigns(const Words& words, const std::string& name, const Unit& unit, bool unknown);
+/// Whether the statement, or one in it, does so, or binds a reference to the variable.
+bool assigns(const Statement& statement, const std::string& name, const Unit& unit);
+/// Whether the parenthesis at `close` ends a built-in type: `(unsigned int)`.
+bool is_cast(const Words& words, std::size_t close);
 /// Marks variables that an object of a class may refer to from now on, since it is made of them.
 void note_construction(Function& function, const Words& specifiers, const Words& initializer, const Unit& unit);
 /// Marks variables that a reference is bound to.

@@ -63,6 +63,15 @@ std::size_t closing(const Words& words, std::size_t open) {
   return words.size();
 }
 
+std::size_t opening(const Words& words, std::size_t close) {
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    if (words[i].is(")")) ++depth;
+    if (words[i].is("(") && --depth == 0) return i;
+  }
+  return 0;
+}
+
 std::size_t closing_angle(const Words& words, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < words.size(); ++i) {
@@ -119,6 +128,16 @@ bool is_prefix(const Words& words, std::size_t i) {
 bool is_assignment(std::string_view text) {
   constexpr std::string_view assignments[] = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
   return one_of(text, assignments);
+}
+
+bool has_loose_operator(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
+    if (is_assignment(words[i].text)) return true;
+    for (const char* text : {"?", ":", ",", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||"}) {
+      if (words[i].is(text)) return true;
+    }
+  }
+  return false;
 }
 
 bool contains(const Words& words, std::string_view text) {

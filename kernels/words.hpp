@@ -38,6 +38,8 @@ Words made_up(std::string_view text, std::uint32_t at = no_token);
 bool is_at(const Words& words, std::size_t i, std::string_view text);
 /// The index of the bracket that closes the one at `open`; the number of words if there is none.
 std::size_t closing(const Words& words, std::size_t open);
+/// The index of the parenthesis that the one at `close` closes.
+std::size_t opening(const Words& words, std::size_t close);
 /// The index of the `>` that closes the `<` at `open`, if what lies between can be template arguments; 0 if it cannot.
 std::size_t closing_angle(const Words& words, std::size_t open);
 /// The index behind what begins at `i`: a group of brackets, or one word.
@@ -49,6 +51,8 @@ bool can_name_variable(const Words& words, std::size_t i);
 /// Whether the operator at `i` stands before its operand: `*p`, `&x`, `-x`.
 bool is_prefix(const Words& words, std::size_t i);
 bool is_assignment(std::string_view text);
+/// Whether an operator that binds as a comparison does, or less tightly, stands in no bracket.
+bool has_loose_operator(const Words& words);
 bool contains(const Words& words, std::string_view text);
 Words slice(const Words& words, std::size_t first, std::size_t last);
 void append(Words& words, const Words& more);

@@ -7,7 +7,18 @@ namespace {
 
 const ModulePtr& module() { return corpus("loops"); }
 
-int turns(int begin) { return (1000 - begin + 63) / 64; }
+constexpr int limit = 1000;
+
+int turns(int begin) { return (limit - begin + 63) / 64; }
+
+// What each thread of a block gives for `limit`.
+template <class Expected>
+void check(const char* name, const Expected& expected) {
+  CAPTURE(name);
+  const auto out = upload(std::vector<int>(64));
+  launch(module()->kernel(name), {1, 64}, out, limit);
+  for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == expected(t));
+}
 
 TEST_SUITE_BEGIN("any warp width");
 
@@ -92,16 +103,9 @@ TEST_CASE("loops: over what a thread owns, in the words of different people") {
 }
 
 TEST_CASE("loops: what only looks like one over what a thread owns") {
-  constexpr int n = 1000;
-  const auto check = [&](const char* name, auto&& sum_of) {
-    CAPTURE(name);
-    const auto out = upload(std::vector<int>(64));
-    launch(module()->kernel(name), {1, 64}, out, n);
-    for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == sum_of(t));
-  };
   const auto sum = [](int t, int step, int factor = 1) {
     int all = 0;
-    for (int i = t; i < n; i += step) all += i * factor;
+    for (int i = t; i < limit; i += step) all += i * factor;
     return all;
   };
   check("k_ends_where", [](int t) { return turns(t) * 100000 + t + 64 * turns(t); });
@@ -111,31 +115,24 @@ TEST_CASE("loops: what only looks like one over what a thread owns") {
   check("k_name_hidden", [&](int t) { return sum(t, 64, 7); });
   check("k_leaves_early", [](int t) {
     int all = 0;
-    for (int i = t; i < n && all <= 1000; i += 64) all += i;
+    for (int i = t; i < limit && all <= 1000; i += 64) all += i;
     return all;
   });
   check("k_below_zero", [](int t) {
     int all = 0;
-    for (int i = t - 5; i >= 0 && i < n; i += 64) all += i;
+    for (int i = t - 5; i >= 0 && i < limit; i += 64) all += i;
     return all;
   });
 }
 
 TEST_CASE("loops: conditions, starts and steps that change, and names that mean several things") {
-  constexpr int n = 1000;
-  const auto check = [&](const char* name, auto&& expected) {
-    CAPTURE(name);
-    const auto out = upload(std::vector<int>(65));
-    launch(module()->kernel(name), {1, 64}, out, n);
-    for (int t = 0; t < 64; ++t) CHECK(out.data()[t] == expected(t));
-  };
   const auto sum = [](int first, int most = 1 << 20) {
     int all = 0;
-    for (int i = first; i < n && most-- > 0; i += 64) all += i;
+    for (int i = first; i < limit && most-- > 0; i += 64) all += i;
     return all;
   };
   check("k_condition_counts", [&](int t) { return sum(t, 5) - 1; });
-  check("k_counts_down", [](int) { return 4 + n / 2 + 7 - n; });
+  check("k_counts_down", [](int) { return 4 + limit / 2 + 7 - limit; });
   check("k_steps_down", [](int t) { return t / 3 + 1; });
   check("k_name_in_two_scopes", [&](int t) { return t + sum(t * 7 % 64); });
   check("k_start_moves", [&](int t) { return sum(t) + sum(t + 1) + sum(t + 2); });
