@@ -26,8 +26,8 @@ class Divisible {
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds short_loop{3000};
-  static constexpr std::chrono::nanoseconds short_piece{600};
+  static constexpr std::chrono::nanoseconds short_loop{1000};
+  static constexpr std::chrono::nanoseconds short_piece{300};
 
   /// How many steps a piece has at least, so that handing it out costs little beside it. 0 if no loop has run.
   std::uint64_t least_steps() const noexcept {

@@ -107,6 +107,21 @@ struct Scheduler::Shaken {
   OnDemandThread thread;
 };
 
+/// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
+/// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
+/// that goes from one processor to another.
+struct alignas(64) Scheduler::Seat {
+  static constexpr std::size_t count = 8;
+  static constexpr std::uintptr_t empty = 0, looking = 1;
+  /// Or the address of the item that the worker is to run.
+  std::atomic<std::uintptr_t> state{empty};
+
+  bool change(std::uintptr_t from, std::uintptr_t to) noexcept {
+    return state.load(std::memory_order_relaxed) == from &&
+           state.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+};
+
 Scheduler& Scheduler::instance() {
   static auto* const scheduler =
       new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
@@ -114,7 +129,8 @@ Scheduler& Scheduler::instance() {
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule) : threads_(threads), arena_(new Arena(threads)) {
+Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
+    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[Seat::count]) {
   if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
@@ -129,11 +145,6 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
     std::lock_guard lock(lock_);
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
-    if (helps && looking_ != 0) {
-      --looking_;
-      ++promised_;
-      return;
-    }
   }
   if (shaken_ != nullptr) [[unlikely]] {
     shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
@@ -184,28 +195,23 @@ void Scheduler::run_most_urgent() noexcept {
   if (item != nullptr) item->run(Lane::worker);
 }
 
-// A worker that oneTBB has to find again comes a microsecond later, which is as long as a small kernel takes.
+void Scheduler::submit_helper(Runnable* item, Level level) {
+  for (std::size_t i = 0; i < Seat::count; ++i) {
+    if (seats_[i].change(Seat::looking, reinterpret_cast<std::uintptr_t>(item))) return;
+  }
+  submit(item, level, true);
+}
+
 bool Scheduler::help_again() noexcept {
   constexpr int looks = 200;
-  constexpr std::uint32_t most_looking = 8;
-  {
-    std::lock_guard lock(lock_);
-    if (looking_ + promised_ >= most_looking) return false;
-    ++looking_;
-  }
-  for (int i = 0; i < looks && !others_wait(Level::low); ++i) spin_pause();
-  Runnable* item = nullptr;
-  {
-    std::lock_guard lock(lock_);
-    if (promised_ == 0) {
-      --looking_;
-      return false;
-    }
-    --promised_;
-    item = take_most_urgent();
-  }
-  if (item != nullptr) item->run(Lane::worker);
-  return item != nullptr;
+  Seat* const seat =
+      std::find_if(seats_, seats_ + Seat::count, [](Seat& one) { return one.change(Seat::empty, Seat::looking); });
+  if (seat == seats_ + Seat::count) return false;
+  const auto is_called = [&] { return seat->state.load(std::memory_order_relaxed) != Seat::looking; };
+  for (int i = 0; i < looks && !is_called() && !others_wait(Level::low); ++i) spin_pause();
+  if (seat->change(Seat::looking, Seat::empty)) return false;
+  reinterpret_cast<Runnable*>(seat->state.exchange(Seat::empty, std::memory_order_acquire))->run(Lane::worker);
+  return true;
 }
 
 void Scheduler::run_by_schedule() noexcept {

@@ -91,8 +91,9 @@ class Scheduler {
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level) { submit(item, level, false); }
-  /// Work of a microsecond or so that another worker begins: one that has just done such work looks for more for a while.
-  void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
+  /// Work of a microsecond or so that another worker begins: one that has just done such work looks for more for a while,
+  /// and gets the item whatever its level.
+  void submit_helper(Runnable* item, Level level);
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
   /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
@@ -112,6 +113,7 @@ class Scheduler {
   void submit(Runnable* item, Level level, bool helps);
   void run_most_urgent() noexcept;
   Runnable* take_most_urgent() noexcept;
+  struct Seat;
   bool help_again() noexcept;
   void run_by_schedule() noexcept;
 
@@ -119,13 +121,11 @@ class Scheduler {
   struct Shaken;
   const int threads_;
   Arena* arena_;
+  Seat* seats_;
   Shaken* shaken_ = nullptr;  // null: work runs as it comes
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};
-  // Workers that look for a loop to help with, and calls for help of which each is left to one of them.
-  std::uint32_t looking_ = 0;
-  std::uint32_t promised_ = 0;
 };
 
 /// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers
