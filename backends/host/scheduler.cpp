@@ -111,7 +111,6 @@ struct Scheduler::Shaken {
 /// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
 /// that goes from one processor to another.
 struct alignas(64) Scheduler::Seat {
-  static constexpr std::size_t count = 8;
   static constexpr std::uintptr_t empty = 0, looking = 1;
   /// Or the address of the item that the worker is to run.
   std::atomic<std::uintptr_t> state{empty};
@@ -130,7 +129,7 @@ Scheduler& Scheduler::instance() {
 }
 
 Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
-    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[Seat::count]) {
+    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[static_cast<std::size_t>(threads)]) {
   if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
@@ -186,31 +185,38 @@ Runnable* Scheduler::take_most_urgent() noexcept {
   return nullptr;
 }
 
-void Scheduler::run_most_urgent() noexcept {
+bool Scheduler::run_most_urgent() noexcept {
   Runnable* item = nullptr;
   {
     std::lock_guard lock(lock_);
     item = take_most_urgent();
   }
   if (item != nullptr) item->run(Lane::worker);
+  return item != nullptr;
 }
 
-void Scheduler::submit_helper(Runnable* item, Level level) {
-  for (std::size_t i = 0; i < Seat::count; ++i) {
-    if (seats_[i].change(Seat::looking, reinterpret_cast<std::uintptr_t>(item))) return;
+std::uint32_t Scheduler::worker() const noexcept {
+  return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
+}
+
+std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
+  const auto threads = static_cast<std::uint32_t>(threads_);
+  const std::uint32_t first = worker();
+  std::uint32_t called = 0;
+  for (std::uint32_t i = 1; i < threads && called < most; ++i) {
+    if (seats_[(first + i) % threads].change(Seat::looking, reinterpret_cast<std::uintptr_t>(item))) ++called;
   }
-  submit(item, level, true);
+  return called;
 }
 
 bool Scheduler::help_again() noexcept {
   constexpr int looks = 200;
-  Seat* const seat =
-      std::find_if(seats_, seats_ + Seat::count, [](Seat& one) { return one.change(Seat::empty, Seat::looking); });
-  if (seat == seats_ + Seat::count) return false;
-  const auto is_called = [&] { return seat->state.load(std::memory_order_relaxed) != Seat::looking; };
+  Seat& seat = seats_[worker()];
+  seat.state.store(Seat::looking, std::memory_order_release);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != Seat::looking; };
   for (int i = 0; i < looks && !is_called() && !others_wait(Level::low); ++i) spin_pause();
-  if (seat->change(Seat::looking, Seat::empty)) return false;
-  reinterpret_cast<Runnable*>(seat->state.exchange(Seat::empty, std::memory_order_acquire))->run(Lane::worker);
+  if (seat.change(Seat::looking, Seat::empty)) return run_most_urgent();
+  reinterpret_cast<Runnable*>(seat.state.exchange(Seat::empty, std::memory_order_acquire))->help();
   return true;
 }
 

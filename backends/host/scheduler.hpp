@@ -44,6 +44,8 @@ class OnDemandThread {
 class Runnable {
  public:
   virtual void run(Lane lane) noexcept = 0;
+  /// Runs it on a worker that `Scheduler::call_lookers` has called. Several may do so at once, while it is in a list, too.
+  virtual void help() noexcept {}
 
  protected:
   virtual ~Runnable() = default;
@@ -91,9 +93,13 @@ class Scheduler {
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level) { submit(item, level, false); }
-  /// Work of a microsecond or so that another worker begins: one that has just done such work looks for more for a while,
-  /// and gets the item whatever its level.
-  void submit_helper(Runnable* item, Level level);
+  /// Work of a microsecond or so, after which its worker looks for more such work for a while.
+  void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
+  /// Has up to `most` workers that look for such work call `item->help()`, whatever its level. Returns how many do.
+  /// Those with the numbers behind this worker's come first, so that loops one after the other get the same workers.
+  std::uint32_t call_lookers(Runnable* item, std::uint32_t most) noexcept;
+  /// This worker's number, below `threads()`.
+  std::uint32_t worker() const noexcept;
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
   /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
@@ -111,7 +117,7 @@ class Scheduler {
  private:
   Scheduler(int threads, std::unique_ptr<Schedule> schedule);
   void submit(Runnable* item, Level level, bool helps);
-  void run_most_urgent() noexcept;
+  bool run_most_urgent() noexcept;
   Runnable* take_most_urgent() noexcept;
   struct Seat;
   bool help_again() noexcept;
