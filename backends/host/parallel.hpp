@@ -21,8 +21,8 @@ class Divisible {
   virtual ~Divisible() = default;
 };
 
-/// How long the steps of a loop took when it last ran. To call a thread takes as long as a short loop, so a loop is shared by
-/// as many threads as have so much to do.
+/// How long the steps of a loop took when it last ran. To call a thread takes as long as a short loop, so a loop is shared
+/// by as many threads as have so much to do.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;

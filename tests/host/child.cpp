@@ -351,7 +351,8 @@ void shared_loops(const std::string&) {
   constexpr std::size_t streams = 3, sizes[streams] = {200'000, 60'000, 20'000};
   constexpr int times = 6000;
   const auto module = host().compile(
-      "extern \"C\" __global__ void add(int n, int* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) ++x[i]; }");
+      "extern \"C\" __global__ void add(int n, int* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) ++x[i]; "
+      "}");
   const auto kernel = module->kernel("add");
   std::vector<StreamPtr> queues;
   std::vector<weir::Buffer<int>> buffers;
