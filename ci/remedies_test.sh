@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere.
+# What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere; and that it
+# refuses a file that it cannot measure before it builds anything.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "$0")/common.sh"
@@ -30,4 +31,23 @@ for vendor in cuda hip; do
   grep -q "STATUS \"${vendor^^} backend: not built" "$(dirname "$0")/../backends/$vendor/CMakeLists.txt"
 done
 grep -q '^say_remedies build/demo.log$' "$(dirname "$0")/demo.sh"
+
+refuses() {  # WORDS ARGUMENT…: nothing is installed or built for these
+  local words=$1 said status=0
+  shift
+  said=$(PATH=$folder/no_tools "$BASH" "$demo" "$@" 2>&1) || status=$?
+  if [ "$status" = 2 ] && [[ $said == *"$words"* ]]; then return; fi
+  printf 'demo.sh %s was to say "%s" and to end with 2; it ended with %s and said: %s\n' "$*" "$words" "$status" "$said"
+  exit 1
+}
+demo=$(dirname "$0")/demo.sh
+# It asks for nothing but sed.
+mkdir "$folder/no_tools"
+ln -s "$(command -v sed)" "$folder/no_tools/sed"
+touch "$folder/empty"
+refuses 'demo.sh [FILE]' --help
+refuses 'demo.sh [FILE]' "$demo" "$demo"
+refuses '/nonexistent is no file' /nonexistent
+refuses 'empty is no file' "$folder/empty"
+refuses 'is no file' "$folder"
 echo passed
