@@ -442,6 +442,13 @@ TEST_CASE("timeline: a file that another process writes is left alone") {
   ::close(held);
 }
 
+TEST_CASE("timeline: a file without a name is a bad variable") {
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", ""}});
+  CHECK(outcome.status == 1);
+  CHECK(outcome.complains("reading WEIR_TIMELINE='': it is set and empty"));
+}
+
 TEST_CASE("timeline: a disk that is full is told, and the program ends as it would") {
   const auto outcome =
       weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
