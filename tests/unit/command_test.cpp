@@ -392,8 +392,7 @@ TEST_CASE("command: an output that cannot be written is not a success") {
   for (const char* const arguments : {"info --backend immediate", "--version", "info --help"}) {
     CAPTURE(arguments);
     const std::string command = "\"$0\" " + std::string(arguments) + " > /dev/full";
-    const Outcome outcome =
-        run("/bin/sh", {"-c", command, WEIR_TEST_COMMAND}, {{"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}});
+    const Outcome outcome = run("/bin/sh", {"-c", command, WEIR_TEST_COMMAND}, {{"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}});
     CHECK(outcome.status == 3);
     CHECK(outcome.complains("writing the output"));
   }
