@@ -4,8 +4,16 @@
 # device there is, and checks the result on the CPU. The picture goes to build/demo.
 set -euo pipefail
 
+if [ $# -gt 1 ] || [[ ${1-} == -* ]]; then
+  sed -n '3,4s/^# //p' "$0" >&2
+  exit 2
+fi
 file=${1-}
 if [ -n "$file" ]; then
+  if [ ! -f "$file" ] || [ ! -r "$file" ] || [ ! -s "$file" ]; then
+    printf 'demo.sh: %s is no file with content that can be read; name another\n' "$file" >&2
+    exit 2
+  fi
   file=$(realpath -- "$file")
 else
   # The C library that this very shell runs on.

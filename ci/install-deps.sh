@@ -29,7 +29,7 @@ needed=(
   "libc6-dev|header unistd.h|the system's headers"
   "cmake|command cmake|the build"
   "ninja-build|command ninja|the build"
-  "libfmt-dev|header fmt/core.h|the core"
+  "libfmt-dev|header fmt/format.h|the core"
   "libtbb-dev|header tbb/task_arena.h|the host backend"
   "libxxhash-dev|header xxhash.h|the host backend's kernel cache"
   "libcli11-dev|header CLI/CLI.hpp|the command and the examples"

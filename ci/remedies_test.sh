@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere.
+# What the demonstration says where a driver is there and its backend was not built, and that it is silent elsewhere; and that
+# scripts refuse what they cannot take before they install or build anything.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "$0")/common.sh"
@@ -30,4 +31,26 @@ for vendor in cuda hip; do
   grep -q "STATUS \"${vendor^^} backend: not built" "$(dirname "$0")/../backends/$vendor/CMakeLists.txt"
 done
 grep -q '^say_remedies build/demo.log$' "$(dirname "$0")/demo.sh"
+
+refuses() {  # SCRIPT WORDS ARGUMENT…: nothing is installed or built for these
+  local script words=$2 said status=0
+  script=$(dirname "$0")/$1
+  shift 2
+  said=$(PATH=$folder/no_tools "$BASH" "$script" "$@" 2>&1) || status=$?
+  if [ "$status" = 2 ] && [[ $said == *"$words"* ]]; then return; fi
+  printf '%s %s was to say "%s" and to end with 2; it ended with %s and said: %s\n' "$script" "$*" "$words" "$status" "$said"
+  exit 1
+}
+mkdir "$folder/no_tools"
+for tool in dirname sed; do ln -s "$(command -v "$tool")" "$folder/no_tools/$tool"; done
+touch "$folder/empty"
+refuses demo.sh 'demo.sh [FILE]' --help
+refuses demo.sh 'demo.sh [FILE]' one two
+refuses demo.sh '/nonexistent is no file' /nonexistent
+refuses demo.sh 'empty is no file' "$folder/empty"
+refuses demo.sh 'is no file' "$folder"
+refuses test.sh 'unknown option --require=nosuch' --require=nosuch
+refuses test.sh '--require is for the stage release' --stage=lint --require=cuda
+refuses test.sh 'there is no stage nosuch' --stage=nosuch
+refuses vendor_test.sh 'vendor_test.sh BACKEND [MACHINE]'
 echo passed

@@ -19,6 +19,9 @@ quietly() {
   "$@" >"$folder/log" 2>&1 || { cat "$folder/log"; fail "$* failed"; }
 }
 
+if cmake -S . -B "$folder/nosuch" -DWEIR_BUILT_IN=nosuch >"$folder/log" 2>&1; then fail "a backend that there is not is built in"; fi
+grep -q "no backend 'nosuch'" "$folder/log" || { cat "$folder/log"; fail "the error does not name the backend that there is not"; }
+
 for kind in static built-in; do
   options=(-DBUILD_SHARED_LIBS=OFF) each_header=ON
   # All backends in one binary once; of a shared library it is the mixture that is of interest.

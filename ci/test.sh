@@ -38,14 +38,18 @@ for argument in "$@"; do
       fi
       stages+=("$stage")
       ;;
-    --require=?*) required+=("${argument#--require=}") ;;
+    --require=cuda | --require=hip | --require=host) required+=("${argument#--require=}") ;;
     *)
-      printf 'test.sh: unknown option %s; there are --all, --stage=STAGE and --require=BACKEND\n' "$argument" >&2
+      printf 'test.sh: unknown option %s; there are --all, --stage=STAGE and --require=cuda, hip or host\n' "$argument" >&2
       exit 2
       ;;
   esac
 done
 if [ ${#stages[@]} = 0 ]; then stages=(release); fi
+if [ ${#required[@]} != 0 ] && [[ " ${stages[*]} " != *" release "* ]]; then
+  echo "test.sh: --require is for the stage release, which is not among those that were asked for" >&2
+  exit 2
+fi
 
 passed=0 failed=0 skipped=0 targets=(all)
 heading() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }

@@ -4,10 +4,15 @@
 # weir info says of the machine goes to build/info-BACKEND.txt and the output, the suite's results to
 # build/conformance-BACKEND.json, and a row for docs/tested to build/tested-BACKEND.json. MACHINE names the machine in that row.
 set -euo pipefail
+if [ $# = 0 ] || [ $# -gt 2 ]; then
+  sed -n '3,5s/^# //p' "$0" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 backend=$1
 machine=${2-$(uname -n)}
 
+rm -f "build/conformance-$backend.json" "build/tested-$backend.json" "build/info-$backend.txt"  # an earlier run's
 status=0
 ci/test.sh "--require=$backend" || status=$?
 info=build/ci-release/bin/weir

@@ -41,9 +41,16 @@ WEIR_FUNCTION constexpr long long llmax(long long a, long long b) { return max(a
 WEIR_FUNCTION constexpr unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 WEIR_FUNCTION constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-// --- Functions that the C library does not have
-WEIR_FUNCTION float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-WEIR_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+// --- Functions that the C library does not have. Newer ones declare those of C23 (glibc from 2.41 on), which are as it declares them.
+// The argument of those with pi is reduced to [-1, 1] before the multiplication, so that large ones keep their precision.
+extern "C" {
+WEIR_C_FUNCTION float rsqrtf(float x) noexcept { return 1.0f / sqrtf(x); }
+WEIR_C_FUNCTION double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
+WEIR_C_FUNCTION double sinpi(double x) noexcept { return sin((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
+WEIR_C_FUNCTION double cospi(double x) noexcept { return cos((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
+WEIR_C_FUNCTION float sinpif(float x) noexcept { return sinf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
+WEIR_C_FUNCTION float cospif(float x) noexcept { return cosf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
+}
 WEIR_FUNCTION float rsqrt(float x) { return 1.0f / sqrtf(x); }
 WEIR_FUNCTION float rcbrtf(float x) { return 1.0f / cbrtf(x); }
 WEIR_FUNCTION double rcbrt(double x) { return 1.0 / cbrt(x); }
@@ -115,11 +122,6 @@ WEIR_FUNCTION double erfcx(double x) {
 WEIR_FUNCTION float erfcxf(float x) { return (float)erfcx(x); }
 WEIR_FUNCTION float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678f); }
 WEIR_FUNCTION double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
-// The argument is reduced to [-1, 1] before the multiplication by pi, so that large ones keep their precision.
-WEIR_FUNCTION double sinpi(double x) { return sin((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
-WEIR_FUNCTION double cospi(double x) { return cos((x - 2.0 * rint(x * 0.5)) * 3.14159265358979324); }
-WEIR_FUNCTION float sinpif(float x) { return sinf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
-WEIR_FUNCTION float cospif(float x) { return cosf((x - 2.0f * rintf(x * 0.5f)) * 3.14159265f); }
 WEIR_FUNCTION void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c = cospi(x); }
 WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I use several devices (multi-GPU)?
+// How do I use several devices (multiple GPUs)?
 //
 // Each device has its own streams, memory and modules. There is no current device to set: every object knows its own.
 // Enqueue on all devices first and wait afterwards, so that they work at the same time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I use Weir from several threads?
+// How do I use Weir from multiple threads?
 //
 // Any thread may use any object; there is no current device and no context to set. Several threads may submit to one stream,
 // and the work of each thread keeps its order. A stream for each thread keeps them out of each other's way.

@@ -179,7 +179,7 @@ def calls_section(name, vendor, part, pictures):
         rows.append([operation, *(time(times.get(side)) for side in sides), ratio])
     shared = [(operation, operations[operation]) for operation in order
               if len(operations[operation]) > (2 if len(sides) > 2 else 1)]
-    text = f"""### Each call, beside {driver}{" and other libraries" if len(sides) > 2 else ""}
+    text = f"""### Each call: latency and overhead beside {driver}{" and other libraries" if len(sides) > 2 else ""}
 
 What one call costs the thread that makes it: some hundred calls are timed together, and the device is waited for afterwards. Medians
 of {part["rounds"]} rounds, in which the programs took turns. "driver" is {driver} called directly, in the same process as Weir{f"; {versions}" if versions else ""}.

@@ -3,7 +3,7 @@
 // entropy FILE: how random is each part of a file? Measures the Shannon entropy of every block of a file, on whatever
 // device there is, and draws it: constant data is black, text and code are in between, and compressed or encrypted data
 // lights up.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>

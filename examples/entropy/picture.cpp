@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "picture.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

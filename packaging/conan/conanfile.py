@@ -69,7 +69,7 @@ class WeirConan(ConanFile):
     def requirements(self):
         if self.options.system_packages:
             return
-        self.requires("fmt/[>=9 <12]", visible=False)
+        self.requires("fmt/[>=9 <13]", visible=False)
         if self.options.host:
             self.requires("onetbb/[>=2021.8]")
         if self.options.host or self.options.cuda or self.options.hip:

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <sstream>
 
+#include "backends/host/temporary_folder.hpp"
 #include "tests/host/support.hpp"
 
 /// The functions that CUDA C++ and HIP C++ share, against the values that their manuals give.
@@ -59,6 +61,25 @@ TEST_CASE("functions that the C library lacks") {
              "__saturatef(-one) == 0", "__saturatef(nan) == 0", "__fdividef(one, 4) == 0.25f",
              "fabsf(__expf(one) - 2.7182818f) < 1e-6f", "__exp10f(2 * one) == 100", "__log2f(8 * one) == 3",
              "__powf(2, 3 * one) == 8"});
+}
+
+TEST_CASE("functions of C23 that the C library declares, too") {
+  const host::TemporaryFolder folder;
+  const std::string header = folder.path() + "/newer_math.h";
+  std::ofstream(header) << R"(
+#define DECLARE(name) extern "C" double name(double) noexcept; extern "C" float name##f(float) noexcept;
+DECLARE(sinpi) DECLARE(cospi) DECLARE(tanpi) DECLARE(asinpi) DECLARE(acospi) DECLARE(atanpi) DECLARE(rsqrt) DECLARE(exp10)
+DECLARE(exp10m1) DECLARE(exp2m1) DECLARE(log10p1) DECLARE(log2p1) DECLARE(logp1)
+)";
+  CompileOptions options;
+  options.extra = {"-include", header};
+  const auto module = host().compile(R"(
+extern "C" __global__ void f(double* x) { x[0] = sinpi(0.5) + cospi(1.0) + sinpif(0.5f) + cospif(1.0f) + rsqrt(0.25) + rsqrtf(0.25f) + rsqrt(1.0f); }
+)",
+                                     options);
+  const auto x = upload(std::vector<double>(1));
+  launch(module->kernel("f"), {}, x);
+  CHECK(download(x).front() == doctest::Approx(5));
 }
 
 TEST_CASE("single roundings are not fused") {
@@ -157,7 +178,8 @@ TEST_CASE("NaN and infinity remain with fast_math, and results stay near") {
   const auto module = host().compile(R"(extern "C" __global__ void k(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = expf(x[i]) + logf(x[i] + 1) * sinf(x[i]);
-})", options);
+})",
+                                     options);
   std::vector<float> in(1000);
   for (int i = 0; i < 1000; ++i) in[static_cast<std::size_t>(i)] = static_cast<float>(i) * 0.01F;
   const auto x = upload(in), y = upload(std::vector<float>(1000));

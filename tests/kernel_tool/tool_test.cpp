@@ -116,7 +116,7 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
   CHECK(damaged.status == 1);
   CHECK(damaged.complains("the bundle at byte 12: it is damaged"));
   CHECK(inspect(WEIR_TEST_NO_LIBRARY).complains("has no kernels that weir_add_kernels made"));
-  CHECK(inspect("/nonexistent/file").complains("/nonexistent/file cannot be read"));
+  CHECK(inspect("/nonexistent/file").complains("/nonexistent/file cannot be read: No such file or directory"));
 #endif
 }
 

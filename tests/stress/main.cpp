@@ -39,7 +39,8 @@ bool read_option(std::string_view argument, std::string_view name, T& value, T l
   if (!argument.starts_with(name) || !argument.substr(name.size()).starts_with('=')) return false;
   const std::string_view text = argument.substr(name.size() + 1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+  const bool is_within = value >= least && value <= most;  // which what is no number is not
+  if (error != std::errc() || end != text.data() + text.size() || !is_within) {
     std::fprintf(stderr, "weir-stress: %.*s takes a number from %s to %s\n", static_cast<int>(name.size()), name.data(),
                  std::to_string(least).c_str(), std::to_string(most).c_str());
     std::exit(2);

@@ -218,8 +218,15 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   CHECK(trace.tracks.at(fill_track).find("stream") != std::string::npos);
   CHECK(fill->annotations.at("bytes") == 4096 * sizeof(float));
   CHECK(copy->begin >= fill->end);
-  REQUIRE(fill->flows.size() == 1);
-  CHECK(fill->flows == copy->flow_ends);
+  // Where the fill was written before the other stream waited for it, the arrow begins at its end.
+  std::set<std::uint64_t> flows = fill->flows;
+  for (const Slice& slice : trace.slices.at(fill_track)) {
+    if (slice.name != "awaited") continue;
+    CHECK(slice.begin == std::max(fill->begin, fill->end - 1));
+    flows.insert(slice.flows.begin(), slice.flows.end());
+  }
+  REQUIRE(flows.size() == 1);
+  CHECK(flows == copy->flow_ends);
 
   REQUIRE(trace.counters.size() == 1);
   const auto& [track, values] = *trace.counters.begin();
@@ -440,6 +447,13 @@ TEST_CASE("timeline: a file that another process writes is left alone") {
   CHECK(::fstat(held, &status) == 0);
   CHECK(status.st_size == 4);
   ::close(held);
+}
+
+TEST_CASE("timeline: a file without a name is a bad variable") {
+  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", ""}});
+  CHECK(outcome.status == 1);
+  CHECK(outcome.complains("reading WEIR_TIMELINE='': it is set and empty"));
 }
 
 TEST_CASE("timeline: a disk that is full is told, and the program ends as it would") {

@@ -200,6 +200,7 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
                                                     {"info", "--", "sh"}}) {
     CHECK(weir_command(arguments).status == 2);
   }
+  CHECK(weir_command({"run", "--device=-1", "--", "sh"}).complains("--device: Value -1 not in range 0 to 2147483647"));
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
   CHECK(weir_command({"run"}).complains("a program is missing; write: weir run [OPTION]… -- PROGRAM"));
   CHECK(weir_command({"run", "--backend", "host", "sh", "x"})
@@ -388,10 +389,13 @@ TEST_CASE("command: an output that cannot be written is not a success") {
     MESSAGE("there is no /dev/full: skipped");
     return;
   }
-  const Outcome outcome = run("/bin/sh", {"-c", "\"$0\" info --backend immediate > /dev/full", WEIR_TEST_COMMAND},
-                              {{"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}});
-  CHECK(outcome.status == 3);
-  CHECK(outcome.complains("writing the output"));
+  for (const char* const arguments : {"info --backend immediate", "--version", "info --help"}) {
+    CAPTURE(arguments);
+    const std::string command = "\"$0\" " + std::string(arguments) + " > /dev/full";
+    const Outcome outcome = run("/bin/sh", {"-c", command, WEIR_TEST_COMMAND}, {{"WEIR_PLUGIN_PATH", WEIR_TEST_PLUGINS}});
+    CHECK(outcome.status == 3);
+    CHECK(outcome.complains("writing the output"));
+  }
 }
 
 TEST_CASE("command: a path that is not absolute is flagged, also where nothing has read it yet") {

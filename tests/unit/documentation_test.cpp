@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "weir/version.hpp"
+
 // Every variable that the sources read has its place in the documentation and in the list of the command `weir`.
 
 namespace {
@@ -23,7 +25,7 @@ std::set<std::string> variables_read() {
   const std::set<std::string> build_options = {"WEIR_BACKEND_CUDA", "WEIR_BACKEND_HIP", "WEIR_BACKEND_HOST"};
   const std::regex literal("\"(WEIR_[A-Z_]+)\"");
   std::set<std::string> names;
-  for (const char* const folder : {"core", "backends", "collectives"}) {
+  for (const char* const folder : {"core", "backends", "collectives", "tools"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree / folder)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
       const std::string text = content(entry.path());
@@ -67,6 +69,11 @@ TEST_CASE("documentation: every option of the build is described") {
     CAPTURE(name);
     CHECK(page.find("| `" + name + "` |") != std::string::npos);
   }
+}
+
+TEST_CASE("documentation: recipes of packages have the library's version") {
+  const std::string recipe = content(source_tree / "packaging/vcpkg/vcpkg.json");
+  CHECK(recipe.find("\"version-semver\": \"" + std::string(weir::version()) + "\"") != std::string::npos);
 }
 
 TEST_CASE("documentation: every trap of HIP has its line, and the tests that the lines name are there") {

@@ -480,8 +480,12 @@ std::string Recorder::summary() {
 namespace {
 
 weir::Tool* create() {
-  return new weir::timeline::Recorder(
-      weir::with_process(weir::support::environment("WEIR_TIMELINE").value_or("weir.pftrace")));
+  const std::string file = weir::support::environment("WEIR_TIMELINE").value_or("weir.pftrace");
+  if (file.empty()) {
+    throw weir::Error(weir::Errc::invalid_environment, "reading WEIR_TIMELINE=''", "",
+                      "it is set and empty; unset it, or give the trace's file");
+  }
+  return new weir::timeline::Recorder(weir::with_process(file));
 }
 
 }  // namespace

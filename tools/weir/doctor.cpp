@@ -18,7 +18,7 @@ std::string text_of(const Json& object, const char* key) { return object.value(k
 
 std::string variable(const Json& report, const char* name) { return text_of(report["environment"], name); }
 
-// "reading WEIR_X='value': …" → "WEIR_X"
+// "reading WEIR_LOG='value': …" → "WEIR_LOG"
 std::string variable_in(const std::string& reason) {
   constexpr std::string_view before = "reading ";
   const std::size_t at = reason.find(before);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -59,7 +60,7 @@ std::string inspect_kernels(const std::string& file) {
     throw std::runtime_error(fmt::format("{} is a folder; give a file", file));
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read", file));
+  if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
   std::string text;
   const std::boyer_moore_horspool_searcher searcher(bundle_magic.begin(), bundle_magic.end());
   for (auto at = bytes.begin(); (at = std::search(at, bytes.end(), searcher)) != bytes.end();) {

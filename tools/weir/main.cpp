@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,7 +140,9 @@ int main(int argc, char** argv) {
       app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
   run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
       ->type_name("NAMES");
-  run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")->type_name("N");
+  run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")
+      ->type_name("N")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   run_command
       ->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")
       ->type_name("NAMES");
@@ -245,7 +248,11 @@ int main(int argc, char** argv) {
     }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      app.exit(error, text);
+      return print(text.str());
+    }
     const std::string mistake = weir::tool::explain_mistake(app, own, argv);
     std::fprintf(stderr, "weir: %s\nweir --help tells what there is\n", mistake.empty() ? error.what() : mistake.c_str());
     return usage_error;
