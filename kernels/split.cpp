@@ -16,12 +16,17 @@
 namespace weir::kernels {
 namespace {
 
-Function understood(const Unit& unit, const FunctionPlace& place) {
+// `loops_in_step`: whether the loops between the meetings of a kernel may be taken in step.
+Function understood(const Unit& unit, const FunctionPlace& place, bool loops_in_step = false) {
   Function f = read_function(unit, place);
   if (!place.has_body) return f;
   put_volatile_in_step(f, unit);
   const bool strides = put_strides_in_step(f, unit);
-  if (!place.cooperates && !put_loops_in_step(f, unit) && !strides) enclose_behind_returns(f);
+  if (place.cooperates) {
+    if (loops_in_step && keeps_plain_values(f)) put_loops_in_step(f, unit);
+  } else if (!put_loops_in_step(f, unit) && !strides) {
+    enclose_behind_returns(f);
+  }
   extract_meetings(f, unit);
   resolve_names(f);
   follow_members(f, unit);
@@ -31,9 +36,9 @@ Function understood(const Unit& unit, const FunctionPlace& place) {
 }
 
 // Returns whether there are rows of threads in it that compilers take together only if it is split.
-bool split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
+bool split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& result, bool loops_in_step = true) try {
   if (!place.has_body) return false;
-  Function f = understood(unit, place);
+  Function f = understood(unit, place, loops_in_step);
   Emitter emitter(f, unit);
   std::string body = emitter.kernel_body();
   result.kernels.insert(place.name_token);
@@ -44,6 +49,10 @@ bool split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& res
   result.replacements.push_back({place.body, place.end, std::move(body)});
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
   return emitter.takes_rows();
+} catch (const Refused&) {
+  // What lives across the turns of a loop is refused more than what lives in one.
+  if (!place.cooperates || !loops_in_step) throw;
+  return split_kernel(unit, place, result, false);
 }
 
 // Whether threads of a row are told apart by their number in the row of the grid alone.

@@ -303,6 +303,31 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
   }
 }
 
+TEST_CASE("loops between meetings are taken in step, too, but not those of a few threads") {
+  const auto split = [](const std::string& loop) {
+    return split_kernel("__shared__ float s[64]; const int i = threadIdx.x; float sum = 0; s[i] = x[i]; __syncthreads(); " +
+                        loop + " x[i] = sum;");
+  };
+  for (const std::string loop :
+       {"for (int k = 0; k < n; ++k) sum += s[k];",
+        "for (int k = 0; k < blockDim.x; ++k) { const float d = s[k] - m; sum += d * d; }",
+        "do { __syncthreads(); for (int k = 0; k < m; ++k) sum += x[k * n + i]; } while (sum > 0);",
+        "if (n > 3) for (int k = 0; k < m; ++k) sum += s[k];"}) {
+    CAPTURE(loop);
+    CHECK(has(split(loop), "for (;;"));
+  }
+  for (const std::string loop :
+       {"for (int k = 0; k < 64; ++k) sum += s[k];", "for (int k = 0; k < s[0]; ++k) sum += s[k];",
+        "for (int k = 0; k < n; ++k) sum += x[i * n + k];", "if (i < 3) for (int k = 0; k < n; ++k) sum += s[k];",
+        "float a[4] = {}; for (int k = 0; k < n; ++k) sum += s[k] + a[k & 3];",
+        "const float first = s[0]; for (int k = 0; k < first; ++k) sum += s[k];"}) {
+    CAPTURE(loop);
+    const std::string text = split(loop);
+    CHECK(has(text, "for ("));
+    CHECK(!has(text, "for (;;"));
+  }
+}
+
 TEST_CASE("a condition of two sides is asked of a row's first and last thread where it is true for neighbours") {
   const std::string index =
       "const int i = blockIdx.x * blockDim.x + threadIdx.x; const unsigned j = blockIdx.y * blockDim.y + threadIdx.y; ";
