@@ -32,15 +32,9 @@ Words type_specifiers(const Words& specifiers, bool keep_const) {
   return type;
 }
 
-std::string joined(const Words& words) {
-  std::string text;
-  for (const Word& word : words) text.append(text.empty() ? "" : " ").append(word.text);
-  return text;
-}
-
 std::string dimensions_of(const Declarator& d) {
   std::string text;
-  for (const Words& dimension : d.dimensions) text += "[" + joined(dimension) + "]";
+  for (const Words& dimension : d.dimensions) text += "[" + text_of(dimension) + "]";
   return text;
 }
 
@@ -61,12 +55,12 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
     if (d.form != Form::none)
       throw Refused(s.token,
                     fmt::format("the shared variable '{}' has an initializer; shared memory begins undefined", d.name.text));
-    const std::string type = joined(type_specifiers(s.specifiers, true)) + joined(d.pointer);
+    const std::string type = text_of(type_specifiers(s.specifiers, true)) + text_of(d.pointer);
     std::string alignment = "alignas(64) ";  // the strictest of several holds
     for (std::size_t i = 0; i + 1 < s.specifiers.size(); ++i) {
       // __align__(16) is __attribute__((aligned(16))).
       if ((s.specifiers[i].is("alignas") || s.specifiers[i].is("aligned")) && s.specifiers[i + 1].is("(")) {
-        alignment += fmt::format("alignas({}) ", joined(slice(s.specifiers, i + 2, closing(s.specifiers, i + 1))));
+        alignment += fmt::format("alignas({}) ", text_of(slice(s.specifiers, i + 2, closing(s.specifiers, i + 1))));
       }
     }
     out_.at(d.name.token);
@@ -89,7 +83,7 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
 }
 
 std::string Emitter::type_of(const Statement& s, const Declarator& d) const {
-  return joined(type_specifiers(s.specifiers, true)) + " " + joined(d.pointer) + dimensions_of(d);
+  return text_of(type_specifiers(s.specifiers, true)) + " " + text_of(d.pointer) + dimensions_of(d);
 }
 
 // The lambda that a function in which threads meet is given, or nothing if `d` is none. It refers to the block's variables
@@ -168,12 +162,12 @@ void Emitter::bindings(const Names& names, const Names& own) {
   }
 }
 
-void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_bool) {
+void Emitter::open_lambda(const Names& names, const Names& own, bool result_is_bool, std::string_view parameter) {
   out_.text(f_.uses_thread_variables
-                ? "[&](const ::uint3 weir_index, const unsigned int weir_global_x, const unsigned int weir_t) "
-                  "__attribute__((always_inline))"
+                ? "[&](const ::uint3 weir_index, const unsigned int weir_global_x, const unsigned int weir_t"
                 : "[&]([[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const unsigned int weir_global_x, "
-                  "[[maybe_unused]] const unsigned int weir_t) __attribute__((always_inline))");
+                  "[[maybe_unused]] const unsigned int weir_t");
+  out_.text(fmt::format("{}) __attribute__((always_inline))", parameter));
   out_.text(result_is_bool ? "-> bool {" : "{");
   if (f_.uses_thread_variables) set_thread_variables();
   bindings(names, own);
@@ -265,6 +259,10 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
     leaves = leaves || leaves_by_jump(*s);
   }
   out_.at(statements[0]->token);
+  if (!returns && !leaves && may_vectorize(statements) && !calls_thread_readers(names, statements)) {
+    const Rows found = rows_of(statements, f_, unit_);
+    if (found.useful) return rows(found, names, own);
+  }
   out_.text(may_vectorize(statements) ? "weir_b.run<true>(weir_m," : "weir_b.run<false>(weir_m,");
   const bool sets = calls_thread_readers(names, statements);
   open_lambda(names, own, false);
@@ -274,6 +272,54 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
   out_.text("} });");
   if (leaves) out_.text("weir_m.remove(weir_gone);");
   if (returns && f_.place->is_kernel) out_.text("weir_b.retire(weir_gone);");
+}
+
+// A piece of which compilers cannot see by themselves that it works on neighbouring elements: what they need to know is
+// asked of the first and the last thread of each row.
+void Emitter::rows(const Rows& rows, const Names& names, const Names& own) {
+  Names asked, known;
+  for (const Statement* s : rows.known) {
+    known.insert(s->declarators[0].name.variable);
+    add_names(s->declarators[0].initializer, asked);
+  }
+  for (const RowPart& part : rows.parts) add_names(part.condition, asked);
+  for (const Words& index : rows.indices) add_names(index, asked);
+  add_what_names_need(asked);
+  const auto counting =
+      std::count_if(rows.parts.begin(), rows.parts.end(), [](const RowPart& p) { return !p.counting.empty(); });
+  out_.text(fmt::format("weir_b.run_rows<{}, {}>(weir_m,", rows.parts.size(), counting));
+  open_lambda(asked, known, false, fmt::format(", ::weir_host::row_end<{}>& weir_end", counting));
+  for (const Statement* s : rows.known) {
+    out_.text("[[maybe_unused]]");
+    declaration_in_piece(*s, true);
+  }
+  int bit = 0, level = 0;
+  for (const RowPart& part : rows.parts) {
+    out_.text(fmt::format("weir_end.holds |= (unsigned int){}bool(", part.negated ? "!" : ""));
+    expression(part.condition);
+    out_.text(fmt::format(") << {};", bit++));
+    if (part.counting.empty()) continue;
+    out_.text(fmt::format("weir_end.levels[{}] = ::weir_host::level((", level++));
+    expression(part.counting);
+    out_.text("), (");
+    expression(part.fixed);
+    out_.text("), 0);");
+  }
+  const auto limit = [&](const Words& words, std::string_view function) {
+    out_.text(fmt::format("weir_end.limit(::weir_host::{}(", function));
+    expression(words);
+    out_.text("));");
+  };
+  for (const Words& index : rows.indices) limit(index, "room_behind");
+  for (const Words& words : rows.converted) limit(words, "room_of_whole");
+  out_.text("},");
+  open_lambda(names, own, false, ", [[maybe_unused]] const size_t weir_along");
+  out_.text("{");
+  side_by_side_ = rows.texts;
+  for (const Statement* s : rows.body) statement_in_piece(*s, false, false);
+  side_by_side_.clear();
+  out_.text("} });");
+  takes_rows_ = true;
 }
 
 void Emitter::statements_in_piece(const Statements& list, bool in_loop, bool in_choice) {
@@ -463,6 +509,11 @@ void Emitter::expression(const Words& words) {
       }
     }
     out_.word(word);
+    if (side_by_side_.empty() || !word.is("[")) continue;
+    const Words index = slice(words, i + 1, closing(words, i));
+    if (side_by_side_.count(text_of(index)) == 0) continue;
+    out_.text("::weir_host::along(").words(index).text(", weir_along)");
+    i += index.size();
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/function.hpp"
 #include "kernels/printer.hpp"
+#include "kernels/rows.hpp"
 
 /// Writes a function as code for a whole block. Statements between two meetings are a piece: a loop over the block's
 /// threads. The result uses the types of runtime.hpp.
@@ -22,6 +23,8 @@ class Emitter {
   std::string function();
   /// Whether what was written sets threadIdx and its like for code that reads them as variables.
   bool sets_thread_variables() const noexcept { return sets_; }
+  /// Whether a piece was written of which compilers can take neighbouring threads together only because it was split.
+  bool takes_rows() const noexcept { return takes_rows_; }
 
  private:
   enum class Loop : unsigned char { none, together, masked };
@@ -57,7 +60,8 @@ class Emitter {
   std::string type_of(const Statement& s, const Declarator& d) const;
 
   void piece(const std::vector<const Statement*>& statements, Loop loop);
-  void open_lambda(const Names& names, const Names& own, bool result_is_bool);
+  void rows(const Rows& rows, const Names& names, const Names& own);
+  void open_lambda(const Names& names, const Names& own, bool result_is_bool, std::string_view parameter = "");
   void bindings(const Names& names, const Names& own);
   void condition(const Words& words);
   void statement_in_piece(const Statement& s, bool in_loop, bool in_choice);
@@ -80,6 +84,8 @@ class Emitter {
   const Unit& unit_;
   Printer out_;
   bool sets_ = false;
+  bool takes_rows_ = false;
+  std::set<std::string> side_by_side_;  // of the piece that is being written: indices that count along the row
 };
 
 }  // namespace weir::kernels

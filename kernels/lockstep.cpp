@@ -51,21 +51,46 @@ class Lockstep {
   void declare(const Declarator& d) {
     const bool fixed = !d.initializer.empty() && d.dimensions.empty() && assigned_.count(d.name.text) == 0;
     slopes_[d.name.text] = fixed ? slope_of(d.initializer) : Slope::other;
-    if (!fixed || !is_uniform(d.initializer)) own_.insert(d.name.text);
+    if (!fixed || meets(d.initializer) || !is_uniform(d.initializer)) own_.insert(d.name.text);
   }
 
   void list(Statements& statements) {
     for (Statement& s : statements) {
-      if (s.is(Kind::declaration)) {
+      if (s.is(Kind::declaration) && !s.is_shared()) {
         for (const Declarator& d : s.declarators) declare(d);
       }
       if (s.is(Kind::loop)) {
         loop(s);
-      } else if (s.is(Kind::block) || s.is(Kind::branch)) {
+      } else if (s.is(Kind::block) || (s.is(Kind::branch) && is_for_many(s))) {
         list(s.body);
         list(s.other);
       }
     }
+  }
+
+  // Whether a branch is worth a look: one around a kernel's whole work is taken by most blocks. One between barriers may be
+  // for a few threads, and then they take their loops better one by one.
+  bool is_for_many(const Statement& branch) const {
+    return !function_.place->cooperates || is_uniform(branch.words) || meets(branch);
+  }
+  bool meets(const Statement& s) const {
+    bool found = false;
+    for_all(s, [&](const Statement& inner) {
+      for_own_words(inner, [&](const Words& words) { found = found || meets(words); });
+    });
+    return found;
+  }
+  bool meets(const Words& words) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto word = [&](std::size_t k) {
+        return k < words.size() ? std::string_view(words[k].text) : std::string_view();
+      };
+      if (words[i].is_identifier() &&
+          (unit_.meeting(word(i - 2), word(i - 1), word(i), word(i + 1)) != nullptr ||
+           !unit_.find_cooperating(word(i), false).empty() || !unit_.find_cooperating(word(i), true).empty()))
+        return true;
+    }
+    return false;
   }
 
   // --- Slopes
@@ -125,6 +150,7 @@ class Lockstep {
   bool is_uniform(const Words& words) const {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (words[i].is("threadIdx") || words[i].is("weir_global_x")) return false;
+      if (words[i].is("[") && function_.place->cooperates) return false;  // others may write it meanwhile
       if (!can_name_variable(words, i) || counters_.count(words[i].text) != 0) continue;
       if (own_.count(words[i].text) != 0 || assigned_.count(words[i].text) != 0) return false;
     }
@@ -153,14 +179,15 @@ class Lockstep {
   void loop(Statement& s) {
     if (s.cooperates) return;
     const std::string counter = counter_of(s);
-    if (counter.empty()) return;
-    uses_ = false;
     const auto before = counters_;
-    if (takes_same_turns(s, counter) && is_long(s.words, counter) && uses_) {
-      take(s);
-    } else {
-      counters_ = before;
+    if (meets(s)) {
+      if (!counter.empty() && !counts_for_all(s, counter)) counters_ = before;
+      list(s.body);
+    } else if (!counter.empty()) {
+      uses_ = false;
+      if (takes_same_turns(s, counter) && is_long(s.words, counter) && uses_) return take(s);
     }
+    counters_ = before;
   }
   // With the loops in it that are long, too.
   void take(Statement& s) {
@@ -171,20 +198,26 @@ class Lockstep {
       });
   }
 
-  // Whether all threads take the same turns, and use nothing but neighbouring elements in them.
-  bool takes_same_turns(const Statement& s, const std::string& counter) {
+  // Whether the counter is the same for all threads in each turn.
+  bool counts_for_all(const Statement& s, const std::string& counter) {
     counters_.insert(counter);
     const Statement& first = s.first[0];
     const Words& begin = first.is(Kind::declaration) ? first.declarators[0].initializer : first.words;
+    bool body_assigns = false;
+    for (const Statement& inner : s.body) {
+      for_all(inner, [&](const Statement& each) {
+        for_own_words(each,
+                      [&](const Words& words) { body_assigns = body_assigns || assigns(words, counter, unit_, false); });
+      });
+    }
+    return is_uniform(begin) && is_uniform(s.words) && is_uniform(s.step) && !body_assigns;
+  }
+
+  // Whether all threads take the same turns, and use nothing but neighbouring elements in them.
+  bool takes_same_turns(const Statement& s, const std::string& counter) {
     Statement all;
     all.body = s.body;
-    bool body_assigns = false;
-    for_all(std::as_const(all), [&](const Statement& inner) {
-      for_own_words(inner,
-                    [&](const Words& words) { body_assigns = body_assigns || assigns(words, counter, unit_, false); });
-    });
-    return is_uniform(begin) && is_uniform(s.words) && is_uniform(s.step) && !has_jumps(all) && !has_return(all) &&
-           !body_assigns && are_side_by_side(s.body);
+    return counts_for_all(s, counter) && !has_jumps(all) && !has_return(all) && are_side_by_side(s.body);
   }
 
   bool are_side_by_side(const Statements& statements) {
@@ -236,7 +269,7 @@ class Lockstep {
   std::set<std::string> assigned_;  // variables that are assigned to behind their declaration
   std::set<std::string> own_;       // variables with a value of each thread's own
   std::set<std::string> counters_;  // of loops of which all threads take the same turns
-  bool uses_ = false;                     // elements of memory
+  bool uses_ = false;               // elements of memory
   bool found_ = false;
 };
 

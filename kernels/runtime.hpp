@@ -273,6 +273,83 @@ WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
   __builtin_memcpy(const_cast<void*>(static_cast<const volatile void*>(&to)), &from, sizeof(T));
 }
 
+// What the first and the last thread of a row say of a piece.
+template <int parts>
+struct row_end {
+  unsigned int holds = 0;                // a bit for each part of the piece's condition that is true for the thread
+  unsigned int room = 0xffffffffu;       // how many threads may follow before an index wraps around
+  int64_t levels[parts == 0 ? 1 : parts];  // what the parts compare
+  WEIR_ALWAYS_INLINE void limit(unsigned int r) { room = r < room ? r : room; }
+};
+WEIR_ALWAYS_INLINE unsigned int room_behind(unsigned int index) { return ~index; }
+template <class T>
+WEIR_ALWAYS_INLINE unsigned int room_behind(const T&) {
+  return 0xffffffffu;
+}
+// The index of a thread that is `steps` behind one from which on it does not wrap around.
+WEIR_ALWAYS_INLINE size_t along(unsigned int index, size_t steps) { return (size_t)(index - (unsigned int)steps) + steps; }
+template <class T>
+WEIR_ALWAYS_INLINE T along(T index, size_t) {
+  return index;
+}
+// A number in the order of its type, as it is compared with another one. One that is none, or is not compared as one, does
+// not count along the row.
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(int x, A) {
+  return x;
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(unsigned int x, A) {
+  return x;
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(long x, A) {
+  return x;
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(long long x, A) {
+  return x;
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(unsigned long x, A) {
+  return (int64_t)((uint64_t)x ^ ((uint64_t)1 << 63));
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(unsigned long long x, A) {
+  return (int64_t)((uint64_t)x ^ ((uint64_t)1 << 63));
+}
+template <class C, class A>
+WEIR_ALWAYS_INLINE int64_t ordered(C, A) {
+  return 0;
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(float, A x) {
+  return ordered(+x, 0);
+}
+template <class A>
+WEIR_ALWAYS_INLINE int64_t ordered(double, A x) {
+  return ordered(+x, 0);
+}
+template <class A, class B>
+WEIR_ALWAYS_INLINE auto level(A a, B b, int) -> decltype(ordered(static_cast<decltype(a + b)>(a), a)) {
+  return ordered(static_cast<decltype(a + b)>(a), a);
+}
+template <class A, class B>
+WEIR_ALWAYS_INLINE int64_t level(const A&, const B&, long) {
+  return 0;
+}
+// A sum of whole numbers is one more for the next thread whatever it is converted to.
+template <class T>
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(const T&) {
+  return 0;
+}
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(int) { return 0xffffffffu; }
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(unsigned int) { return 0xffffffffu; }
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(long) { return 0xffffffffu; }
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(unsigned long) { return 0xffffffffu; }
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(long long) { return 0xffffffffu; }
+WEIR_ALWAYS_INLINE unsigned int room_of_whole(unsigned long long) { return 0xffffffffu; }
+
 struct block {
   uint3 index;
   // `dim`: of what runs as one, which is several blocks of a row if threads are told apart by their number in the row alone.
@@ -349,6 +426,95 @@ struct block {
           for (int x = from; x < to; ++x) {
             if (!m.listed || m.a[row + x] != 0)
               f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, first + (unsigned int)x, (unsigned int)(row + x));
+          }
+        }
+      }
+    }
+  }
+
+  // Runs a piece whose condition has `parts`, of which `counting` are comparisons of what is one more for the next thread of
+  // a row with what is the same along it. Where none of these numbers wraps around, each is true for the first threads of
+  // the row or for the last ones, and `f` needs no condition of its own. `ask` tells of a thread what `row_end` has. `f` gets,
+  // beside the thread, how many threads it is behind one from which on no index wraps around.
+  template <int parts, int counting, class Ask, class F>
+  WEIR_ALWAYS_INLINE void run_rows(const mask& m, Ask&& ask, F&& f) const {
+    constexpr unsigned int all = (1u << parts) - 1;
+    const int dy = (int)dim.y, dz = (int)dim.z;
+    if (__builtin_expect((m.full() || (!m.listed && is_row())) && index.x < (1u << 21), 1)) {
+      const int dx = m.full() ? (int)dim.x : m.count;
+      const global_index begin = (global_index)first_in_row;
+      if (begin < 0 || dx < 1) return;
+      for (int z = 0; z < dz; ++z) {
+        for (int y = 0; y < dy; ++y) {
+          const int row = (z * dy + y) * dx;
+          const auto at = [&](int x) __attribute__((always_inline)) {
+            row_end<counting> end;
+            ask(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(begin + (global_index)x),
+                (unsigned int)(row + x), end);
+            return end;
+          };
+          const row_end<counting> first = at(0), last = at(dx - 1);
+          bool counts = true;
+          for (int i = 0; i < counting; ++i) {
+            const uint64_t more = (uint64_t)last.levels[i] - (uint64_t)first.levels[i];
+            counts = counts && first.levels[i] <= last.levels[i] && more == (uint64_t)(dx - 1);
+          }
+          int low = 0, high = dx;
+          if (counts) {
+            if ((first.holds | last.holds) != all) continue;
+            // What is false for the first thread, and true for the last one, is true from one of them on.
+            if (first.holds != all) {
+              int without = 0;
+              for (low = dx - 1; low - without > 1;) {
+                const int middle = without + (low - without) / 2;
+                if ((at(middle).holds | first.holds) == all)
+                  low = middle;
+                else
+                  without = middle;
+              }
+            }
+            if (last.holds != all) {
+              int with = 0;
+              for (high = dx - 1; high - with > 1;) {
+                const int middle = with + (high - with) / 2;
+                if ((at(middle).holds | last.holds) == all)
+                  with = middle;
+                else
+                  high = middle;
+              }
+            }
+          }
+          while (low < high) {
+            const row_end<counting> here = at(low);
+            if (!counts && here.holds != all) {
+              ++low;
+              continue;
+            }
+            const unsigned int more = counts ? (unsigned int)(high - low - 1) : 0;
+            const int count = (int)(here.room < more ? here.room : more) + 1;
+            WEIR_INDEPENDENT
+            for (int k = 0; k < count; ++k) {
+              const int x = low + k;
+              f(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(begin + (global_index)x),
+                (unsigned int)(row + x), (size_t)k);
+            }
+            low += count;
+          }
+        }
+      }
+    } else {
+      const int dx = (int)dim.x;
+      for (int z = 0; z < dz; ++z) {
+        for (int y = 0; y < dy; ++y) {
+          const int row = (z * dy + y) * dx;
+          const int from = m.low > row ? m.low - row : 0, to = m.high - row < dx ? m.high - row : dx;
+          for (int x = from; x < to; ++x) {
+            const uint3 thread = {(unsigned int)x, (unsigned int)y, (unsigned int)z};
+            const unsigned int global_x = first_in_row + (unsigned int)x, t = (unsigned int)(row + x);
+            if (m.listed && m.a[t] == 0) continue;
+            row_end<counting> here;
+            ask(thread, global_x, t, here);
+            if (here.holds == all) f(thread, global_x, t, (size_t)0);
           }
         }
       }

@@ -9,28 +9,24 @@
 
 #include "kernels/emitter.hpp"
 #include "kernels/function.hpp"
+#include "kernels/rows.hpp"
 #include "kernels/unit.hpp"
 #include "kernels/vocabulary.hpp"
 
 namespace weir::kernels {
 namespace {
 
-// Whether threads may meet, or share the turns of a loop.
-bool may_split(const TokenizedSource& source) {
-  return std::any_of(source.tokens.begin(), source.tokens.end(), [&](const Token& token) {
-    if (token.kind != Token::Kind::identifier) return false;
-    const std::string_view word = source.spelling(token);
-    return word == "for" || word == "while" || word == "__shared__" || word == "cooperative_groups" ||
-           find_meeting(word) != nullptr;
-  });
-}
-
-Function understood(const Unit& unit, const FunctionPlace& place) {
+// `loops_in_step`: whether the loops between the meetings of a kernel may be taken in step.
+Function understood(const Unit& unit, const FunctionPlace& place, bool loops_in_step = false) {
   Function f = read_function(unit, place);
   if (!place.has_body) return f;
   put_volatile_in_step(f, unit);
-  put_strides_in_step(f, unit);
-  if (!place.cooperates) put_loops_in_step(f, unit);
+  const bool strides = put_strides_in_step(f, unit);
+  if (place.cooperates) {
+    if (loops_in_step && keeps_plain_values(f)) put_loops_in_step(f, unit);
+  } else if (!put_loops_in_step(f, unit) && !strides) {
+    enclose_behind_returns(f);
+  }
   extract_meetings(f, unit);
   resolve_names(f);
   follow_members(f, unit);
@@ -39,17 +35,24 @@ Function understood(const Unit& unit, const FunctionPlace& place) {
   return f;
 }
 
-void split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
-  if (!place.has_body) return;
-  Function f = understood(unit, place);
+// Returns whether there are rows of threads in it that compilers take together only if it is split.
+bool split_kernel(const Unit& unit, const FunctionPlace& place, SplitSource& result, bool loops_in_step = true) try {
+  if (!place.has_body) return false;
+  Function f = understood(unit, place, loops_in_step);
+  Emitter emitter(f, unit);
+  std::string body = emitter.kernel_body();
   result.kernels.insert(place.name_token);
   for (const Parameter& p : f.parameters) {
     if (p.variable == no_variable || f.variable(p.variable).place == Variable::Place::uniform) continue;
     result.replacements.push_back({p.name.token, p.name.token + 1, "weir_in_" + p.name.text});
   }
-  Emitter emitter(f, unit);
-  result.replacements.push_back({place.body, place.end, emitter.kernel_body()});
+  result.replacements.push_back({place.body, place.end, std::move(body)});
   result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
+  return emitter.takes_rows();
+} catch (const Refused&) {
+  // What lives across the turns of a loop is refused more than what lives in one.
+  if (!place.cooperates || !loops_in_step) throw;
+  return split_kernel(unit, place, result, false);
 }
 
 // Whether threads of a row are told apart by their number in the row of the grid alone.
@@ -107,18 +110,19 @@ bool may_wait(const Unit& unit) {
   return has_atomics && asks_in_loop;
 }
 
-// A kernel in which no threads meet is split for its loops' sake alone, if nothing is against it. Of several kernels of one
-// name, which are a template's specializations or stand in namespaces, either all are split or none.
-void split_for_strides(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
+// A kernel in which no threads meet is split for its loops' or its rows' sake alone, if nothing is against it. Of several
+// kernels of one name, which are a template's specializations or stand in namespaces, either all are split or none.
+void split_for_speed(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
   if (!place.has_body || !place.is_kernel) return;
   const auto same_name = [&](const FunctionPlace& f) { return f.is_kernel && f.has_body && f.name == place.name; };
   if (std::count_if(unit.functions().begin(), unit.functions().end(), same_name) > 1) return;
   try {
     Function f = read_function(unit, place);
     const bool strides = put_strides_in_step(f, unit), loops = put_loops_in_step(f, unit);
-    if (!(strides || loops) || !keeps_plain_values(f)) return;
+    if (!keeps_plain_values(f)) return;
     SplitSource alone;
-    split_kernel(unit, place, alone);
+    const bool rows = split_kernel(unit, place, alone);
+    if (!(strides || loops || rows)) return;
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
     result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
     if (tells_threads_by_row(f) && !needs_blocks_apart(unit, place, f)) result.flat.insert(place.name_token);
@@ -223,13 +227,12 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
 
 SplitSource split_functions(const TokenizedSource& source) {
   SplitSource result;
-  if (!may_split(source)) return result;
   const Unit unit(source);
   refuse_recursion(unit);
   const bool one_by_one = may_wait(unit);
   for (const FunctionPlace& place : unit.functions()) {
     if (!place.cooperates) {
-      if (!one_by_one) split_for_strides(unit, place, result);
+      if (!one_by_one) split_for_speed(unit, place, result);
     } else if (place.is_kernel) {
       split_kernel(unit, place, result);
     } else {

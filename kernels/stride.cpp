@@ -351,7 +351,7 @@ bool keeps_plain_values(const Function& function) {
   // What a loop declares that threads take in step lives for a turn.
   const auto all_plain = [&](const Statements& list, const auto& look) -> bool {
     return std::all_of(list.begin(), list.end(), [&](const Statement& s) {
-      if (s.is(Kind::declaration)) return plain(s);
+      if (s.is(Kind::declaration)) return s.is_shared() || plain(s);
       return (s.is(Kind::loop) && s.cooperates) || (look(s.body, look) && look(s.other, look));
     });
   };

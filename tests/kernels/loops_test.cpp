@@ -178,6 +178,29 @@ TEST_CASE("loops: of which all threads take the same turns") {
   }
 }
 
+TEST_CASE("loops: between barriers") {
+  const std::vector<int> in = random_ints(64 * 64, 5, -9, 9);
+  const auto at = [&](int t, int i) { return in[static_cast<std::size_t>(t * 64 + i)]; };
+  for (const int n : {0, 1, 2, 45, 64}) {
+    CAPTURE(n);
+    std::vector<int> expected(64);
+    for (int i = 0; i < 64; ++i) {
+      int sum = 0, few = 0;
+      for (int t = 0; t < 3; ++t) {
+        for (int k = 0; k < n; ++k) {
+          sum += at(t, k) * (i + 1) - (t < n && k >= t ? at(k, i) : 0);
+          few += i < 5 ? at(t, k) : 0;
+        }
+        for (int k = 0; k < (at(t, t) & 7); ++k) sum += at(t, k + i / 2);
+      }
+      expected[static_cast<std::size_t>(i)] = sum * 3 + few;
+    }
+    const auto out = upload(std::vector<int>(64));
+    launch(module()->kernel("k_between_barriers"), {1, 64}, upload(in), out, n);
+    CHECK(download(out) == expected);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

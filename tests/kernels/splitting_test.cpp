@@ -256,13 +256,12 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
     CAPTURE(loop);
     CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
   }
-  for (const std::string loop :
-       {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
-        "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
-        "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
-        "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
-        "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
-        "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
+  for (const std::string loop : {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
+                                 "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
+                                 "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
+                                 "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
+                                 "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
+                                 "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
     CAPTURE(loop);
     CHECK(split_kernel(loop).empty());
   }
@@ -292,15 +291,80 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
     CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
   }
   for (const std::string loop :
-       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",             // far apart
-        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",                 // backwards
-        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",             // which the compiler unrolls
-        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",                     // of each thread's own length
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",  // far apart
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",      // backwards
+        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",  // which the compiler unrolls
+        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",          // of each thread's own length
         "float s = 0; for (int k = 0; k < n; ++k) { if (s > 9) break; s += x[k]; } x[i] = s;",
         "float s = 0; int j = i; for (int k = 0; k < n; ++k) { s += x[j]; j += m; } x[i] = s;",
         "float s = 0; for (int k = 0; k < n; ++k) atomicAdd(x + k, 1.0f); x[i] = s;"}) {
     CAPTURE(loop);
     CHECK(split_kernel(index + loop).empty());
+  }
+}
+
+TEST_CASE("loops between meetings are taken in step, too, but not those of a few threads") {
+  const auto split = [](const std::string& loop) {
+    return split_kernel("__shared__ float s[64]; const int i = threadIdx.x; float sum = 0; s[i] = x[i]; __syncthreads(); " +
+                        loop + " x[i] = sum;");
+  };
+  for (const std::string loop :
+       {"for (int k = 0; k < n; ++k) sum += s[k];",
+        "for (int k = 0; k < blockDim.x; ++k) { const float d = s[k] - m; sum += d * d; }",
+        "do { __syncthreads(); for (int k = 0; k < m; ++k) sum += x[k * n + i]; } while (sum > 0);",
+        "if (n > 3) for (int k = 0; k < m; ++k) sum += s[k];"}) {
+    CAPTURE(loop);
+    CHECK(has(split(loop), "for (;;"));
+  }
+  for (const std::string loop :
+       {"for (int k = 0; k < 64; ++k) sum += s[k];", "for (int k = 0; k < s[0]; ++k) sum += s[k];",
+        "for (int k = 0; k < n; ++k) sum += x[i * n + k];", "if (i < 3) for (int k = 0; k < n; ++k) sum += s[k];",
+        "float a[4] = {}; for (int k = 0; k < n; ++k) sum += s[k] + a[k & 3];",
+        "const float first = s[0]; for (int k = 0; k < first; ++k) sum += s[k];"}) {
+    CAPTURE(loop);
+    const std::string text = split(loop);
+    CHECK(has(text, "for ("));
+    CHECK(!has(text, "for (;;"));
+  }
+}
+
+TEST_CASE("a condition of two sides is asked of a row's first and last thread where it is true for neighbours") {
+  const std::string index =
+      "const int i = blockIdx.x * blockDim.x + threadIdx.x; const unsigned j = blockIdx.y * blockDim.y + threadIdx.y; ";
+  for (const std::string body :
+       {"if (i > 0 && i < n - 1) x[i] = 1;", "if (i < 1 || n <= i) return; x[i] = 1;",
+        "if (!(i < 1 || i + 1 >= n || j == 3)) { x[i] = 1; }", "if (i < n) { int k = (int)j * n; if (i >= m) x[i] = k; }",
+        "if (i < m) return; if (j > 7) return; if (i > n) { return; } x[i] = 1;", "if (i < n && j < 9) x[i] = 1;",
+        "const long k = i + 2; if ((k >= m) && (int(i) < n)) x[i] = 1;",
+        "if (threadIdx.x > 3 && threadIdx.x < 9u) for (int k = 0; k < 3; ++k) x[i] += k;"}) {
+    CAPTURE(body);
+    CHECK(has(split_kernel(index + body), "weir_b.run_rows<"));
+  }
+  for (const std::string body :
+       {"if (i < n && (i & 1) == 0) x[i] = 1;", "if (i > 0 && 2 * i < n) x[i] = 1;", "if (i > 0 || i < n - 1) x[i] = 1;",
+        "if (i > 0 && x[i] < n) x[i] = 1;", "if (i > 0 && n - i > m) x[i] = 1;",
+        "if (i > 0 && i < n) x[i] = 1; else x[i] = 2;", "const short k = i; if (k > 0 && k < n) x[i] = 1;",
+        "int k = i; k *= 2; if (k > 0 && k < n) x[i] = 1;", "if (i > 0 && i < n) for (int k = 0; k < i; ++k) x[i] += k;",
+        "if (i > 0 && i < n) atomicAdd(x + i, 1.0f);", "if (i < n) x[i] = 1;", "if (i > 0 && i < n) return;"}) {
+    CAPTURE(body);
+    CHECK(split_kernel(index + body).empty());
+  }
+}
+
+TEST_CASE("an unsigned index that counts along a row is told from one that may wrap around") {
+  const std::string index = "const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y; ";
+  for (const std::string body : {"x[j * n + i] = 1;", "const unsigned k = i + j * m; if (i < n) x[k] = 1;",
+                                 "x[blockIdx.y * m + (int)threadIdx.x] = 1;", "x[(unsigned)(i - 1)] = 1;"}) {
+    CAPTURE(body);
+    const std::string text = split_kernel(index + body);
+    CHECK(has(text, "::weir_host::along("));
+    CHECK(has(text, "::weir_host::room_behind("));
+  }
+  CHECK(has(split_kernel(index + "x[(unsigned)(i + 0.5f)] = 1;"), "room_of_whole( i + 0.5f )"));
+  for (const std::string body : {"if (i < n) x[i] = 1;", "x[i * 2] = 1;", "x[(int)j * n] = 1;",
+                                 "x[(unsigned char)(i + 1)] = 1;", "const int k = i; x[(int)threadIdx.y * n + k] = 1;"}) {
+    CAPTURE(body);
+    CHECK(split_kernel(index + body).empty());
   }
 }
 

@@ -301,3 +301,25 @@ extern "C" __global__ void k_counter_seen(int* out, int n) {
   }
   out[threadIdx.x] = sum;
 }
+
+// Between barriers: loops of which all threads take the same turns, and one that a few threads take.
+extern "C" __global__ void k_between_barriers(const int* in, int* out, int n) {
+  __shared__ int s[64];
+  const int i = threadIdx.x;
+  int sum = 0, few = 0;
+  for (int t = 0; t < 3; ++t) {
+    s[i] = in[t * 64 + i];
+    __syncthreads();
+    for (int k = 0; k < n; ++k) sum += s[k] * (i + 1);
+    if (t < n) {
+      for (int k = t; k < n; ++k) sum -= in[k * 64 + i];
+    }
+    if (i < 5) {
+      for (int k = 0; k < n; ++k) few += s[k];
+    }
+    const int turns = s[t] & 7;
+    for (int k = 0; k < turns; ++k) sum += s[k + i / 2];
+    __syncthreads();
+  }
+  out[i] = sum * 3 + few;
+}

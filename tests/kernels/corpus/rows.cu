@@ -1,0 +1,122 @@
+// Conditions that hold for a part of a row of threads, and indices that wrap around in the middle of one. Each kernel has a
+// twin that says the same in words of which nothing is known before a thread computes them.
+
+template <class T>
+__device__ T told(T value) {
+  return value;
+}
+
+#define BOTH(name, declarations, condition, index, value)                                           \
+  extern "C" __global__ void name(int* out, int n, unsigned base, unsigned long long wide, float f, \
+                                  const unsigned char* flags) {                                     \
+    declarations;                                                                                   \
+    if (condition) out[index] = (value);                                                            \
+  }                                                                                                 \
+  extern "C" __global__ void name##_twin(int* out, int n, unsigned base, unsigned long long wide,   \
+                                         float f, const unsigned char* flags) {                     \
+    declarations;                                                                                   \
+    if (told(condition)) out[told(index)] = told(value);                                            \
+  }
+
+#define X const int x = blockIdx.x * blockDim.x + threadIdx.x
+#define UX const unsigned x = blockIdx.x * blockDim.x + threadIdx.x
+#define AT const int at = (threadIdx.z * blockDim.y + threadIdx.y) * gridDim.x * blockDim.x + x
+
+BOTH(k_two_sides, X; AT, x > 0 && x < n - 1, at, x + 1)
+BOTH(k_two_sides_unsigned, UX; AT, x > 0u && x < (unsigned)n - 1, at, (int)x + 1)
+BOTH(k_mixed_types, X; const int i = x - 5; AT, i >= 2 && i < (unsigned)n, at, i)
+BOTH(k_mixed_below, X; const int i = x - 5; AT, i < (unsigned)n && i < 40u, at, i)
+BOTH(k_base, const unsigned i = base + threadIdx.x, i >= 3 && i < 40, i, (int)i + 7)
+BOTH(k_base_signed, const int i = base + threadIdx.x, i > -30 && i < 30, i + 40, i)
+BOTH(k_base_long, const long long i = base + threadIdx.x, i > 2 && i < 300, i, (int)i + 9)
+BOTH(k_base_wide, const unsigned long long i = wide + threadIdx.x, i >= 1 && i < 50, i, (int)i)
+BOTH(k_widened, const long long i = (int)(base + threadIdx.x), i >= -20 && i <= 20, i + 30, (int)i)
+BOTH(k_before, X; AT, x - 1u < (unsigned)n && x < 50, at, x + 3)
+BOTH(k_beyond, X; AT, x - 1u > (unsigned)n && x < 50, at, x + 4)
+BOTH(k_fractions, X; AT, x > f && x < 3 * f, at, x)
+BOTH(k_offsets, X; AT, x - 2 >= 0 && x + 2 < n, at, x)
+BOTH(k_other_way, X; AT, !(x < 2 || n <= x || threadIdx.y == 1), at, x)
+BOTH(k_narrow, X; AT; const short i = (short)(base + threadIdx.x), i > -7 && i < 9, at, i)
+BOTH(k_one_side, UX; AT, x < (unsigned)n, at, (int)x)
+BOTH(k_even, X; AT, x > 2 && (x & 1) == 0 && x < n, at, x)
+BOTH(k_far, X; AT, 2 * x > 5 && 3 * x < n, at, x)
+BOTH(k_down, X; AT, n - x > 3 && 40 - x > n, at, x)
+BOTH(k_fractional_sum, X; AT, (unsigned)(x + 16777216.0f) >= 16777220u && x < 60, at, x)
+// Where an index wraps around, the threads before have no flag.
+BOTH(k_index_wraps, const unsigned x = threadIdx.x; const bool mine = flags[(base + x) >> 31], x >= 2 && mine && x < 900,
+     base + x, (int)x + 1)
+BOTH(k_indices_wrap, const unsigned x = threadIdx.x; const unsigned first = base + x; const unsigned second = base + x - 9;
+     const bool mine = flags[first >> 31] & flags[second >> 31], mine, first, flags[1] + out[second + 2048])
+// -5.5, -4.5, … -0.5, 0.5 are -5, -4, … 0, 0.
+BOTH(k_fraction_in_index, const unsigned x = threadIdx.x; const unsigned i = (int)(x - 5.5f), x >= 5 && x < 50, x + 1000,
+     out[i] + (int)i)
+
+// Returns that come early, one after the other.
+extern "C" __global__ void k_returns(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                     const unsigned char* flags) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x < 1 || x >= n) return;
+  const unsigned y = threadIdx.z * blockDim.y + threadIdx.y, width = gridDim.x * blockDim.x;
+  if (y == 2) {
+    return;
+  }
+  const unsigned i = y * width + x;
+  out[i] = x;
+  if (x > n / 2) return;
+  out[i] += (int)i;
+}
+extern "C" __global__ void k_returns_twin(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                          const unsigned char* flags) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned y = threadIdx.z * blockDim.y + threadIdx.y, width = gridDim.x * blockDim.x;
+  const unsigned i = y * width + x;
+  if (told(x >= 1 && x < n && y != 2)) out[told(i)] = x <= n / 2 ? x + (int)i : x;
+}
+
+// Between barriers, and in loops that all threads take.
+extern "C" __global__ void k_shared_rows(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                         const unsigned char* flags) {
+  __shared__ int s[1024];
+  const unsigned x = threadIdx.x;
+  s[x] = x * 3;
+  __syncthreads();
+  for (int k = 0; k < 3; ++k) {
+    int v = 0;
+    if (x > 0 && x < blockDim.x - 1) v = s[x - 1] + s[x + 1];
+    __syncthreads();
+    if (x > 1 && (int)x < n) s[x] = v + k;
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && threadIdx.z == 0) out[blockIdx.x * blockDim.x + x] = s[x];
+}
+extern "C" __global__ void k_shared_rows_twin(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                              const unsigned char* flags) {
+  __shared__ int s[1024];
+  const unsigned x = threadIdx.x;
+  s[x] = x * 3;
+  __syncthreads();
+  for (int k = 0; k < 3; ++k) {
+    int v = 0;
+    if (told(x > 0 && x < blockDim.x - 1)) v = s[x - 1] + s[x + 1];
+    __syncthreads();
+    if (told(x > 1 && (int)x < n)) s[x] = v + k;
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && threadIdx.z == 0) out[blockIdx.x * blockDim.x + x] = s[x];
+}
+
+// A grid-stride loop that counts an unsigned number from the top around to zero.
+extern "C" __global__ void k_stride_wraps(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                          const unsigned char* flags) {
+  for (unsigned i = base + blockIdx.x * blockDim.x + threadIdx.x; i != base + 4 * blockDim.x + blockIdx.x * blockDim.x +
+       threadIdx.x; i += blockDim.x) {
+    if (i < 2048) out[i] = (int)i + n;
+  }
+}
+extern "C" __global__ void k_stride_wraps_twin(int* out, int n, unsigned base, unsigned long long wide, float f,
+                                               const unsigned char* flags) {
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned i = base + blockIdx.x * blockDim.x + threadIdx.x + k * blockDim.x;
+    if (told(i < 2048)) out[told(i)] = (int)i + n;
+  }
+}
