@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/parallel.hpp"
 
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "core/spin_lock.hpp"
 
@@ -20,59 +19,62 @@ struct alignas(64) Share {
   std::uint64_t end = 0;
 };
 
-/// One loop. Its pieces are divided into shares. A worker begins with the share of its own number and goes on with the
-/// others: so loops over the same memory, one after the other, find it in the caches of the same processors. Helpers may
-/// start late, after the loop is over and its work is gone. They count as owners of the loop, and take a piece before they
-/// touch the work.
-class Loop final : public Runnable, public RefCounted {
+/// One loop. Its pieces are divided into shares, one for each thread. A worker begins with the share that its number gives,
+/// counted from the worker that started the loop, and goes on with the others: so loops over the same memory, one after the
+/// other, find it in the caches of the same processors. Helpers may start late, after the loop is over and its work is gone:
+/// they own the loop, too, and take a piece before they touch the work.
+///
+/// A small kernel takes as long as a few cache lines need from one processor to another. So the thread that starts a loop
+/// writes all of it before it calls the first helper, what a helper reads lies together, and it leaves by one operation.
+class alignas(64) Loop final : public Runnable {
  public:
-  /// Null if there is no memory.
-  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level,
+  /// Null if there is no memory. `threads`: how many share it, the caller included.
+  static Loop* make_loop(Divisible& work, std::uint64_t count, std::uint64_t piece, std::uint32_t threads, Level level,
                          Continuation& continuation) {
     Loop* const loop = take();
     if (loop == nullptr) return nullptr;
+    piece = std::max(piece, count / (one_owner / 2));
     loop->work_ = &work;
     loop->count_ = count;
     loop->piece_ = piece;
     loop->level_ = level;
     loop->continuation_ = &continuation;
-    loop->pieces_ = (count + piece - 1) / piece;
-    loop->helpers_left_.store(static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                  loop->pieces_, static_cast<std::uint64_t>(Scheduler::instance().threads()))) -
-                                  1,
-                              std::memory_order_relaxed);
-    // The thread that starts the loop holds a share, so that it learns whether all is done when it leaves.
-    loop->unfinished_.store(loop->pieces_ + 1, std::memory_order_relaxed);
-    loop->divide(static_cast<std::uint64_t>(Scheduler::instance().threads()));
+    loop->starter_ = Scheduler::instance().worker();
+    loop->helpers_left_ = 0;
+    const std::uint64_t pieces = (count + piece - 1) / piece;
+    loop->divide(pieces, threads);
+    // The thread that starts the loop holds a piece, so that it learns whether all is done when it leaves.
+    loop->state_.store(pieces + 1 + one_owner, std::memory_order_relaxed);
     return loop;
   }
 
-  /// `alone`: without helpers, unless it takes longer than a short loop.
-  bool start(Pace* pace, bool alone) noexcept {
-    retain();
+  /// `helpers`: how many threads are called at once. `more`: how many if it takes longer than a short loop.
+  bool start(Pace* pace, std::uint32_t helpers, std::uint32_t more) noexcept {
+    call_helpers(helpers);
     const auto begin = Pace::Clock::now();
-    if (!alone) call_helper();
     const std::uint64_t own = work_on([&] {
-      if (!alone || Pace::Clock::now() - begin < Pace::short_loop) return;
-      alone = false;
-      call_helper();
+      if (more == 0 || Pace::Clock::now() - begin < Pace::short_loop) return;
+      call_helpers(std::exchange(more, 0));
     });
-    if (pace != nullptr && !alone && own != 0) pace->learn(Pace::Clock::now() - begin, own * piece_);
+    if (pace != nullptr && own != 0) pace->learn(Pace::Clock::now() - begin, own * piece_);
     // The last pieces of others take as long as one of this thread's. Going on here is cheaper than there.
     const std::uint64_t finished = own + 1;
-    wait_a_moment([&] { return unfinished_.load(std::memory_order_acquire) == finished; });
-    const bool done = finish(finished);
-    release();
-    return done;
+    wait_a_moment([&] { return unfinished(state_.load(std::memory_order_acquire)) == finished; });
+    if (state_.load(std::memory_order_acquire) == finished + one_owner) {  // no other thread knows the loop
+      put_back();
+      return true;
+    }
+    return leave(finished);
   }
 
-  void run(Lane lane) noexcept override {
-    if (has_pieces()) {
-      call_helper();
-      const std::uint64_t finished = work_on([] {});
-      if (finished != 0 && finish(finished)) continuation_->resume(lane);
-    }
-    release();
+  void run(Lane) noexcept override {
+    if (has_pieces()) call_from_pool();
+    help();
+  }
+  void help() noexcept override {
+    const std::uint64_t finished = work_on([] {});
+    Continuation& continuation = *continuation_;
+    if (leave(finished)) continuation.resume(Lane::worker);
   }
 
  private:
@@ -85,18 +87,29 @@ class Loop final : public Runnable, public RefCounted {
     for (int i = 0; i < looks && !condition() && !scheduler.others_wait(Level::low); ++i) spin_pause();
   }
 
-  void call_helper() noexcept {
-    if (helpers_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) return;
-    retain();
+  /// Workers that look for a loop first. Others come from the pool, each called by the one before.
+  void call_helpers(std::uint32_t helpers) noexcept {
+    if (helpers == 0) return;
+    state_.fetch_add(helpers * one_owner, std::memory_order_relaxed);
+    const std::uint32_t left = helpers - Scheduler::instance().call_lookers(this, helpers);
+    if (left == 0) return;
+    state_.fetch_sub(left * one_owner, std::memory_order_relaxed);
+    helpers_left_ = left;
+    call_from_pool();
+  }
+  // The loop is in no list then.
+  void call_from_pool() noexcept {
+    if (helpers_left_ == 0) return;
+    --helpers_left_;
+    state_.fetch_add(one_owner, std::memory_order_relaxed);
     Scheduler::instance().submit_helper(this, level_);
   }
 
-  void divide(std::uint64_t threads) noexcept {
-    share_count_ = std::min({threads, pieces_, std::uint64_t{most_shares}});
-    threads_per_share_ = (threads + share_count_ - 1) / share_count_;
+  void divide(std::uint64_t pieces, std::uint32_t threads) noexcept {
+    share_count_ = static_cast<std::uint32_t>(std::min({std::uint64_t{threads}, pieces, std::uint64_t{most_shares}}));
     for (std::uint64_t i = 0; i < share_count_; ++i) {
-      shares_[i].end = (i + 1) * pieces_ / share_count_;
-      shares_[i].next.store(i * pieces_ / share_count_, std::memory_order_relaxed);
+      shares_[i].end = (i + 1) * pieces / share_count_;
+      shares_[i].next.store(i * pieces / share_count_, std::memory_order_relaxed);
     }
   }
 
@@ -109,11 +122,11 @@ class Loop final : public Runnable, public RefCounted {
   template <class AfterEach>
   std::uint64_t work_on(AfterEach&& after_each) noexcept {
     std::uint64_t finished = 0;
-    const auto worker = static_cast<std::uint64_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
-    std::uint64_t mine = worker / threads_per_share_;
-    for (std::uint64_t left = share_count_; left != 0; --left, ++mine) {
+    const auto threads = static_cast<std::uint32_t>(Scheduler::instance().threads());
+    std::uint32_t mine = (Scheduler::instance().worker() + threads - starter_) % threads;
+    for (std::uint32_t left = share_count_; left != 0; --left, ++mine) {
       Share& share = shares_[mine % share_count_];
-      for (;;) {
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
         const std::uint64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
         if (piece >= share.end) break;
         work_->do_range(piece * piece_, std::min(count_, (piece + 1) * piece_));
@@ -124,9 +137,13 @@ class Loop final : public Runnable, public RefCounted {
     return finished;
   }
 
-  bool finish(std::uint64_t finished) noexcept {
-    return unfinished_.fetch_sub(finished, std::memory_order_acq_rel) == finished;
+  /// The last call of an owner, which has finished so many pieces. True if they were the last ones.
+  bool leave(std::uint64_t finished) noexcept {
+    const std::uint64_t before = state_.fetch_sub(finished + one_owner, std::memory_order_acq_rel);
+    if (before / one_owner == 1) put_back();
+    return finished != 0 && unfinished(before) == finished;
   }
+  static std::uint64_t unfinished(std::uint64_t state) noexcept { return state % one_owner; }
 
   // Loops are reused, so that launches do not allocate.
   static SpinLock& free_lock() noexcept {
@@ -147,43 +164,47 @@ class Loop final : public Runnable, public RefCounted {
     }
     return new (std::nothrow) Loop;
   }
-  void dispose() noexcept override {
+  void put_back() noexcept {
     std::lock_guard lock(free_lock());
     next_free_ = free_list();
     free_list() = this;
   }
 
   Divisible* work_ = nullptr;
-  Continuation* continuation_ = nullptr;
   std::uint64_t count_ = 0;
   std::uint64_t piece_ = 0;
-  std::uint64_t pieces_ = 0;
+  std::uint32_t share_count_ = 0;
+  std::uint32_t starter_ = 0;
+  std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
   Level level_ = Level::normal;
-  static constexpr std::size_t most_shares = 16;
-  Share shares_[most_shares];
-  std::uint64_t share_count_ = 0;
-  std::uint64_t threads_per_share_ = 1;
-  std::atomic<std::uint64_t> unfinished_{0};
-  std::atomic<std::int64_t> helpers_left_{0};
+  Continuation* continuation_ = nullptr;
   Loop* next_free_ = nullptr;
+  // Pieces that are not finished, and owners above them.
+  static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  static constexpr std::size_t most_shares = 32;
+  Share shares_[most_shares];
 };
 
 }  // namespace
 
 bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Level level, Continuation& continuation,
                   Pace* pace) noexcept {
-  if (count <= piece || Scheduler::instance().threads() == 1) {
+  const auto workers = static_cast<std::uint32_t>(Scheduler::instance().threads());
+  if (count <= piece || workers == 1) {
     work.do_range(0, count);
     return true;
   }
-  const bool alone = pace != nullptr && pace->is_short(count);
-  if (alone) {
+  const std::uint32_t threads = pace == nullptr ? workers : pace->threads_for(count, workers);
+  if (threads == 1) {
     piece = std::max(piece, (count + 3) / 4);  // few, since each costs as much as a small block
   } else if (pace != nullptr) {
     piece = std::max(piece, pace->least_steps());
   }
-  Loop* const loop = Loop::make_loop(work, count, piece, level, continuation);
-  if (loop != nullptr) return loop->start(pace, alone);
+  const std::uint64_t others = std::min<std::uint64_t>((count - 1) / piece, workers - 1);
+  const auto helpers = static_cast<std::uint32_t>(std::min<std::uint64_t>(others, threads - 1));
+  Loop* const loop = Loop::make_loop(work, count, piece, threads == 1 ? workers : threads, level, continuation);
+  if (loop != nullptr) return loop->start(pace, helpers, threads == 1 ? static_cast<std::uint32_t>(others) : 0);
   work.do_range(0, count);
   return true;
 }

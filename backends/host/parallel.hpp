@@ -21,21 +21,24 @@ class Divisible {
   virtual ~Divisible() = default;
 };
 
-/// How long the steps of a loop took when it last ran. A loop that is over before a second thread has woken up runs on one
-/// thread.
+/// How long the steps of a loop took when it last ran. To call a thread takes as long as a short loop, so a loop is shared
+/// by as many threads as have so much to do.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds short_loop{3000};
-  static constexpr std::chrono::nanoseconds short_piece{600};
+  static constexpr std::chrono::nanoseconds short_loop{1000};
+  static constexpr std::chrono::nanoseconds short_piece{300};
 
   /// How many steps a piece has at least, so that handing it out costs little beside it. 0 if no loop has run.
   std::uint64_t least_steps() const noexcept {
     return static_cast<std::uint64_t>(static_cast<float>(short_piece.count()) / step_ns_.load(std::memory_order_relaxed));
   }
-  /// Whether a loop of so many steps is expected to be short. The first one is not.
-  bool is_short(std::uint64_t count) const noexcept {
-    return static_cast<float>(count) * step_ns_.load(std::memory_order_relaxed) < static_cast<float>(short_loop.count());
+  /// How many threads a loop of so many steps is worth: one more for each time of a short loop that it is expected to take,
+  /// at most `threads`. All of them if no loop has run.
+  std::uint32_t threads_for(std::uint64_t count, std::uint32_t threads) const noexcept {
+    const float wanted = static_cast<float>(count) * step_ns_.load(std::memory_order_relaxed) /
+                         static_cast<float>(short_loop.count());
+    return wanted >= static_cast<float>(threads - 1) ? threads : 1 + static_cast<std::uint32_t>(wanted);
   }
   void learn(std::chrono::nanoseconds time, std::uint64_t steps) noexcept {
     step_ns_.store(static_cast<float>(time.count()) / static_cast<float>(steps), std::memory_order_relaxed);

@@ -107,6 +107,20 @@ struct Scheduler::Shaken {
   OnDemandThread thread;
 };
 
+/// Where a worker that has helped looks for more to help with: one that oneTBB has to find again comes a microsecond later,
+/// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
+/// that goes from one processor to another.
+struct alignas(64) Scheduler::Seat {
+  static constexpr std::uintptr_t empty = 0, looking = 1;
+  /// Or the address of the item that the worker is to run.
+  std::atomic<std::uintptr_t> state{empty};
+
+  bool change(std::uintptr_t from, std::uintptr_t to) noexcept {
+    return state.load(std::memory_order_relaxed) == from &&
+           state.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+};
+
 Scheduler& Scheduler::instance() {
   static auto* const scheduler =
       new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
@@ -114,7 +128,8 @@ Scheduler& Scheduler::instance() {
   return *scheduler;
 }
 
-Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule) : threads_(threads), arena_(new Arena(threads)) {
+Scheduler::Scheduler(int threads, std::unique_ptr<Schedule> schedule)
+    : threads_(threads), arena_(new Arena(threads)), seats_(new Seat[static_cast<std::size_t>(threads)]) {
   if (schedule != nullptr) shaken_ = new Shaken{std::move(schedule), {}, {}, 0, 0, {}};
   // Here, where it may fail for lack of memory, and not at the first work. That may come when static objects are destroyed,
   // and then oneTBB makes no arenas; existing ones go on working.
@@ -129,11 +144,6 @@ void Scheduler::submit(Runnable* item, Level level, bool helps) {
     std::lock_guard lock(lock_);
     ready_[i].push(item);
     ready_count_[i].fetch_add(1, std::memory_order_relaxed);
-    if (helps && looking_ != 0) {
-      --looking_;
-      ++promised_;
-      return;
-    }
   }
   if (shaken_ != nullptr) [[unlikely]] {
     shaken_->thread.ensure_started("that runs the work of WEIR_SCHEDULE", [this] { run_by_schedule(); });
@@ -175,37 +185,39 @@ Runnable* Scheduler::take_most_urgent() noexcept {
   return nullptr;
 }
 
-void Scheduler::run_most_urgent() noexcept {
+bool Scheduler::run_most_urgent() noexcept {
   Runnable* item = nullptr;
   {
     std::lock_guard lock(lock_);
-    item = take_most_urgent();
-  }
-  if (item != nullptr) item->run(Lane::worker);
-}
-
-// A worker that oneTBB has to find again comes a microsecond later, which is as long as a small kernel takes.
-bool Scheduler::help_again() noexcept {
-  constexpr int looks = 200;
-  constexpr std::uint32_t most_looking = 8;
-  {
-    std::lock_guard lock(lock_);
-    if (looking_ + promised_ >= most_looking) return false;
-    ++looking_;
-  }
-  for (int i = 0; i < looks && !others_wait(Level::low); ++i) spin_pause();
-  Runnable* item = nullptr;
-  {
-    std::lock_guard lock(lock_);
-    if (promised_ == 0) {
-      --looking_;
-      return false;
-    }
-    --promised_;
     item = take_most_urgent();
   }
   if (item != nullptr) item->run(Lane::worker);
   return item != nullptr;
+}
+
+std::uint32_t Scheduler::worker() const noexcept {
+  return static_cast<std::uint32_t>(std::max(tbb::this_task_arena::current_thread_index(), 0));
+}
+
+std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
+  const auto threads = static_cast<std::uint32_t>(threads_);
+  const std::uint32_t first = worker();
+  std::uint32_t called = 0;
+  for (std::uint32_t i = 1; i < threads && called < most; ++i) {
+    if (seats_[(first + i) % threads].change(Seat::looking, reinterpret_cast<std::uintptr_t>(item))) ++called;
+  }
+  return called;
+}
+
+bool Scheduler::help_again() noexcept {
+  constexpr int looks = 200;
+  Seat& seat = seats_[worker()];
+  seat.state.store(Seat::looking, std::memory_order_release);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != Seat::looking; };
+  for (int i = 0; i < looks && !is_called() && !others_wait(Level::low); ++i) spin_pause();
+  if (seat.change(Seat::looking, Seat::empty)) return run_most_urgent();
+  reinterpret_cast<Runnable*>(seat.state.exchange(Seat::empty, std::memory_order_acquire))->help();
+  return true;
 }
 
 void Scheduler::run_by_schedule() noexcept {

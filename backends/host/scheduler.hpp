@@ -44,6 +44,8 @@ class OnDemandThread {
 class Runnable {
  public:
   virtual void run(Lane lane) noexcept = 0;
+  /// Runs it on a worker that `Scheduler::call_lookers` has called. Several may do so at once, while it is in a list, too.
+  virtual void help() noexcept {}
 
  protected:
   virtual ~Runnable() = default;
@@ -91,8 +93,13 @@ class Scheduler {
 
   int threads() const noexcept { return threads_; }
   void submit(Runnable* item, Level level) { submit(item, level, false); }
-  /// Work of a microsecond or so that another worker begins: one that has just done such work looks for more for a while.
+  /// Work of a microsecond or so, after which its worker looks for more such work for a while.
   void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
+  /// Has up to `most` workers that look for such work call `item->help()`, whatever its level. Returns how many do.
+  /// Those with the numbers behind this worker's come first, so that loops one after the other get the same workers.
+  std::uint32_t call_lookers(Runnable* item, std::uint32_t most) noexcept;
+  /// This worker's number, below `threads()`.
+  std::uint32_t worker() const noexcept;
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
   /// Whether WEIR_SCHEDULE decides behind each operation of which stream the next one is.
@@ -110,8 +117,9 @@ class Scheduler {
  private:
   Scheduler(int threads, std::unique_ptr<Schedule> schedule);
   void submit(Runnable* item, Level level, bool helps);
-  void run_most_urgent() noexcept;
+  bool run_most_urgent() noexcept;
   Runnable* take_most_urgent() noexcept;
+  struct Seat;
   bool help_again() noexcept;
   void run_by_schedule() noexcept;
 
@@ -119,13 +127,11 @@ class Scheduler {
   struct Shaken;
   const int threads_;
   Arena* arena_;
+  Seat* seats_;
   Shaken* shaken_ = nullptr;  // null: work runs as it comes
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};
-  // Workers that look for a loop to help with, and calls for help of which each is left to one of them.
-  std::uint32_t looking_ = 0;
-  std::uint32_t promised_ = 0;
 };
 
 /// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers

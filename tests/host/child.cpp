@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -343,7 +345,39 @@ void compile_privileged(const std::string&) {
   compile();
 }
 
+// --- Loops that workers share -------------------------------------------------------------------------------------------
+
+void shared_loops(const std::string&) {
+  constexpr std::size_t streams = 3, sizes[streams] = {200'000, 60'000, 20'000};
+  constexpr int times = 6000;
+  const auto module = host().compile(
+      "extern \"C\" __global__ void add(int n, int* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) ++x[i]; "
+      "}");
+  const auto kernel = module->kernel("add");
+  std::vector<StreamPtr> queues;
+  std::vector<weir::Buffer<int>> buffers;
+  for (const std::size_t size : sizes) {
+    queues.push_back(host().create_stream());
+    buffers.push_back(host().allocate<int>(size));
+    queues.back()->fill(buffers.back(), 0);
+  }
+  // One stream alone, then all of them.
+  for (const std::size_t first : {streams - 1, std::size_t{0}}) {
+    for (int time = 0; time < times; ++time) {
+      for (std::size_t i = first; i < streams; ++i)
+        queues[i]->launch(kernel, weir::grid_for(sizes[i]), static_cast<int>(sizes[i]), buffers[i]);
+    }
+    for (const StreamPtr& queue : queues) queue->synchronize();
+  }
+  for (std::size_t i = 0; i < streams; ++i) {
+    const int expected = i + 1 == streams ? 2 * times : times;
+    const auto wrong = std::count_if(buffers[i].data(), buffers[i].data() + sizes[i], [&](int x) { return x != expected; });
+    std::printf("%zu elements, wrong: %td\n", sizes[i], wrong);
+  }
+}
+
 const std::map<std::string, void (*)(const std::string&)> parts = {
+    {"shared_loops", shared_loops},
     {"after_main", after_main},
     {"in_atexit", in_atexit},
     {"at_thread_end", at_thread_end},

@@ -48,6 +48,15 @@ TEST_CASE("scopes may be static and thread-local objects") {
   CHECK(outcome.errors.empty());
 }
 
+TEST_CASE("workers share the loops of kernels, be they more than there are processors") {
+  for (const char* threads : {"2", "4", "16"}) {
+    CAPTURE(threads);
+    const Outcome outcome = play("shared_loops", "", {{"WEIR_HOST_THREADS", threads}});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output == "200000 elements, wrong: 0\n60000 elements, wrong: 0\n20000 elements, wrong: 0\n");
+  }
+}
+
 TEST_CASE("the threads of Weir take no signals, save those of their own faults") {
   const Outcome outcome = play("signals");
   CHECK(outcome.status == 0);
