@@ -28,7 +28,9 @@ Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
 void Device::require(std::initializer_list<Feature> features) const {
   std::string missing;
   for (const Feature feature : features) {
-    if (!supports(feature)) missing += (missing.empty() ? "" : "; ") + detail::absence(*this, feature);
+    if (supports(feature)) continue;
+    if (!missing.empty()) missing += "; ";
+    missing += detail::absence(*this, feature);
   }
   if (!missing.empty()) throw Error(Errc::unsupported, "Device::require", label_, missing);
 }

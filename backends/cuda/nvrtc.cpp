@@ -256,7 +256,10 @@ void compile_image(ImageCompilation& request) {
   const std::vector<int>& known = opened->architectures;
   if (!std::binary_search(known.begin(), known.end(), architecture->number)) {
     std::string list;
-    for (const int number : known) list += (list.empty() ? "" : ", ") + std::to_string(number);
+    for (const int number : known) {
+      if (!list.empty()) list += ", ";
+      list += std::to_string(number);
+    }
     refuse(Errc::compiler_not_found, opened->description + " does not compile for " + std::string(request.architecture) +
                                          ", but for " + list + "; name another NVRTC in WEIR_NVRTC");
   }

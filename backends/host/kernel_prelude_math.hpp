@@ -41,7 +41,7 @@ WEIR_FUNCTION constexpr long long llmax(long long a, long long b) { return max(a
 WEIR_FUNCTION constexpr unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 WEIR_FUNCTION constexpr unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-// --- Functions that the C library does not have. Newer ones declare those of C23 (glibc from 2.41 on), which are as it declares them.
+// --- Functions that the C library does not have. From 2.41 on glibc has those of C23; here they are as it declares them.
 // The argument of those with pi is reduced to [-1, 1] before the multiplication, so that large ones keep their precision.
 extern "C" {
 WEIR_C_FUNCTION float rsqrtf(float x) noexcept { return 1.0f / sqrtf(x); }

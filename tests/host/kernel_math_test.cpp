@@ -74,7 +74,9 @@ DECLARE(exp10m1) DECLARE(exp2m1) DECLARE(log10p1) DECLARE(log2p1) DECLARE(logp1)
   CompileOptions options;
   options.extra = {"-include", header};
   const auto module = host().compile(R"(
-extern "C" __global__ void f(double* x) { x[0] = sinpi(0.5) + cospi(1.0) + sinpif(0.5f) + cospif(1.0f) + rsqrt(0.25) + rsqrtf(0.25f) + rsqrt(1.0f); }
+extern "C" __global__ void f(double* x) {
+  x[0] = sinpi(0.5) + cospi(1.0) + sinpif(0.5f) + cospif(1.0f) + rsqrt(0.25) + rsqrtf(0.25f) + rsqrt(1.0f);
+}
 )",
                                      options);
   const auto x = upload(std::vector<double>(1));
