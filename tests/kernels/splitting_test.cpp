@@ -256,12 +256,13 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
     CAPTURE(loop);
     CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
   }
-  for (const std::string loop : {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
-                                 "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
-                                 "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
-                                 "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
-                                 "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
-                                 "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
+  for (const std::string loop :
+       {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
+        "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
+        "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
+        "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
+        "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
+        "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
     CAPTURE(loop);
     CHECK(split_kernel(loop).empty());
   }
@@ -291,10 +292,10 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
     CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
   }
   for (const std::string loop :
-       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",  // far apart
-        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",      // backwards
-        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",  // which the compiler unrolls
-        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",          // of each thread's own length
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",             // far apart
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",                 // backwards
+        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",             // which the compiler unrolls
+        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",                     // of each thread's own length
         "float s = 0; for (int k = 0; k < n; ++k) { if (s > 9) break; s += x[k]; } x[i] = s;",
         "float s = 0; int j = i; for (int k = 0; k < n; ++k) { s += x[j]; j += m; } x[i] = s;",
         "float s = 0; for (int k = 0; k < n; ++k) atomicAdd(x + k, 1.0f); x[i] = s;"}) {
