@@ -352,6 +352,21 @@ TEST_CASE("a condition of two sides is asked of a row's first and last thread wh
   }
 }
 
+TEST_CASE("blocks of a row run as one, but not tiles of two dimensions that no loop runs through") {
+  const auto is_flat = [](const std::string& body) {
+    const std::string text =
+        "extern \"C\" __global__ void k(float* x, int n) { const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * "
+        "blockDim.y" +
+        body + "}";
+    const TokenizedSource source = tokenize(text);
+    return !split_functions(source).flat.empty();
+  };
+  CHECK(is_flat("; if (i > 0 && i < n) x[j * n + i] = 1;"));
+  CHECK(!is_flat(" + threadIdx.y; if (i < n && j < n) x[i * n + j] = 1;"));
+  CHECK(is_flat(" + threadIdx.y; float s = 0; for (int k = 0; k < n; ++k) s += x[k * n + i]; x[j * n + i] = s;"));
+  CHECK(!is_flat("; if (i > 0 && i < n) x[j * n + threadIdx.x] = 1;"));
+}
+
 TEST_CASE("an unsigned index that counts along a row is told from one that may wrap around") {
   const std::string index = "const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y; ";
   for (const std::string body : {"x[j * n + i] = 1;", "const unsigned k = i + j * m; if (i < n) x[k] = 1;",
