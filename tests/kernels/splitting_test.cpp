@@ -355,8 +355,8 @@ TEST_CASE("a condition of two sides is asked of a row's first and last thread wh
 TEST_CASE("blocks of a row run as one, but not tiles of two dimensions that no loop runs through") {
   const auto is_flat = [](const std::string& body) {
     const std::string text =
-        "extern \"C\" __global__ void k(float* x, int n) { const int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * "
-        "blockDim.y" +
+        "extern \"C\" __global__ void k(float* x, int n) { const int i = blockIdx.x * blockDim.x + threadIdx.x, j = "
+        "blockIdx.y * blockDim.y" +
         body + "}";
     const TokenizedSource source = tokenize(text);
     return !split_functions(source).flat.empty();
