@@ -346,7 +346,9 @@ TEST_CASE("a condition of two sides is asked of a row's first and last thread wh
         "if (i > 0 && x[i] < n) x[i] = 1;", "if (i > 0 && n - i > m) x[i] = 1;",
         "if (i > 0 && i < n) x[i] = 1; else x[i] = 2;", "const short k = i; if (k > 0 && k < n) x[i] = 1;",
         "int k = i; k *= 2; if (k > 0 && k < n) x[i] = 1;", "if (i > 0 && i < n) for (int k = 0; k < i; ++k) x[i] += k;",
-        "if (i > 0 && i < n) atomicAdd(x + i, 1.0f);", "if (i < n) x[i] = 1;", "if (i > 0 && i < n) return;"}) {
+        "if (i > 0 && i < n) atomicAdd(x + i, 1.0f);", "if (i < n) x[i] = 1;", "if (i > 0 && i < n) return;",
+        "if (n != 0 && i < m / n && i > 2) x[i] = 1;",
+        "if (n == 0) return; const int k = m % n; if (i > 0 && i < k) x[i] = 1;"}) {
     CAPTURE(body);
     CHECK(split_kernel(index + body).empty());
   }
