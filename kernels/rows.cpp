@@ -83,11 +83,16 @@ class Finder {
     return scalar ? slope : Slope::other;
   }
 
-  // Whether it is pure arithmetic on what is the same along a row.
+  // Whether it is pure arithmetic on what is the same along a row. It may be computed where the source would not: so nothing
+  // is divided by what may be zero, from which a compiler would conclude that it is not.
   bool is_fixed(const Words& words) const {
     Words others;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const Word& word = words[i];
+      if (word.is("/") || word.is("%")) {
+        const bool number = i + 1 < words.size() && words[i + 1].kind == Token::Kind::number && !words[i + 1].is("0");
+        if (!number && !is_at(words, i + 1, "warpSize") && !is_at(words, i + 1, "blockDim")) return false;
+      }
       const bool of_column = word.is("threadIdx") && is_at(words, i + 1, ".") && !is_at(words, i + 2, "x");
       const bool variable = word.variable != no_variable && f_.variable(word.variable).place != Place::uniform &&
                             slope_of_variable(word.variable) == Slope::none;

@@ -434,8 +434,8 @@ struct block {
 
   // Runs a piece whose condition has `parts`, of which `counting` are comparisons of what is one more for the next thread of
   // a row with what is the same along it. Where none of these numbers wraps around, each is true for the first threads of
-  // the row or for the last ones, and `f` needs no condition of its own. `ask` tells of a thread what `row_end` has. `f` gets,
-  // beside the thread, how many threads it is behind one from which on no index wraps around.
+  // the row or for the last ones, and `f` needs no condition of its own. `ask` tells of a thread what `row_end` has. `f`
+  // gets, beside the thread, how many threads it is behind one from which on no index wraps around.
   template <int parts, int counting, class Ask, class F>
   WEIR_ALWAYS_INLINE void run_rows(const mask& m, Ask&& ask, F&& f) const {
     constexpr unsigned int all = (1u << parts) - 1;

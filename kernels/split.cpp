@@ -73,6 +73,20 @@ bool tells_threads_by_row(const Function& f) {
   return by_row;
 }
 
+// Whether threads of different rows do different things.
+bool names_columns(const Function& f) {
+  bool found = false;
+  for (const Statement& top : f.body) {
+    for_all(top, [&](const Statement& s) {
+      for_own_words(s, [&](const Words& words) {
+        for (std::size_t i = 0; i < words.size(); ++i)
+          found = found || (words[i].is("threadIdx") && (is_at(words, i + 2, "y") || is_at(words, i + 2, "z")));
+      });
+    });
+  }
+  return found;
+}
+
 // Whether a block may wait for what another one wrote, or use memory of its own that the kernel's text does not show. Blocks
 // that run as one neither come one after the other nor have memory of their own.
 bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place, const Function& f) {
@@ -125,7 +139,9 @@ void split_for_speed(const Unit& unit, const FunctionPlace& place, SplitSource& 
     if (!(strides || loops || rows)) return;
     result.replacements.insert(result.replacements.end(), alone.replacements.begin(), alone.replacements.end());
     result.kernels.insert(alone.kernels.begin(), alone.kernels.end());
-    if (tells_threads_by_row(f) && !needs_blocks_apart(unit, place, f)) result.flat.insert(place.name_token);
+    // In two dimensions a block is a tile that fits the caches, unless a loop runs along its row.
+    const bool tile = !strides && !loops && names_columns(f);
+    if (!tile && tells_threads_by_row(f) && !needs_blocks_apart(unit, place, f)) result.flat.insert(place.name_token);
     result.sets_thread_variables = result.sets_thread_variables || alone.sets_thread_variables;
   } catch (const Refused&) {  // it runs thread by thread
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -207,6 +208,8 @@ TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, 
   narrow[i] = blockIdx.x * blockDim.x + threadIdx.x;
 })")->kernel("k");
   // Two blocks alone, by the compiled function itself: all of them would take a while.
+  const host::LaunchServices services = {[](std::size_t bytes) { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); },
+                                         [](void* memory) { std::free(memory); }, nullptr, nullptr};
   const auto run = reinterpret_cast<host::RunBlocks>(kernel->native_handle());
   for (const std::uint64_t first :
        {std::uint64_t{1} << 22U, (std::uint64_t{1} << 21U) - 2, (std::uint64_t{1} << 21U) - 1, std::uint64_t{5}}) {
@@ -214,7 +217,7 @@ TEST_CASE("indices of a grid of more than 2^32 threads wrap around as on a GPU, 
     std::vector<unsigned> narrow(2048);
     void *w = wide.data(), *n = narrow.data();
     const void* const arguments[] = {&w, &n};
-    run({{0x7FFFFFFF, 1, 1}, {1024, 1, 1}, first, first + 2, 0, nullptr, nullptr}, arguments);
+    run({{0x7FFFFFFF, 1, 1}, {1024, 1, 1}, first, first + 2, 0, &services, nullptr}, arguments);
     for (unsigned t = 0; t < 2048; ++t) {
       const std::uint64_t block = first + (t / 1024 == first % 2 ? 0 : 1);
       REQUIRE(wide[t] == block * 1024 + t % 1024);

@@ -256,12 +256,13 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
     CAPTURE(loop);
     CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
   }
-  for (const std::string loop : {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
-                                 "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
-                                 "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
-                                 "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
-                                 "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
-                                 "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
+  for (const std::string loop :
+       {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
+        "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
+        "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
+        "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
+        "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
+        "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
     CAPTURE(loop);
     CHECK(split_kernel(loop).empty());
   }
@@ -291,10 +292,10 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
     CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
   }
   for (const std::string loop :
-       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",  // far apart
-        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",      // backwards
-        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",  // which the compiler unrolls
-        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",          // of each thread's own length
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",             // far apart
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",                 // backwards
+        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",             // which the compiler unrolls
+        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",                     // of each thread's own length
         "float s = 0; for (int k = 0; k < n; ++k) { if (s > 9) break; s += x[k]; } x[i] = s;",
         "float s = 0; int j = i; for (int k = 0; k < n; ++k) { s += x[j]; j += m; } x[i] = s;",
         "float s = 0; for (int k = 0; k < n; ++k) atomicAdd(x + k, 1.0f); x[i] = s;"}) {
@@ -345,10 +346,27 @@ TEST_CASE("a condition of two sides is asked of a row's first and last thread wh
         "if (i > 0 && x[i] < n) x[i] = 1;", "if (i > 0 && n - i > m) x[i] = 1;",
         "if (i > 0 && i < n) x[i] = 1; else x[i] = 2;", "const short k = i; if (k > 0 && k < n) x[i] = 1;",
         "int k = i; k *= 2; if (k > 0 && k < n) x[i] = 1;", "if (i > 0 && i < n) for (int k = 0; k < i; ++k) x[i] += k;",
-        "if (i > 0 && i < n) atomicAdd(x + i, 1.0f);", "if (i < n) x[i] = 1;", "if (i > 0 && i < n) return;"}) {
+        "if (i > 0 && i < n) atomicAdd(x + i, 1.0f);", "if (i < n) x[i] = 1;", "if (i > 0 && i < n) return;",
+        "if (n != 0 && i < m / n && i > 2) x[i] = 1;",
+        "if (n == 0) return; const int k = m % n; if (i > 0 && i < k) x[i] = 1;"}) {
     CAPTURE(body);
     CHECK(split_kernel(index + body).empty());
   }
+}
+
+TEST_CASE("blocks of a row run as one, but not tiles of two dimensions that no loop runs through") {
+  const auto is_flat = [](const std::string& body) {
+    const std::string text =
+        "extern \"C\" __global__ void k(float* x, int n) { const int i = blockIdx.x * blockDim.x + threadIdx.x, j = "
+        "blockIdx.y * blockDim.y" +
+        body + "}";
+    const TokenizedSource source = tokenize(text);
+    return !split_functions(source).flat.empty();
+  };
+  CHECK(is_flat("; if (i > 0 && i < n) x[j * n + i] = 1;"));
+  CHECK(!is_flat(" + threadIdx.y; if (i < n && j < n) x[i * n + j] = 1;"));
+  CHECK(is_flat(" + threadIdx.y; float s = 0; for (int k = 0; k < n; ++k) s += x[k * n + i]; x[j * n + i] = s;"));
+  CHECK(!is_flat("; if (i > 0 && i < n) x[j * n + threadIdx.x] = 1;"));
 }
 
 TEST_CASE("an unsigned index that counts along a row is told from one that may wrap around") {
