@@ -218,9 +218,10 @@ bool Emitter::calls_thread_readers(const Names& names, const std::vector<const S
 }
 
 // Whether a compiler may be told that the threads of a piece do not depend on each other. A promise that it would also apply
-// to what lies in memory and is a thread's own: so only for scalars of built-in types, and where nothing unknown is called.
+// to what lies in memory and is a thread's own: so only for scalars of built-in types, where nothing unknown is called, and
+// where a thread's own order cannot suffer.
 bool Emitter::may_vectorize(const std::vector<const Statement*>& statements) const {
-  bool may = !f_.uses_thread_variables;
+  bool may = !f_.uses_thread_variables && !order_matters(f_, statements);
   for (const Statement* top : statements) {
     for_all(*top, [&](const Statement& s) {
       may = may && !s.is(Kind::type) && !s.is(Kind::range_loop) && !s.is(Kind::choice) && !s.is(Kind::jump);
@@ -253,7 +254,22 @@ bool Emitter::may_vectorize(const std::vector<const Statement*>& statements) con
   return may;
 }
 
-void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
+// A piece would end the life of its objects before their scope ends.
+void Emitter::check_destructors(const Statement& s) {
+  for (const Declarator& d : s.declarators) {
+    const bool object = std::any_of(s.specifiers.begin(), s.specifiers.end(),
+                                    [](const Word& word) { return !is_type_word(word.text) || word.is("auto"); });
+    if (!object || d.is_reference() || contains(d.pointer, "*") || d.name.variable == no_variable ||
+        f_.variable(d.name.variable).place != Place::piece || f_.variable(d.name.variable).kind == Variable::Kind::shared)
+      continue;
+    out_.text(
+        fmt::format("static_assert(__has_trivial_destructor(decltype({})), \"a variable of a block whose threads take "
+                    "their steps together has no destructor\");",
+                    f_.variable(d.name.variable).name));
+  }
+}
+
+void Emitter::piece(const std::vector<const Statement*>& statements, bool last) {
   Names names, own;
   for (const Statement* s : statements) {
     for (const int index : names_in(*s)) names.insert(index);
@@ -270,7 +286,10 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
   open_lambda(names, own, false);
   if (sets) set_thread_variables();
   out_.text("{");
-  for (const Statement* s : statements) statement_in_piece(*s, false, false);
+  for (const Statement* s : statements) {
+    statement_in_piece(*s, false, false);
+    if (!last) check_destructors(*s);
+  }
   out_.text("} });");
   if (leaves) out_.text("weir_m.remove(weir_gone);");
   if (returns && f_.place->is_kernel) out_.text("weir_b.retire(weir_gone);");

@@ -56,7 +56,8 @@ class Emitter {
   Words lambda_value(const Declarator& d) const;
   std::string type_of(const Statement& s, const Declarator& d) const;
 
-  void piece(const std::vector<const Statement*>& statements, Loop loop);
+  void piece(const std::vector<const Statement*>& statements, bool last);
+  void check_destructors(const Statement& s);
   void open_lambda(const Names& names, const Names& own, bool result_is_bool);
   void bindings(const Names& names, const Names& own);
   void condition(const Words& words);
