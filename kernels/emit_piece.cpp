@@ -262,10 +262,11 @@ void Emitter::check_destructors(const Statement& s) {
     if (!object || d.is_reference() || contains(d.pointer, "*") || d.name.variable == no_variable ||
         f_.variable(d.name.variable).place != Place::piece || f_.variable(d.name.variable).kind == Variable::Kind::shared)
       continue;
+    const std::string& name = f_.variable(d.name.variable).name;
     out_.text(
-        fmt::format("static_assert(__has_trivial_destructor(decltype({})), \"a variable of a block whose threads take "
-                    "their steps together has no destructor\");",
-                    f_.variable(d.name.variable).name));
+        fmt::format("static_assert(__has_trivial_destructor(decltype({0})), \"the destructor of '{0}' would run before its "
+                    "scope ends, since threads meet or leave behind it: put it in braces of its own\");",
+                    name));
   }
 }
 
