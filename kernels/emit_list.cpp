@@ -289,8 +289,8 @@ void Emitter::list(const Statements& statements, Loop loop) {
 
   std::vector<const Statement*> pending;
   int wraps = 0;
-  const auto flush = [&] {
-    if (!pending.empty()) piece(pending, loop);
+  const auto flush = [&](bool last = false) {
+    if (!pending.empty()) piece(pending, last);
     pending.clear();
   };
   // Behind a place where threads may leave, nothing is done for a block of which none is left.
@@ -347,7 +347,7 @@ void Emitter::list(const Statements& statements, Loop loop) {
         break;
     }
   }
-  flush();
+  flush(true);
   for (; wraps > 0; --wraps) out_.text("}");
 }
 

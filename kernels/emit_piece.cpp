@@ -212,9 +212,10 @@ bool Emitter::calls_thread_readers(const Names& names, const std::vector<const S
 }
 
 // Whether a compiler may be told that the threads of a piece do not depend on each other. A promise that it would also apply
-// to what lies in memory and is a thread's own: so only for scalars of built-in types, and where nothing unknown is called.
+// to what lies in memory and is a thread's own: so only for scalars of built-in types, where nothing unknown is called, and
+// where a thread's own order cannot suffer.
 bool Emitter::may_vectorize(const std::vector<const Statement*>& statements) const {
-  bool may = !f_.uses_thread_variables;
+  bool may = !f_.uses_thread_variables && !order_matters(f_, statements);
   for (const Statement* top : statements) {
     for_all(*top, [&](const Statement& s) {
       may = may && !s.is(Kind::type) && !s.is(Kind::range_loop) && !s.is(Kind::choice) && !s.is(Kind::jump);
@@ -247,7 +248,23 @@ bool Emitter::may_vectorize(const std::vector<const Statement*>& statements) con
   return may;
 }
 
-void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
+// A piece would end the life of its objects before their scope ends.
+void Emitter::check_destructors(const Statement& s) {
+  for (const Declarator& d : s.declarators) {
+    const bool object = std::any_of(s.specifiers.begin(), s.specifiers.end(),
+                                    [](const Word& word) { return !is_type_word(word.text) || word.is("auto"); });
+    if (!object || d.is_reference() || contains(d.pointer, "*") || d.name.variable == no_variable ||
+        f_.variable(d.name.variable).place != Place::piece || f_.variable(d.name.variable).kind == Variable::Kind::shared)
+      continue;
+    const std::string& name = f_.variable(d.name.variable).name;
+    out_.text(
+        fmt::format("static_assert(__has_trivial_destructor(decltype({0})), \"the destructor of '{0}' would run before its "
+                    "scope ends, since threads meet or leave behind it: put it in braces of its own\");",
+                    name));
+  }
+}
+
+void Emitter::piece(const std::vector<const Statement*>& statements, bool last) {
   Names names, own;
   for (const Statement* s : statements) {
     for (const int index : names_in(*s)) names.insert(index);
@@ -261,14 +278,17 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
   out_.at(statements[0]->token);
   if (!returns && !leaves && may_vectorize(statements) && !calls_thread_readers(names, statements)) {
     const Rows found = rows_of(statements, f_, unit_);
-    if (found.useful) return rows(found, names, own);
+    if (found.useful) return rows(found, last, names, own);
   }
   out_.text(may_vectorize(statements) ? "weir_b.run<true>(weir_m," : "weir_b.run<false>(weir_m,");
   const bool sets = calls_thread_readers(names, statements);
   open_lambda(names, own, false);
   if (sets) set_thread_variables();
   out_.text("{");
-  for (const Statement* s : statements) statement_in_piece(*s, false, false);
+  for (const Statement* s : statements) {
+    statement_in_piece(*s, false, false);
+    if (!last) check_destructors(*s);
+  }
   out_.text("} });");
   if (leaves) out_.text("weir_m.remove(weir_gone);");
   if (returns && f_.place->is_kernel) out_.text("weir_b.retire(weir_gone);");
@@ -276,7 +296,7 @@ void Emitter::piece(const std::vector<const Statement*>& statements, Loop) {
 
 // A piece of which compilers cannot see by themselves that it works on neighbouring elements: what they need to know is
 // asked of the first and the last thread of each row.
-void Emitter::rows(const Rows& rows, const Names& names, const Names& own) {
+void Emitter::rows(const Rows& rows, bool last, const Names& names, const Names& own) {
   Names asked, known;
   for (const Statement* s : rows.known) {
     known.insert(s->declarators[0].name.variable);
@@ -316,7 +336,10 @@ void Emitter::rows(const Rows& rows, const Names& names, const Names& own) {
   open_lambda(names, own, false, ", [[maybe_unused]] const size_t weir_along");
   out_.text("{");
   side_by_side_ = rows.texts;
-  for (const Statement* s : rows.body) statement_in_piece(*s, false, false);
+  for (const Statement* s : rows.body) {
+    statement_in_piece(*s, false, false);
+    if (!last) check_destructors(*s);
+  }
   side_by_side_.clear();
   out_.text("} });");
   takes_rows_ = true;

@@ -59,8 +59,9 @@ class Emitter {
   Words lambda_value(const Declarator& d) const;
   std::string type_of(const Statement& s, const Declarator& d) const;
 
-  void piece(const std::vector<const Statement*>& statements, Loop loop);
-  void rows(const Rows& rows, const Names& names, const Names& own);
+  void piece(const std::vector<const Statement*>& statements, bool last);
+  void check_destructors(const Statement& s);
+  void rows(const Rows& rows, bool last, const Names& names, const Names& own);
   void open_lambda(const Names& names, const Names& own, bool result_is_bool, std::string_view parameter = "");
   void bindings(const Names& names, const Names& own);
   void condition(const Words& words);

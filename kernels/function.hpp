@@ -95,7 +95,14 @@ bool put_strides_in_step(Function& function, const Unit& unit);
 /// by side. True if there is such a loop.
 bool put_loops_in_step(Function& function, const Unit& unit);
 /// Whether what is declared in the body itself are single values of built-in types, which can live anywhere at no cost.
-bool keeps_plain_values(const Function& function);
+bool keeps_plain_values(const Function& function, const Unit& unit);
+/// Whether a thread that runs the statements may use an element again behind a write to one, where its elements may lie
+/// beside each other, as `x[2 * i]` and `x[2 * i + 1]`. Of threads that do not depend on each other, GCC and Clang read and
+/// write such elements at once, and forget that two pointers of one thread may lead to the same one.
+bool order_matters(const Function& function, const std::vector<const Statement*>& statements);
+/// Whether threads of a source may wait for each other without meeting. Then one must go on while another one waits, and
+/// none may run ahead of the others to the end of a piece.
+bool may_wait(const TokenizedSource& source);
 
 /// A lambda that a function keeps under a name, or calls in place, and in which threads meet.
 struct LocalLambda {

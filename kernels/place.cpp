@@ -23,6 +23,7 @@ bool is_known_type(std::string_view name) {
 // Words that depend on no variable: keywords of expressions, types, names of constants.
 bool is_harmless(const Words& words, std::size_t i, const Function& f, const Unit& unit) {
   const std::string& text = words[i].text;
+  if (unit.objects_act() && unit.defines_class(text)) return false;
   if (is_type_word(text) || is_known_type(text) || unit.is_constant(text) || text == "warpSize") return true;
   for (const char* keyword :
        {"sizeof", "alignof", "true", "false", "nullptr", "static_cast", "reinterpret_cast", "const_cast"}) {
@@ -122,6 +123,10 @@ class Places {
     if (!v.at_list_level || v.assigned || v.escapes) return false;
     if (v.kind == Variable::Kind::parameter) return f_.place->is_kernel && !contains(v.specifiers, "&");
     if (v.kind == Variable::Kind::shared || v.declarator == nullptr || v.name.starts_with("weir_own_")) return false;
+    const bool of_class = std::any_of(v.specifiers.begin(), v.specifiers.end(), [&](const Word& word) {
+      return !is_type_word(word.text) && !is_known_type(word.text) && !word.text.ends_with("_t");
+    });
+    if (of_class && unit_.objects_act() && !contains(v.pointer, "*")) return false;
     const Declarator& d = *v.declarator;
     const bool table = contains(v.specifiers, "const") || contains(v.specifiers, "constexpr");
     const bool plain = (d.dimensions.empty() || (table && d.form != Declarator::Form::none)) && !d.is_reference() &&

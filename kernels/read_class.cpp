@@ -91,6 +91,7 @@ void Unit::read_class(std::size_t first, std::size_t brace) {
         continue;
       }
       f.of_class = index;
+      members_take_references_ = members_take_references_ || takes_changing_reference(i, "");
       for (std::size_t k = f.head; k < i; ++k) f.is_static = f.is_static || is(k, "static");
       if (!f.is_static) c.members.insert(f.name);
       declaration = i = f.end;
@@ -100,6 +101,10 @@ void Unit::read_class(std::size_t first, std::size_t brace) {
     }
   }
   class_places_[static_cast<std::size_t>(index)] = std::move(c);
+}
+
+bool Unit::defines_class(std::string_view name) const {
+  return std::any_of(class_places_.begin(), class_places_.end(), [&](const ClassPlace& c) { return c.name == name; });
 }
 
 // Whether one of the parameters behind `open` refers to something that is not constant; `except` by `&&`.
@@ -131,7 +136,10 @@ void Unit::find_changing_operators() {
     if (!is(i, "operator")) continue;
     std::string name;
     std::size_t open = i + 1;
-    if (is(open, "(")) open += 2;
+    if (is(open, "(")) {
+      open += 2;
+      members_take_references_ = members_take_references_ || takes_changing_reference(open, "");
+    }
     for (; open < source_.tokens.size() && !is(open, "("); ++open)
       name = is_identifier(open) || name == " " ? " " : name.append(word(open));
     if (open >= source_.tokens.size()) return;
@@ -139,6 +147,44 @@ void Unit::find_changing_operators() {
     for (std::size_t k = declaration; k < i; ++k) of_object = of_object && !is(k, "friend") && !is(k, "static");
     const bool constant = is(source_.tokens[open].match + 1, "const") && !own_constants;
     if ((of_object && !constant) || takes_changing_reference(open, "")) changing_operators_.insert(name == " " ? "" : name);
+  }
+}
+
+// Whether a constructor or destructor does anything behind its parameters, but to give members their values.
+bool Unit::acts(std::size_t parameters) const {
+  std::size_t i = after(parameters);
+  const auto ends = [&] { return i >= source_.tokens.size() || is(i, ";") || is(i, "=") || is(i, "}"); };
+  while (!ends() && !is(i, "{") && !is(i, ":")) i = after(i);
+  if (is(i, ":")) {
+    for (++i; !ends() && !is(i, "{");) {
+      while (!ends() && !is(i, "(") && !is(i, "{")) ++i;
+      if (ends()) return false;
+      for (std::size_t k = i; k < source_.tokens[i].match; ++k) {
+        if (word(k).starts_with("atomic")) return true;
+      }
+      i = after(i);
+      if (is(i, ",")) ++i;
+    }
+  }
+  return is(i, "{") && !is(i + 1, "}");
+}
+
+// What named functions of a class do, is seen where they are called.
+void Unit::find_acting_objects() {
+  std::map<std::size_t, std::size_t> named;
+  for (const auto* list : {&functions_, &member_functions_}) {
+    for (const FunctionPlace& f : *list) {
+      if (f.of_class >= 0) named.emplace(f.body, f.end);
+    }
+  }
+  for (const ClassPlace& c : class_places_) {
+    for (std::size_t i = c.open; i < source_.tokens[c.open].match; ++i) {
+      const auto function = named.find(i);
+      if (function != named.end()) i = function->second;
+      const bool made = is(i, c.name) && is(i + 1, "(") && !is(i - 1, "::");
+      objects_act_ =
+          objects_act_ || is(i, "threadIdx") || (names(i) && thread_readers_.count(word(i)) != 0) || (made && acts(i + 1));
+    }
   }
 }
 

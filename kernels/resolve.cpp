@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kernels/function.hpp"
@@ -43,7 +44,8 @@ class Resolver {
 
   int declare(Word& name, Variable&& v) {
     v.name = name.text;
-    if (find(name.text) != no_variable) v.name = fmt::format("weir_{}_{}", ++renamed_, name.text);
+    if (find(name.text) != no_variable || outside_.count(name.text) != 0)
+      v.name = fmt::format("weir_{}_{}", ++renamed_, name.text);
     const int index = static_cast<int>(function_.variables.size());
     scopes_.back()[name.text] = index;
     name.variable = index;
@@ -56,6 +58,9 @@ class Resolver {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (!can_name_variable(list, i) || list[i].variable != no_variable) continue;
       list[i].variable = find(list[i].text);
+      // What a lambda or a class declares itself stands behind its type.
+      if (list[i].variable == no_variable && !(i > 0 && list[i - 1].is_identifier() && !is_keyword(list[i - 1].text)))
+        outside_.insert(list[i].text);
       if (list[i].variable != no_variable) list[i].text = function_.variable(list[i].variable).name;
     }
   }
@@ -195,6 +200,7 @@ class Resolver {
 
   Function& function_;
   std::vector<Scope> scopes_;
+  std::set<std::string> outside_;  // names that meant no variable of the function up to here
   int renamed_ = 0;
   bool before_condition_ = false;
 };

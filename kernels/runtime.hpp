@@ -57,6 +57,16 @@ struct block_range {
   void* launch;
 };
 
+// What a loop adds to its counter comes to the same from each beginning if it is a whole number.
+template <class T, bool class_type = __is_class(T) || __is_union(T)>
+struct is_whole {
+  static constexpr bool value = static_cast<T>(0.5) == static_cast<T>(0) || static_cast<T>(2) == static_cast<T>(1);
+};
+template <class T>
+struct is_whole<T, true> {
+  static constexpr bool value = false;
+};
+
 struct block;
 
 // Why a thread takes no part: until the next iteration, until the loop's end, for good.
@@ -630,6 +640,14 @@ inline bool meet__syncthreads_or(block& b, const mask& m, const char* place, int
 }
 
 }  // namespace weir_host
+
+template <class T>
+WEIR_ALWAYS_INLINE constexpr T weir_whole(T step) {
+  static_assert(weir_host::is_whole<decltype(0 + step)>::value,
+                "a loop over what each thread owns counts a whole number in steps of another type: "
+                "let it count in that type");
+  return step;
+}
 )weir";
 
 }  // namespace weir::kernels

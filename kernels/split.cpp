@@ -23,7 +23,7 @@ Function understood(const Unit& unit, const FunctionPlace& place, bool loops_in_
   put_volatile_in_step(f, unit);
   const bool strides = put_strides_in_step(f, unit);
   if (place.cooperates) {
-    if (loops_in_step && keeps_plain_values(f)) put_loops_in_step(f, unit);
+    if (loops_in_step && keeps_plain_values(f, unit)) put_loops_in_step(f, unit);
   } else if (!put_loops_in_step(f, unit) && !strides) {
     enclose_behind_returns(f);
   }
@@ -106,24 +106,6 @@ bool needs_blocks_apart(const Unit& unit, const FunctionPlace& place, const Func
   return waits;
 }
 
-// Whether threads may wait for each other without meeting: for a lock, or for a number that another one counts up. Then one
-// must go on while another one waits, and none may run ahead of the others to the end of a piece.
-bool may_wait(const Unit& unit) {
-  const TokenizedSource& source = unit.source();
-  bool has_atomics = false, asks_in_loop = false;
-  for (std::uint32_t i = 0; i < source.tokens.size(); ++i) {
-    const std::string_view word = source.spelling(i);
-    if (word == "atomicCAS" || word == "atomicExch") return true;
-    has_atomics = has_atomics || word.starts_with("atomic");
-    if (word != "while" || i + 1 >= source.tokens.size() || source.spelling(i + 1) != "(") continue;
-    for (std::uint32_t k = i + 2; k < source.tokens[i + 1].match; ++k) {
-      asks_in_loop = asks_in_loop || source.spelling(k).starts_with("atomic") ||
-                     (unit.defines_function(source.spelling(k)) && source.spelling(k + 1) == "(");
-    }
-  }
-  return has_atomics && asks_in_loop;
-}
-
 // A kernel in which no threads meet is split for its loops' or its rows' sake alone, if nothing is against it. Of several
 // kernels of one name, which are a template's specializations or stand in namespaces, either all are split or none.
 void split_for_speed(const Unit& unit, const FunctionPlace& place, SplitSource& result) {
@@ -133,7 +115,7 @@ void split_for_speed(const Unit& unit, const FunctionPlace& place, SplitSource& 
   try {
     Function f = read_function(unit, place);
     const bool strides = put_strides_in_step(f, unit), loops = put_loops_in_step(f, unit);
-    if (!keeps_plain_values(f)) return;
+    if (!keeps_plain_values(f, unit)) return;
     SplitSource alone;
     const bool rows = split_kernel(unit, place, alone);
     if (!(strides || loops || rows)) return;
@@ -245,7 +227,7 @@ SplitSource split_functions(const TokenizedSource& source) {
   SplitSource result;
   const Unit unit(source);
   refuse_recursion(unit);
-  const bool one_by_one = may_wait(unit);
+  const bool one_by_one = may_wait(source);
   for (const FunctionPlace& place : unit.functions()) {
     if (!place.cooperates) {
       if (!one_by_one) split_for_speed(unit, place, result);

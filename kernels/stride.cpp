@@ -73,9 +73,7 @@ class Strides {
   }
   // Whether the name means one number, which does not change while the function runs.
   bool is_fixed_name(const std::string& name) const {
-    if (is_built_in_variable(name) || name == "weir_global_x" || is_integer(made_up(name)) || unit_.is_constant(name) ||
-        contains(function_.template_parameters, name))
-      return true;
+    if (is_built_in_variable(name) || name == "weir_global_x" || is_integer(made_up(name))) return true;
     int declared = 0;
     bool plain = true;
     const auto note = [&](const Words& type, bool is_value) {
@@ -89,10 +87,12 @@ class Strides {
     for (const Statement& top : function_.body) {
       for_all(top, [&](const Statement& s) {
         for (const Declarator& d : s.declarators) {
-          if (d.name.is(name)) note(s.specifiers, d.pointer.empty() && d.dimensions.empty());
+          if (d.name.is(name))
+            note(s.specifiers, d.pointer.empty() && d.dimensions.empty() && !has_fraction(d.initializer));
         }
       });
     }
+    if (declared == 0) return unit_.is_constant(name) || contains(function_.template_parameters, name);
     return declared == 1 && plain && !assigned_anywhere(name);
   }
   // Whether the words are arithmetic on numbers and on names that never change.
@@ -197,6 +197,11 @@ class Strides {
       return one_of(word.text, words);
     });
   }
+  static bool is_long(const Words& type) {
+    return std::any_of(type.begin(), type.end(), [](const Word& word) {
+      return word.is("long") || word.is("size_t") || word.is("ptrdiff_t") || word.text.find("64") != std::string::npos;
+    });
+  }
   static bool is_signed(const Words& type) {
     return std::none_of(type.begin(), type.end(), [](const Word& word) {
       return word.is("unsigned") || word.is("size_t") || word.text.starts_with("uint");
@@ -252,6 +257,11 @@ class Strides {
     return index;
   }
 
+  static bool asks_type(const Words& words) {
+    return contains(words, "decltype") || contains(words, "typeof") || contains(words, "__typeof__") ||
+           contains(words, "__typeof");
+  }
+
   // Whether a lambda of this function that has references for parameters, or `auto`, is called with the variable.
   bool passes_to_lambda(const Words& words, const std::string& name) const {
     if (!contains(words, name)) return false;
@@ -289,8 +299,8 @@ class Strides {
     bool changes = has_jumps(body) || has_return(body);
     for_all(std::as_const(body), [&](const Statement& inner) {
       for_own_words(inner, [&](const Words& words) {
-        changes = changes || assigns(words, name, unit_, false) || passes_to_lambda(words, name) ||
-                  (contains(words, "decltype") && contains(words, name));
+        changes = changes || assigns(words, name, unit_, unit_.members_take_references()) || passes_to_lambda(words, name) ||
+                  (asks_type(words) && contains(words, name));
       });
       for (const Declarator& each : inner.declarators)
         changes = changes || (each.is_reference() && contains(each.initializer, name));
@@ -312,14 +322,17 @@ class Strides {
     if (s.body.size() == 1 && !s.body[0].body.empty()) {
       Statement& copy = s.body[0].body[0];
       if (copy.is(Kind::declaration) && copy.declarators.size() == 1 && copy.declarators[0].initializer.size() == 1 &&
-          copy.declarators[0].initializer[0].is(name) && is_integer(copy.specifiers) && is_wide(copy.specifiers))
+          copy.declarators[0].initializer[0].is(name) && is_integer(copy.specifiers) && is_wide(copy.specifiers) &&
+          (is_long(specifiers) || !is_long(copy.specifiers)))
         copy.declarators[0].initializer = index_as(copy.specifiers, d.initializer, offset);
     }
     Declarator& first = s.first[0].declarators[0];
     first.name = offset;
     first.initializer = made_up("0");
     s.step = {offset, {Token::Kind::punctuation, "+=", no_token, no_variable}};
+    append(s.step, made_up("weir_whole("));
     append(s.step, step);
+    append(s.step, made_up(")"));
     s.ascending = is_wide(specifiers) && ascends(s.words, name, d.initializer);
     s.before.push_back(std::move(index));
     s.cooperates = found_ = true;
@@ -338,12 +351,13 @@ class Strides {
 
 bool put_strides_in_step(Function& function, const Unit& unit) { return Strides(function, unit).run(); }
 
-bool keeps_plain_values(const Function& function) {
-  const auto plain = [](const Statement& s) {
+bool keeps_plain_values(const Function& function, const Unit& unit) {
+  const auto plain = [&](const Statement& s) {
     return std::all_of(s.declarators.begin(), s.declarators.end(), [&](const Declarator& d) {
       if (!d.dimensions.empty()) return false;
-      return contains(d.pointer, "*") || std::all_of(s.specifiers.begin(), s.specifiers.end(), [](const Word& word) {
-               return is_type_word(word.text) || word.text.ends_with("_t") || word.is("float2") || word.is("float4") ||
+      return contains(d.pointer, "*") || std::all_of(s.specifiers.begin(), s.specifiers.end(), [&](const Word& word) {
+               const bool number = word.text.ends_with("_t") && !unit.defines_class(word.text);
+               return is_type_word(word.text) || number || word.is("float2") || word.is("float4") ||
                       word.is("int2") || word.is("int4");
              });
     });

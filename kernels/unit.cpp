@@ -436,6 +436,7 @@ void Unit::find_thread_readers() {
     }
     hidden_reader_ = hidden_reader_ || reads(from, last);
   }
+  find_acting_objects();
 }
 
 }  // namespace weir::kernels

@@ -84,12 +84,18 @@ class Unit {
   bool operator_may_change(std::string_view name) const { return changing_operators_.count(name) != 0; }
   /// Whether an object of a class may refer to, or change, the variables that it is made of.
   bool classes_keep_references() const noexcept { return classes_keep_references_; }
+  /// Whether making or destroying an object of some class, or an operator of one, does more than to store values: then it
+  /// is done by each thread.
+  bool objects_act() const noexcept { return objects_act_; }
+  /// Whether a function of some class, called by an object, may change its argument.
+  bool members_take_references() const noexcept { return members_take_references_; }
   /// Whether a call of it may read threadIdx and its like.
   bool reads_thread_variables(std::string_view name) const { return thread_readers_.count(name) != 0; }
   /// Whether code that is called without a name (an operator, a method) may read them.
   bool hidden_code_reads_thread_variables() const noexcept { return hidden_reader_; }
   /// Constants at namespace scope, `__constant__` variables and names of types: the same for all threads.
   bool is_constant(std::string_view name) const { return constants_.count(name) != 0; }
+  bool defines_class(std::string_view name) const;
   /// Tokens `__shared__` outside of functions and in functions that do not cooperate.
   const std::vector<std::uint32_t>& lone_shared() const noexcept { return lone_shared_; }
 
@@ -116,6 +122,8 @@ class Unit {
   void find_namespaces();
   void find_cooperation();
   void find_thread_readers();
+  void find_acting_objects();
+  bool acts(std::size_t parameters) const;
   bool takes_changing_reference(std::size_t open, std::string_view except) const;
   void find_changing_operators();
   void number_overloads();
@@ -131,7 +139,7 @@ class Unit {
   std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
   std::map<std::size_t, std::size_t> split_members_;          // cooperating member functions: where they begin, and end
   std::vector<std::uint32_t> lone_shared_;
-  bool hidden_reader_ = false;
+  bool hidden_reader_ = false, objects_act_ = false, members_take_references_ = false;
   std::set<std::string, std::less<>> namespaces_;        // that the source opens, names otherwise, or uses
   std::set<std::string, std::less<>> group_namespaces_;  // cooperative_groups and its other names
   std::set<std::string, std::less<>> used_;              // namespaces that are, and names out of namespaces

@@ -21,6 +21,16 @@ bool takes_address(const Words& words, std::size_t i) {
   return !call && (i - 1 == open + 2 || words[i - 2].is("*") || is_type_word(words[i - 2].text));
 }
 
+bool is_assembly(const Words& words) {
+  return contains(words, "asm") || contains(words, "__asm__") || contains(words, "__asm");
+}
+
+// Whether a lambda may capture it by a reference of another name: `[&r = x]`.
+bool is_captured_anew(const Words& words, std::size_t i) {
+  while (i > 0 && !words[i].is("=") && !words[i].is(",") && !words[i].is(";")) --i;
+  return words[i].is("=") && i > 2 && words[i - 2].is("&") && (words[i - 3].is("[") || words[i - 3].is(","));
+}
+
 // The name of what is called with the parenthesis at `open`; empty if there is none. `qualified` tells of a name with `::`.
 std::string_view callee(const Words& words, std::size_t open, bool& qualified) {
   qualified = false;
@@ -46,8 +56,11 @@ class Uses {
   Uses(Function& function, const Unit& unit, const Words& words) : function_(function), unit_(unit), words_(words) {}
 
   void run() {
+    const bool assembly = is_assembly(words_);
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if (words_[i].variable != no_variable) variable(i);
+      if (words_[i].variable != no_variable && (assembly || is_captured_anew(words_, i)))
+        function_.variable(words_[i].variable).assigned = true;
       if (words_[i].is(")")) parentheses(i);
       if (words_[i].is("[") && lambda_at(words_, i).body != 0) lambda(i);
     }
@@ -227,6 +240,7 @@ bool assigns(const Words& words, const std::string& name, const Unit& unit, bool
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i].is("&") && is_at(words, i + 1, "{") && contains(words, name)) return true;  // a lambda returns a reference
     if (!words[i].is(name) || !can_name_variable(words, i)) continue;
+    if (is_assembly(words) || is_captured_anew(words, i)) return true;
     if (may_be_passed_by_reference(words, i, i + 1, unit, unknown)) return true;
     std::size_t first = i, last = i + 1;  // of the variable, its member, and the parentheses around it
     while (is_at(words, last, ".") && last + 1 < words.size()) {

@@ -75,7 +75,7 @@ constexpr std::string_view plain_functions[] = {
     "__float_as_int", "__int_as_float", "__float_as_uint", "__uint_as_float", "__ldg", "__fmaf_rn", "__fmul_rn",
     "__fadd_rn", "__saturatef", "__float2int_rn", "__float2int_rz", "__int2float_rn", "__funnelshift_l",
     "__funnelshift_r", "isnan", "isinf", "thread_rank", "num_threads", "meta_group_rank", "meta_group_size",
-    "weir_this_thread_block", "weir_this_grid"};
+    "weir_this_thread_block", "weir_this_grid", "weir_whole"};
 
 }  // namespace
 

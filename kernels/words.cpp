@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernels/one_of.hpp"
 
@@ -11,6 +12,11 @@ namespace {
 
 constexpr std::string_view long_operators[] = {"<<=", ">>=", "...", "->*", "<=>", "++", "--", "&&", "||", "==", "!=",
                                                "<=",  ">=",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "<<"};
+
+// Operators that may be written as words.
+constexpr std::pair<std::string_view, std::string_view> spelled_operators[] = {
+    {"and", "&&"},  {"or", "||"},     {"not", "!"},    {"bitand", "&"},  {"bitor", "|"},  {"xor", "^"},
+    {"compl", "~"}, {"and_eq", "&="}, {"or_eq", "|="}, {"xor_eq", "^="}, {"not_eq", "!="}};
 
 bool opens(const Word& word) {
   return word.kind == Token::Kind::punctuation && (word.is("(") || word.is("[") || word.is("{"));
@@ -38,6 +44,10 @@ Words words_of(const TokenizedSource& source, std::size_t first, std::size_t las
         end = next;
         break;
       }
+    }
+    for (const auto& [spelled, op] : spelled_operators) {
+      if (token.kind == Token::Kind::identifier && word.is(spelled))
+        word = {Token::Kind::punctuation, std::string(op), word.token, no_variable};
     }
     words.push_back(std::move(word));
     i = end;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
+#include <vector>
 
 namespace weir::test {
 namespace {
@@ -17,7 +19,7 @@ class Generator {
   explicit Generator(std::uint64_t seed) : random_(seed) {}
 
   std::string kernel(const std::string& name) {
-    text_ = fmt::format("extern \"C\" __global__ void {}(unsigned* out, unsigned n) {{\n", name);
+    text_ = head(name);
     line("__shared__ unsigned s[128], t[8];");
     line("__shared__ volatile unsigned z[128];");
     line("struct three { unsigned a, b[2]; };");
@@ -35,7 +37,271 @@ class Generator {
     return text_ + "}\n";
   }
 
+  // Threads do not meet. What `elements` says of a thread's number `own` are the elements of out, x and w that it owns.
+  FuzzKernel kernel_without_meetings(const std::string& name) {
+    const Share share = static_cast<Share>(below(3));
+    text_ = head(name);
+    const std::string column =
+        chance(50) ? "blockIdx.x * blockDim.x + threadIdx.x" : "threadIdx.x + blockDim.x * blockIdx.x";
+    const std::string width = chance(50) ? "gridDim.x * blockDim.x" : "blockDim.x * gridDim.x";
+    if (chance(30)) line(fmt::format("const {} base = blockIdx.x * blockDim.x;", integer()));
+    const bool has_base = text_.find(" base =") != text_.npos;
+    line(fmt::format("const {} col = {};", integer(), has_base ? "base + threadIdx.x" : cast(column)));
+    line(fmt::format("const {} width = {};", integer(), cast(width)));
+    if (share == Share::grid) {
+      line(fmt::format("const {} all = width, own = col;", "unsigned"));
+      classic_ = {column, width};
+    } else if (share == Share::block) {
+      line(fmt::format("const {} first = blockIdx.x * blockDim.x * 8, own = first + threadIdx.x;", integer(true)));
+    } else {
+      line(fmt::format("const {} row = blockIdx.y * blockDim.y + threadIdx.y;", integer()));
+      line(fmt::format("const {} height = {};", integer(), cast("gridDim.y * blockDim.y")));
+      line(fmt::format("const {} pitch = 4 * width, own = row * pitch + col;", integer(true)));
+    }
+    share_ = share;
+    elements_ = chance(40) ? 2 + below(2) : 1;
+    line(fmt::format("const unsigned m = n % {}u;", below(12) + 2));
+    for (const char* sum : {"v0", "v1", "v2", "v3"}) {
+      line(fmt::format("{} {} = {};",
+                       pick({"unsigned", "int", "long long", "size_t", "unsigned char", "short", "float", "double"}), sum,
+                       below(9)));
+    }
+    own_ = {"own"};
+    if (chance(60)) leave(false);
+    plain_statements(0, 5);
+    for (const char* sum : {"v0", "v1", "v2", "v3"}) line(fmt::format("{} += (unsigned){};", element("out"), sum));
+    return {text_ + "}\n", false, share == Share::rows};
+  }
+
  private:
+  // How elements are dealt out: over the grid, within a block's part, or by rows and columns.
+  enum class Share { grid, block, rows };
+
+  static std::string head(const std::string& name) {
+    return fmt::format(
+        "extern \"C\" __global__ void {}(unsigned* out, unsigned n, unsigned* x, const unsigned* y, const unsigned* w) {{\n",
+        name);
+  }
+
+  std::string integer(bool wide = false) {
+    return wide || chance(70) ? pick({"int", "unsigned", "long long", "size_t", "int", "unsigned int"}) : "auto";
+  }
+  std::string cast(const std::string& value) {
+    return chance(60) ? value
+                      : fmt::format("{}({})", pick({"(int)", "(size_t)", "(unsigned)", "int", "(long long)"}), value);
+  }
+  // What this thread alone reads and writes.
+  std::string element(const std::string& array) {
+    const std::string& own = own_[below(static_cast<unsigned>(own_.size()))];
+    if (elements_ == 1) return fmt::format("{}[{}]", array, own);
+    const unsigned which = below(elements_);
+    return fmt::format("{}[{} * ({}) + {}]", array, elements_, own, which);
+  }
+  // All elements that belong together, one behind the other: compilers may read and write them at once.
+  void all_elements() {
+    const std::string own = own_.back(), to = pick({"x", "out"});
+    const auto other = [&] {
+      return fmt::format("{}[{} * ({}) + {}]", pick({"x", "out", "w"}), elements_, own, below(elements_));
+    };
+    for (unsigned i = 0; i < elements_; ++i)
+      line(fmt::format("{}[{} * ({}) + {}] = {} {} {};", to, elements_, own, i, other(), pick({"+", "^", "* 3u +"}),
+                       other()));
+  }
+  // What nobody writes.
+  std::string given() {
+    const std::string k = turns_.empty() ? "m" : turns_[below(static_cast<unsigned>(turns_.size()))];
+    const std::string own = own_[below(static_cast<unsigned>(own_.size()))];
+    switch (below(8)) {
+      case 0: return fmt::format("y[{} * width + col]", k);
+      case 1: return fmt::format("y[{}]", k);
+      case 2: return fmt::format("y[{} + col{}]", k, pick({"", " + 1"}));
+      case 3: return fmt::format("y[{}]", own);
+      case 4: return fmt::format("y[y[{}] + col]", k);
+      case 5: return fmt::format("y[y[{}]]", own);
+      case 6: return fmt::format("y[{} * 24 + {}]", share_ == Share::rows ? "row" : "blockIdx.x", k);
+      default: return fmt::format("y[{} % 97u]", plain(2));
+    }
+  }
+  std::string plain(int depth = 0) {
+    if (depth > 1 || chance(30)) {
+      switch (below(8)) {
+        case 0: return std::to_string(below(50)) + "u";
+        case 1: return fmt::format("(unsigned){}", pick({"col", "own", "n", "m", "threadIdx.x", "blockIdx.x"}));
+        case 2: return turns_.empty() ? "n" : fmt::format("(unsigned){}", turns_.back());
+        case 3:
+        case 4: return element(pick({"x", "out", "w"}));
+        case 5:
+          if (depth < 3) return given();
+          [[fallthrough]];
+        default: return fmt::format("(unsigned){}", pick({"v0", "v1", "v2", "v3"}));
+      }
+    }
+    const std::string a = plain(depth + 1), b = plain(depth + 1);
+    switch (below(7)) {
+      case 0:
+      case 1: return fmt::format("({} + {})", a, b);
+      case 2: return fmt::format("({} * {})", a, b);
+      case 3: return fmt::format("({} ^ {})", a, b);
+      case 4: return fmt::format("({} > {} ? {} : {})", a, b, b, a);
+      case 5: return fmt::format("min({}, {})", a, b);
+      default: return fmt::format("({} >> {})", a, below(5));
+    }
+  }
+  std::string plain_condition() {
+    switch (below(4)) {
+      case 0: return fmt::format("{} % {}u == {}u", plain(1), below(4) + 2, below(2));
+      case 1: return fmt::format("col {} {}u || m == 1", pick({"<", ">="}), below(40));
+      case 2: return fmt::format("m > {}u", below(6));
+      default: return fmt::format("{} > {}u", plain(1), below(64));
+    }
+  }
+  void leave(bool returns_value) {
+    const std::string end = returns_value || chance(30) ? fmt::format("{{ {} = 3; return; }}", element("out")) : "return;";
+    const std::string guard = share_ == Share::rows ? "row >= m + 2 || col >= n / 3" : pick({"own >= n", "col > n / 3"});
+    line(fmt::format("if ({}) {}", chance(80) ? guard : plain_condition(), end));
+  }
+
+  void plain_statements(int depth, unsigned most) {
+    const auto known = own_;
+    const unsigned count = 1 + below(most);
+    for (unsigned i = 0; i < count; ++i) plain_statement(depth);
+    own_ = known;
+  }
+  void plain_block(const std::string& head, int depth, const std::string& last = "") {
+    line(head + " {");
+    ++indent_;
+    line("COUNT_STEP;");
+    plain_statements(depth + 1, 3);
+    if (!last.empty()) line(last);
+    --indent_;
+    line("}");
+  }
+  void plain_statement(int depth) {
+    const unsigned kind = below(depth > 2 ? 7 : 15);
+    if (kind < 2) {  // small numbers, so that sums of floating-point numbers are exact
+      return line(fmt::format("{} += {} % 8u;", pick({"v0", "v1", "v2", "v3"}), plain()));
+    }
+    if (kind < 6) return line(fmt::format("{} {} {};", element(pick({"x", "out"})), pick({"=", "+=", "^="}), plain()));
+    if (kind == 6) {
+      const int q = ++pairs_;
+      line(fmt::format("const unsigned q{} = {};", q, plain()));
+      return line(fmt::format("{} = q{} {} {};", element(pick({"x", "out"})), q, pick({"+", "^"}), plain()));
+    }
+    if (kind < 9) {
+      plain_block(fmt::format("if ({})", plain_condition()), depth);
+      if (chance(40)) plain_block("else", depth);
+      return;
+    }
+    if (kind < 11) return same_turns(depth);
+    if (kind < 14) return owned(depth);
+    const std::string j = fmt::format("j{}", ++pairs_);
+    if (chance(50)) return leave(true);
+    plain_block(fmt::format("for (unsigned {0} = 0; {0} < {1} % 5u; ++{0})", j, plain(1)), depth,
+                chance(30) ? fmt::format("if ({}) break;", plain_condition()) : "");
+  }
+
+  // All threads take the same turns.
+  void same_turns(int depth) {
+    const std::string k = fmt::format("k{}", ++pairs_), type = pick({"int", "unsigned", "size_t", "long long", "short"});
+    const std::string most = pick({"m", "(int)m", "n % 7", "m + 1", "(unsigned short)m"});
+    const std::string step = pick({"++{0}", "{0}++", "{0} += 1", "{0} += 2"});
+    const auto known = own_;
+    if (share_ == Share::grid) own_.push_back(fmt::format("{} * all + own", k));
+    if (share_ == Share::rows) own_.push_back(fmt::format("({} * height + row) * pitch + col", k));
+    turns_.push_back(k);
+    const std::string last = chance(20) ? fmt::format("if ({}) {};", plain_condition(), pick({"break", "continue"})) : "";
+    plain_block(
+        fmt::format("for ({1} {0} = {2}; {0} < {3}; {4})", k, type, below(3), most, fmt::format(fmt::runtime(step), k)),
+        depth, last);
+    turns_.pop_back();
+    own_ = known;
+  }
+
+  // What a thread owns.
+  void owned(int depth) {
+    const std::string i = fmt::format("i{}", ++pairs_), type = pick({"int", "unsigned", "size_t", "long long", "auto"});
+    std::string first = "col", step = "width", most = depth == 0 ? "n" : "(n % 40)", element = i;
+    if (share_ == Share::grid && chance(50)) {
+      first = classic_[0];
+      step = classic_[1];
+    }
+    if (share_ == Share::block) {
+      first = "threadIdx.x";
+      step = "blockDim.x";
+      most = fmt::format("min({}, blockDim.x * 8)", most);
+      element = fmt::format("first + {}", i);
+    }
+    std::string row;
+    if (share_ == Share::rows) {
+      row = fmt::format("r{}", pairs_);
+      most = fmt::format("min({}, (unsigned)pitch)", most);
+      element = fmt::format("{} * pitch + {}", row, i);
+      if (chance(50)) {
+        line(
+            fmt::format("for ({1} {0} = row; {0} < min(n, 10u); {0} += height) {{", row, pick({"int", "unsigned", "auto"})));
+      } else {
+        line(fmt::format("{{ const int {} = row;", row));
+      }
+      ++indent_;
+    }
+    first = cast(first);
+    step = cast(step);
+    if (chance(20)) most = fmt::format("(int)({})", most);
+    if (type == "auto") first = fmt::format("(unsigned)({})", first);
+    const std::string condition = fmt::format(
+        fmt::runtime(pick({"{0} < {1}", "{0} < {1}", "{1} > {0}", "{0} < {1} && n > 3", "!({0} >= {1})"})), i, most);
+    const std::string add =
+        fmt::format(fmt::runtime(pick({"{0} += {1}", "{0} += {1}", "{0} = {0} + {1}", "{0} = {1} + {0}"})), i, step);
+    const auto known = own_;
+    own_.insert(own_.end(), 2, element);
+    const auto jump = [&](bool may_continue) -> std::string {
+      if (chance(65)) return "";
+      return fmt::format("if ({}) {}", plain_condition(), may_continue && chance(70) ? "continue;" : "break;");
+    };
+    line("{");
+    ++indent_;
+    const unsigned form = below(7);
+    if (form != 0) line(fmt::format("{} {}{};", type == "auto" ? "unsigned" : type, i, form == 3 ? "" : " = " + first));
+    switch (form) {
+      case 0:
+      case 1:
+      case 3:
+        line(fmt::format("for ({}; {}; {}) {{",
+                         form == 0   ? fmt::format("{} {} = {}", type, i, first)
+                         : form == 1 ? ""
+                                     : fmt::format("{} = {}", i, first),
+                         condition, add));
+        break;
+      case 4: line(fmt::format("for (int c{0} = {0}; {1}; {0} += {2}, c{0} = {0}) {{", i, condition, step)); break;
+      case 5: line(fmt::format("if ({}) do {{", condition)); break;
+      default: line(fmt::format("while ({}) {{", condition)); break;
+    }
+    ++indent_;
+    line("COUNT_STEP;");
+    if (form == 6) {  // counted on top: the element is that of the turn before
+      line(fmt::format("const auto c{} = {}; {};", i, i, add));
+      own_ = known;
+    }
+    if (form == 4 || form == 6) own_.insert(own_.end(), 2, element.substr(0, element.size() - i.size()) + "c" + i);
+    const bool straight = chance(40);
+    if (!straight) line(jump(form != 2 && form != 5));
+    if (straight && elements_ > 1 && chance(60)) {
+      for (unsigned times = 1 + below(2); times > 0; --times) all_elements();
+    } else {
+      plain_statements(straight ? 3 : depth + 1, 4);
+    }
+    if (form == 2 || form == 5) line(add + ";");
+    --indent_;
+    line(form == 5 ? fmt::format("}} while ({});", condition) : "}");
+    if (form != 0 && chance(20)) line(fmt::format("v0 += (unsigned){} % 8u;", i));
+    --indent_;
+    line("}");
+    own_ = known;
+    if (row.empty()) return;
+    --indent_;
+    line("}");
+  }
+
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
   bool chance(unsigned percent) { return below(100) < percent; }
   void line(const std::string& text) { text_ += std::string(static_cast<std::size_t>(indent_) * 2 + 2, ' ') + text + "\n"; }
@@ -232,8 +498,7 @@ class Generator {
       case 8:
         return line(fmt::format("{} = turned<unsigned>((unsigned short)({}), {}u) + turned<unsigned char>({}, 2.75f);", v, x,
                                 below(300), y));
-      case 9:
-        return line(fmt::format("{} += ({}) ? turned({}, 5u) : turned({}, 3u);", v, together, x, y));
+      case 9: return line(fmt::format("{} += ({}) ? turned({}, 5u) : turned({}, 3u);", v, together, x, y));
       default:
         line(fmt::format(
             "for (unsigned j{0} = 0; j{0} < {1}u && __any_sync({2}, {3}); j{0} += 1 + (__ballot_sync({2}, {4}) & 1)) {{",
@@ -350,6 +615,12 @@ class Generator {
   int masks_ = 0;  // the variable with the lanes that are here; 0 for none
   int mask_names_ = 0;
   int pairs_ = 0;
+  // Of kernels without meetings:
+  Share share_ = Share::grid;
+  unsigned elements_ = 1;               // that belong together
+  std::vector<std::string> own_;        // numbers of elements that the thread owns
+  std::vector<std::string> turns_;      // counters of loops of which all threads take the same turns
+  std::array<std::string, 2> classic_;  // a thread's number in the grid, and the number of threads
 };
 
 }  // namespace
@@ -422,6 +693,9 @@ template <class F> __device__ auto total_of(unsigned v, unsigned* s, F f) {
 }
 )";
 
-std::string random_kernel(const std::string& name, std::uint64_t seed) { return Generator(seed).kernel(name); }
+FuzzKernel random_kernel(const std::string& name, std::uint64_t seed, bool meets) {
+  Generator generator(seed);
+  return meets ? FuzzKernel{generator.kernel(name), true, false} : generator.kernel_without_meetings(name);
+}
 
 }  // namespace weir::test

@@ -33,9 +33,10 @@ struct fiber {
 static fiber fibers[most];
 static ucontext_t scheduler;
 static unsigned current;
-typedef void kernel_type(unsigned*, unsigned);
+typedef void kernel_type(unsigned*, unsigned, unsigned*, const unsigned*, const unsigned*);
 static kernel_type* kernel_to_run;
-static unsigned* kernel_out;
+static unsigned *kernel_out, *kernel_x;
+static const unsigned *kernel_y, *kernel_z;
 static unsigned kernel_n;
 
 static void wait_in(state_type state) {
@@ -44,7 +45,7 @@ static void wait_in(state_type state) {
   swapcontext(&fibers[me].context, &scheduler);
 }
 static void run_thread() {
-  kernel_to_run(kernel_out, kernel_n);
+  kernel_to_run(kernel_out, kernel_n, kernel_x, kernel_y, kernel_z);
   fibers[current].state = done;
   swapcontext(&fibers[current].context, &scheduler);
 }
@@ -141,14 +142,19 @@ static bool release(unsigned threads) {
   return released;
 }
 
-extern "C" __attribute__((visibility("default"))) int weir_run_fibers(kernel_type* kernel, unsigned blocks, unsigned threads,
-                                                                      unsigned* out, unsigned n) {
+extern "C" __attribute__((visibility("default"))) int weir_run_fibers(kernel_type* kernel, index3 grid, index3 block,
+                                                                      unsigned* out, unsigned n, unsigned* x,
+                                                                      const unsigned* y, const unsigned* z) {
   kernel_to_run = kernel;
   kernel_out = out;
   kernel_n = n;
-  gridDim.x = blocks; gridDim.y = gridDim.z = 1;
-  blockDim.x = threads; blockDim.y = blockDim.z = 1;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+  kernel_x = x; kernel_y = y; kernel_z = z;
+  gridDim = grid;
+  blockDim = block;
+  const unsigned threads = block.x * block.y;
+  for (unsigned b = 0; b < grid.x * grid.y; ++b) {
+    blockIdx.x = b % grid.x;
+    blockIdx.y = b / grid.x;
     for (unsigned t = 0; t < threads; ++t) {
       fiber& f = fibers[t];
       getcontext(&f.context);
@@ -162,7 +168,8 @@ extern "C" __attribute__((visibility("default"))) int weir_run_fibers(kernel_typ
       for (unsigned t = 0; t < threads; ++t) {
         if (fibers[t].state == ready) {
           current = t;
-          threadIdx.x = t;
+          threadIdx.x = t % block.x;
+          threadIdx.y = t / block.x;
           swapcontext(&scheduler, &fibers[t].context);
           ran = true;
         }

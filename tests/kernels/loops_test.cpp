@@ -137,6 +137,35 @@ TEST_CASE("loops: conditions, starts and steps that change, and names that mean 
   check("k_name_in_two_scopes", [&](int t) { return t + sum(t * 7 % 64); });
   check("k_start_moves", [&](int t) { return sum(t) + sum(t + 1) + sum(t + 2); });
   check("k_counter_seen", [&](int t) { return sum(t) + 2 * turns(t); });
+  check("k_constants_hidden", [&](int t) {
+    int all = 7 + 110 * (limit % 9);
+    for (int i = t + 3; i < limit; i += 64) all += i;
+    return all;
+  });
+  check("k_step_is_no_whole_number", [](int t) {
+    int all = 0;
+    for (int i = t - 16; i < limit; i = static_cast<int>(static_cast<float>(i) + 1.5F)) ++all;
+    return all;
+  });
+  check("k_wide_copy_of_counter", [](int t) { return t * (t + 1) / 2; });
+  check("k_captured_by_another_name", [&](int t) { return sum(t); });
+  check("k_counter_changed_by_object", [](int t) {
+    int all = 0;
+    for (int i = t; i < limit; i += 64) all += ++i;
+    return all;
+  });
+}
+
+TEST_CASE("loops: elements beside each other that a thread uses by two pointers, in its own order") {
+  constexpr int n = 1000;
+  for (const char* name : {"k_pairs", "k_pairs_behind_barrier"}) {
+    CAPTURE(name);
+    const auto numbers = upload(std::vector<int>(2 * n, 2));
+    launch(module()->kernel(name), {.grid = {8}, .block = {128}}, numbers, numbers, numbers, n);
+    std::vector<int> expected;
+    for (int i = 0; i < n; ++i) expected.insert(expected.end(), {3, 11});
+    CHECK(download(numbers) == expected);
+  }
 }
 
 TEST_CASE("loops: of which all threads take the same turns") {

@@ -168,6 +168,16 @@ TEST_CASE("objects are kept once where no operator of the source's can change th
   CHECK(place(keeping, "Q q = fixed; int a = q.m;", "q") == Place::uniform);
   CHECK(place(changing, "Q q = fixed; int s = q[threadIdx.x];", "q") != Place::uniform);
   CHECK(place(keeping, "Q q = fixed; int b = n; A a{b};", "b") != Place::uniform);
+  for (const char* acting :
+       {"struct Q { int m; Q(int*) { atomicAdd(&x, 1); } }; ", "struct Q { int m = threadIdx.x; }; ",
+        "struct Q { int m; ~Q() { m = 1; } }; ", "struct Q { int m; operator int() { return tid(); } }; "}) {
+    CAPTURE(acting);
+    const std::string source = "__device__ int tid() { return threadIdx.x; } " + std::string(acting);
+    CHECK(place(source, "Q q = fixed;", "q") != Place::uniform);
+    CHECK(place(source, "int b = Q(fixed); Q q = fixed;", "b") != Place::uniform);
+  }
+  CHECK(place("struct Q { int m; Q(int i) : m(i) {} __device__ int own() { return threadIdx.x; } }; ", "Q q(fixed);", "q") ==
+        Place::uniform);
   CHECK(place(keeping, "Q q = fixed; int b = n; int c = x[0]; c += (b) + (n); x[c] = max(b, c);", "b") == Place::uniform);
 }
 
@@ -202,7 +212,9 @@ TEST_CASE("what may differ between threads is not kept once") {
         "int a = n; (a) = threadIdx.x;", "int a = n; while (x[threadIdx.x] > 0) { a += 1; __syncwarp(); }",
         "int a = n; for (int i = 0; i < n; ++i) { if (x[threadIdx.x] > i) break; __syncwarp(); a += 1; }",
         "int a = n; if (x[threadIdx.x] > 0) { __syncwarp(); a = 2; }", "int a = __shfl_sync(~0u, threadIdx.x, 0);",
-        "volatile int a = n;", "int a = n; a = b = threadIdx.x;", "int a = n, c = 0; (threadIdx.x ? a : c) = 1;"}) {
+        "volatile int a = n;", "int a = n; a = b = threadIdx.x;", "int a = n, c = 0; (threadIdx.x ? a : c) = 1;",
+        "int a = n; auto f = [&r = a](int i) { r += i; }; f(threadIdx.x);", "int a = n; asm(\"\" : \"+r\"(a));",
+        "int a = n; a or_eq threadIdx.x;", "int a = n; *(bitand a) = 1;"}) {
     CAPTURE(body);
     CHECK(place_of_variable(std::string("int b;") + body + barrier + "x[0] = a;", "a") != Place::uniform);
   }
@@ -256,16 +268,22 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
     CAPTURE(loop);
     CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
   }
-  for (const std::string loop :
-       {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
-        "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
-        "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
-        "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
-        "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
-        "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }"}) {
+  for (const std::string loop : {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
+                                 "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
+                                 "int i = threadIdx.x; while (i < n) { const int s = m; x[i] = 1; i += s; }",
+                                 "int i; for (i = threadIdx.x; i < n; i += m) x[i] = 1; x[i] = 2;",
+                                 "for (int i = threadIdx.x; i < n; i += m) { if (x[i] > 0) break; }",
+                                 "for (int i = threadIdx.x; i < n; i += m) { x[i] = 1; i += 2; }",
+                                 "for (int i = threadIdx.x; i < n; i += m) { __typeof__(i) j = i; x[j++] = 1; }",
+                                 "const auto s = 1.5f; for (int i = threadIdx.x; i < n; i += s) x[i] = 1;"}) {
     CAPTURE(loop);
     CHECK(split_kernel(loop).empty());
   }
+  CHECK(has(split_kernel("for (int i = threadIdx.x; i < n; i += m) x[i] = 1;"), "+= weir_whole ( m )"));
+  const std::string counted = "for (int i = threadIdx.x + first; i < n; i += m) { x[i] = 1; first += 1; }";
+  CHECK(split("constexpr int first = 1; extern \"C\" __global__ void k(float* x, int n, int m) { int first = 2;" + counted +
+              "}")
+            .empty());
   CHECK(has(split_kernel("for (unsigned i = threadIdx.x - 5; i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
   CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
 }
@@ -277,7 +295,50 @@ TEST_CASE("threads that may wait for each other run one after the other: they ar
   const std::string reads = "__device__ int number(int* p) { return atomicAdd(p, 0); } ";
   CHECK(split(reads + "extern \"C\" __global__ void k(float* x, int* p, int n) { while (number(p) < n) {} " + loop + "}")
             .empty());
-  CHECK(!split_kernel("atomicAdd(x, 1.0f); " + loop).empty());
+  CHECK(split(reads + "extern \"C\" __global__ void k(float* x, int* p, int n) { for (; number(p) < n;) {} " + loop + "}")
+            .empty());
+  for (const std::string wait :
+       {"int seen = 0; while (seen < n) seen = atomicAdd((int*)x, 0);", "for (;;) if (atomicOr((int*)x, 1) == 0) break;",
+        "while (x[0] == 0);", "do { n = atomicAdd((int*)x, 0); } while (n);"}) {
+    CAPTURE(wait);
+    CHECK(split_kernel(wait + loop).empty());
+  }
+  for (const std::string none :
+       {"atomicAdd(x, 1.0f);", "int i = m; while (i < n) { m += atomicAdd((int*)x, 1); i += 1; }",
+        "do { m -= 1; } while (x[m] > 0);", "for (int i = 0; i < n; ++i) m = atomicAdd((int*)x, 1);"}) {
+    CAPTURE(none);
+    CHECK(!split_kernel(none + loop).empty());
+  }
+}
+
+TEST_CASE("threads are promised not to depend on each other where a thread's own order cannot suffer from it") {
+  const auto promised = [](const std::string& body) {
+    const std::string text = split(
+        "__device__ float4* quads; extern \"C\" __global__ void k(float* x, float* y, int n) {"
+        "__shared__ float s[64][2]; const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        "const int row = blockIdx.y * blockDim.y + threadIdx.y; __syncthreads();" +
+        body + "}");
+    CHECK(has(text, "weir_b.run<"));
+    return has(text, "weir_b.run<true>");
+  };
+  for (const std::string body :
+       {"x[i] = y[i]; y[i] = x[i] + 1;", "x[row * n + i] = y[(row + 1) * n + (i - 1)]; y[(int)(i)] = x[i];",
+        "x[i] = y[2 * i] + y[2 * i + 1];", "s[threadIdx.x][0] = x[2 * i]; s[threadIdx.x][1] = x[2 * i + 1];",
+        "quads[i].x += y[i];"}) {
+    CAPTURE(body);
+    CHECK(promised(body));
+  }
+  std::string chain = "int v0 = i;";  // each names the one before it twice
+  for (int k = 0; k < 64; ++k)
+    chain += "int v" + std::to_string(k + 1) + " = v" + std::to_string(k) + " ^ v" + std::to_string(k) + ";";
+  CHECK(!promised(chain + "x[v64] = 1; x[v64 + 1] = y[i];"));
+  for (const std::string body :
+       {"x[2 * i] = y[2 * i]; x[2 * i + 1] = y[2 * i];", "x[i] = 1; y[n - i] = 2;", "quads[i].x = x[i]; y[i] = quads[i].y;",
+        "float* p = x + 2 * i; p[0] = y[i]; p[1] = y[i];", "x[2 * i] = y[2 * i + 1] = 1;",
+        "for (int k = 0; k < 2; ++k) x[2 * i + k] = y[2 * i];", "*(x + 2 * i) = 1; x[i] = y[i];"}) {
+    CAPTURE(body);
+    CHECK(!promised(body));
+  }
 }
 
 TEST_CASE("a loop of which all threads take the same turns is taken in step where neighbours use neighbouring elements") {
@@ -292,10 +353,10 @@ TEST_CASE("a loop of which all threads take the same turns is taken in step wher
     CHECK(has(split_kernel(index + loop), "weir_lanes_s"));
   }
   for (const std::string loop :
-       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",             // far apart
-        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",                 // backwards
-        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",             // which the compiler unrolls
-        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",                     // of each thread's own length
+       {"float s = 0; for (int k = 0; k < n; ++k) s += x[i * n + k]; x[i] = s;",  // far apart
+        "float s = 0; for (int k = 0; k < n; ++k) s += x[k - i]; x[i] = s;",      // backwards
+        "float s = 0; for (int k = 0; k < 8; ++k) s += x[k * m + i]; x[i] = s;",  // which the compiler unrolls
+        "float s = 0; for (int k = 0; k < i; ++k) s += x[k]; x[i] = s;",          // of each thread's own length
         "float s = 0; for (int k = 0; k < n; ++k) { if (s > 9) break; s += x[k]; } x[i] = s;",
         "float s = 0; int j = i; for (int k = 0; k < n; ++k) { s += x[j]; j += m; } x[i] = s;",
         "float s = 0; for (int k = 0; k < n; ++k) atomicAdd(x + k, 1.0f); x[i] = s;"}) {
@@ -392,6 +453,22 @@ TEST_CASE("a source without meetings is left alone, atomics included") {
     const TokenizedSource source = tokenize(text);
     CHECK(split_functions(source).empty());
   }
+}
+
+TEST_CASE("a name that meant something outside of the function before it is declared") {
+  const std::string text = split(
+      "constexpr int outer = 7; extern \"C\" __global__ void k(int* x, int n) { x[threadIdx.x] = outer; "
+      "int outer = n; __syncthreads(); x[threadIdx.x] += outer; }");
+  CHECK(has(text, "int weir_1_outer = n"));
+  CHECK(has(text, "= outer"));
+}
+
+TEST_CASE("objects whose life ends with the piece that makes them have no destructor") {
+  const std::string guard = "struct Guard { int* p; ~Guard() { *p = 1; } }; extern \"C\" __global__ void k(int* x) {";
+  const std::string check = "static_assert(__has_trivial_destructor(decltype(g))";
+  CHECK(has(split(guard + "Guard g{x + threadIdx.x}; __syncthreads(); x[threadIdx.x] = 2; }"), check.c_str()));
+  CHECK(!has(split(guard + "__syncthreads(); Guard g{x + threadIdx.x}; x[threadIdx.x] = 2; }"), check.c_str()));
+  CHECK(!has(split(guard + "__syncthreads(); { Guard g{x + threadIdx.x}; } __syncthreads(); }"), check.c_str()));
 }
 
 TEST_CASE("lines and columns of the user's words are kept") {

@@ -323,3 +323,66 @@ extern "C" __global__ void k_between_barriers(const int* in, int* out, int n) {
   }
   out[i] = sum * 3 + few;
 }
+
+constexpr int shift = 5, offset = 7;
+extern "C" __global__ void k_constants_hidden(int* out, int n) {
+  int sum = offset;
+  int offset = n % 9;
+  sum += 10 * offset;
+  int shift = 3;
+  for (int i = threadIdx.x + shift; i < n; i += BLOCK) {
+    sum += i;
+    shift += 1;
+  }
+  __syncthreads();
+  out[threadIdx.x] = sum + 100 * offset;
+}
+extern "C" __global__ void k_step_is_no_whole_number(int* out, int n) {
+  const auto step = 1.5f;
+  int turns = 0;
+  for (int i = (int)threadIdx.x - 16; i < n; i += step) ++turns;
+  out[threadIdx.x] = turns;
+}
+extern "C" __global__ void k_wide_copy_of_counter(int* out, int n) {
+  unsigned k = threadIdx.x;
+  const unsigned bound = n;
+  long long sum = 0;
+  for (long long i = k; k < bound; k += -1, i = k) sum += i;
+  out[threadIdx.x] = (int)sum;
+}
+extern "C" __global__ void k_captured_by_another_name(int* out, int n) {
+  int sum = 0;
+  const auto add = [&all = sum](int x) { all += x; };
+  for (int i = threadIdx.x; i < n; i += BLOCK) add(i);
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}
+struct Bump {
+  __device__ void operator()(int& x) const { x += 1; }
+};
+extern "C" __global__ void k_counter_changed_by_object(int* out, int n) {
+  const Bump bump{};
+  int turns = 0;
+  for (int i = threadIdx.x; i < n; i += BLOCK) {
+    bump(i);
+    turns += i;
+  }
+  __syncthreads();
+  out[threadIdx.x] = turns;
+}
+
+// A thread owns pairs: from, also and to may be one array.
+extern "C" __global__ void k_pairs(const int* from, int* also, int* to, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    to[2 * i] = from[2 * i] + 1;
+    to[2 * i + 1] = from[2 * i] * 3 + also[2 * i + 1];
+  }
+}
+extern "C" __global__ void k_pairs_behind_barrier(const int* from, int* also, int* to, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  __syncthreads();
+  if (i < n) {
+    to[2 * i] = from[2 * i] + 1;
+    to[2 * i + 1] = from[2 * i] * 3 + also[2 * i + 1];
+  }
+}
