@@ -307,19 +307,22 @@ void Emitter::rows(const Rows& rows, bool last, const Names& names, const Names&
   add_what_names_need(asked);
   const auto counting =
       std::count_if(rows.parts.begin(), rows.parts.end(), [](const RowPart& p) { return !p.counting.empty(); });
-  out_.text(fmt::format("weir_b.run_rows<{}, {}>(weir_m,", rows.parts.size(), counting));
+  out_.text(fmt::format("weir_b.run_rows<{}>(weir_m,", counting));
   open_lambda(asked, known, false, fmt::format(", ::weir_host::row_end<{}>& weir_end", counting));
   for (const Statement* s : rows.known) {
     out_.text("[[maybe_unused]]");
     declaration_in_piece(*s, true);
   }
-  int bit = 0, level = 0;
+  int bit = 0;
   for (const RowPart& part : rows.parts) {
+    if (part.counting.empty()) {  // what stands behind it may have no meaning where it is false
+      out_.text(part.negated ? "if (" : "if (!bool(").words(part.condition);
+      out_.text(fmt::format("{} {{ weir_end.closed = true; return; }}", part.negated ? ")" : "))"));
+      continue;
+    }
     out_.text(fmt::format("weir_end.holds |= (unsigned int){}bool(", part.negated ? "!" : ""));
     expression(part.condition);
-    out_.text(fmt::format(") << {};", bit++));
-    if (part.counting.empty()) continue;
-    out_.text(fmt::format("weir_end.levels[{}] = ::weir_host::level((", level++));
+    out_.text(fmt::format(") << {0}; weir_end.levels[{0}] = ::weir_host::level((", bit++));
     expression(part.counting);
     out_.text("), (");
     expression(part.fixed);

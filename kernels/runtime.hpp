@@ -286,9 +286,10 @@ WEIR_ALWAYS_INLINE void copy(T& to, const V& from) {
 // What the first and the last thread of a row say of a piece.
 template <int parts>
 struct row_end {
-  unsigned int holds = 0;                // a bit for each part of the piece's condition that is true for the thread
+  bool closed = false;                   // whether a part of the condition is false that is the same along the row
+  unsigned int holds = 0;                // a bit for each other part that is true for the thread
   unsigned int room = 0xffffffffu;       // how many threads may follow before an index wraps around
-  int64_t levels[parts == 0 ? 1 : parts];  // what the parts compare
+  int64_t levels[parts == 0 ? 1 : parts];  // what these parts compare
   WEIR_ALWAYS_INLINE void limit(unsigned int r) { room = r < room ? r : room; }
 };
 WEIR_ALWAYS_INLINE unsigned int room_behind(unsigned int index) { return ~index; }
@@ -442,11 +443,12 @@ struct block {
     }
   }
 
-  // Runs a piece whose condition has `parts`, of which `counting` are comparisons of what is one more for the next thread of
-  // a row with what is the same along it. Where none of these numbers wraps around, each is true for the first threads of
-  // the row or for the last ones, and `f` needs no condition of its own. `ask` tells of a thread what `row_end` has. `f`
-  // gets, beside the thread, how many threads it is behind one from which on no index wraps around.
-  template <int parts, int counting, class Ask, class F>
+  // Runs a piece whose condition has `parts` that are comparisons of what is one more for the next thread of a row with what
+  // is the same along it, and others that are the same along it. Where none of these numbers wraps around, each comparison
+  // is true for the first threads of the row or for the last ones, and `f` needs no condition of its own. `ask` tells of a
+  // thread what `row_end` has. `f` gets, beside the thread, how many threads it is behind one from which on no index wraps
+  // around.
+  template <int parts, class Ask, class F>
   WEIR_ALWAYS_INLINE void run_rows(const mask& m, Ask&& ask, F&& f) const {
     constexpr unsigned int all = (1u << parts) - 1;
     const int dy = (int)dim.y, dz = (int)dim.z;
@@ -458,14 +460,16 @@ struct block {
         for (int y = 0; y < dy; ++y) {
           const int row = (z * dy + y) * dx;
           const auto at = [&](int x) __attribute__((always_inline)) {
-            row_end<counting> end;
+            row_end<parts> end;
             ask(uint3{(unsigned int)x, (unsigned int)y, (unsigned int)z}, (unsigned int)(begin + (global_index)x),
                 (unsigned int)(row + x), end);
             return end;
           };
-          const row_end<counting> first = at(0), last = at(dx - 1);
+          const row_end<parts> first = at(0);
+          if (first.closed) continue;
+          const row_end<parts> last = at(dx - 1);
           bool counts = true;
-          for (int i = 0; i < counting; ++i) {
+          for (int i = 0; i < parts; ++i) {
             const uint64_t more = (uint64_t)last.levels[i] - (uint64_t)first.levels[i];
             counts = counts && first.levels[i] <= last.levels[i] && more == (uint64_t)(dx - 1);
           }
@@ -495,7 +499,7 @@ struct block {
             }
           }
           while (low < high) {
-            const row_end<counting> here = at(low);
+            const row_end<parts> here = at(low);
             if (!counts && here.holds != all) {
               ++low;
               continue;
@@ -522,9 +526,9 @@ struct block {
             const uint3 thread = {(unsigned int)x, (unsigned int)y, (unsigned int)z};
             const unsigned int global_x = first_in_row + (unsigned int)x, t = (unsigned int)(row + x);
             if (m.listed && m.a[t] == 0) continue;
-            row_end<counting> here;
+            row_end<parts> here;
             ask(thread, global_x, t, here);
-            if (here.holds == all) f(thread, global_x, t, (size_t)0);
+            if (!here.closed && here.holds == all) f(thread, global_x, t, (size_t)0);
           }
         }
       }

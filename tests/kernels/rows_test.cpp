@@ -52,11 +52,13 @@ TEST_CASE("rows: conditions of two sides, at the ends of what numbers can be") {
                                     {-1, 0x7fffffffU - 9, top / 2 - 9, 1e30F},
                                     {greatest - 2, 0x80000000U, top / 2 + 1, 20.0F},
                                     {-greatest, 0xffffffffU, top, none},
+                                    {greatest, 3, 0, 1.0F},
                                     {1000, 0U - 1, 40, 7.0F}};
   for (const std::string name :
-       {"k_two_sides", "k_two_sides_unsigned", "k_mixed_types", "k_mixed_below", "k_base", "k_base_signed", "k_base_long",
-        "k_base_wide", "k_widened", "k_before", "k_beyond", "k_fractions", "k_other_way", "k_narrow", "k_one_side", "k_even",
-        "k_far", "k_fractional_sum", "k_shared_rows"}) {
+       {"k_two_sides",      "k_two_sides_unsigned", "k_mixed_types", "k_mixed_below", "k_base",   "k_base_signed",
+        "k_base_long",      "k_base_wide",          "k_widened",     "k_before",      "k_beyond", "k_fractions",
+        "k_other_way",      "k_in_order",           "k_narrow",      "k_one_side",    "k_even",   "k_far",
+        "k_fractional_sum", "k_shared_rows"}) {
     check_twins(name, {.grid = {1}, .block = {64}}, all);
   }
   const std::vector<Numbers> some = {{30, 0, 0, 1}, {0, 1, 0, 1}, {1, 0U - 3, 2, 1}, {9, 5, 2, 1}, {-4, 6, 2, 1}};

@@ -413,6 +413,9 @@ TEST_CASE("a condition of two sides is asked of a row's first and last thread wh
     CAPTURE(body);
     CHECK(split_kernel(index + body).empty());
   }
+  // What stands behind a condition that is the same along the row is asked where that is true.
+  CHECK(has(split_kernel(index + "if (n < 9 && i < n * m && i > 0) x[i] = 1;"),
+            "{ weir_end.closed = true; return; } weir_end.holds"));
 }
 
 TEST_CASE("blocks of a row run as one, but not tiles of two dimensions that no loop runs through") {
