@@ -3,6 +3,7 @@
 #include <set>
 
 #include "kernels/function.hpp"
+#include "kernels/slope.hpp"
 #include "kernels/uses.hpp"
 
 /// How a piece uses memory, as far as it matters for what compilers are promised of it.
@@ -11,9 +12,6 @@ namespace {
 
 using Kind = Statement::Kind;
 using Place = Variable::Place;
-
-// What the next thread of a row has: the same, one more, or something else.
-enum class Slope { none, one, other };
 
 class Accesses {
  public:
@@ -43,18 +41,9 @@ class Accesses {
     if (is_new) known->second = slope_of(v.declarator->initializer);
     return known->second;
   }
-  // A sum has the slope of the one term that has any; of a product with such a factor nothing is said.
+  // Of a product with a factor that has a slope nothing is said.
   Slope slope_of(const Words& words) {
-    Slope sum = Slope::none;
-    for (std::size_t first = 0, i = 0; i <= words.size(); i = i < words.size() ? after(words, i) : i + 1) {
-      const bool ends = i == words.size() || ((words[i].is("+") || words[i].is("-")) && !is_prefix(words, i));
-      if (!ends) continue;
-      const Slope term = slope_of_term(slice(words, first, i));
-      const bool subtracted = first > 0 && words[first - 1].is("-");
-      if (term != Slope::none) sum = term == Slope::one && sum == Slope::none && !subtracted ? Slope::one : Slope::other;
-      first = i + 1;
-    }
-    return sum;
+    return slope_of_sum(words, [this](const Words& term) { return slope_of_term(term); });
   }
   Slope slope_of_term(Words term) {
     while (is_at(term, 0, "(")) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/function.hpp"
+#include "kernels/slope.hpp"
 #include "kernels/uses.hpp"
 #include "kernels/vocabulary.hpp"
 
@@ -30,9 +31,6 @@ class Lockstep {
   }
 
  private:
-  /// What the next thread of a row has: the same, one more, or something else.
-  enum class Slope : unsigned char { none, one, other };
-
   void note_assignments(const Statement& s) {
     std::set<std::string> names;
     for_own_words(s, [&](const Words& words) {
@@ -107,24 +105,9 @@ class Lockstep {
     if (word.is("threadIdx")) return is_at(words, i + 2, "x") ? Slope::one : Slope::none;
     return can_name_variable(words, i) ? slope_of_name(word.text) : Slope::none;
   }
-  // A sum has the slope of the one term that has any; of a product with such a factor nothing is said.
+  // Of a product with a factor that has a slope nothing is said.
   Slope slope_of(const Words& words) const {
-    Slope sum = Slope::none;
-    std::size_t first = 0;
-    const auto add = [&](std::size_t last, bool subtracted) {
-      const Slope term = slope_of_term(slice(words, first, last));
-      if (term == Slope::none) return;
-      sum = term == Slope::one && sum == Slope::none && !subtracted ? Slope::one : Slope::other;
-    };
-    bool subtracted = false;
-    for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
-      if (!(words[i].is("+") || words[i].is("-")) || is_prefix(words, i)) continue;
-      add(i, subtracted);
-      first = i + 1;
-      subtracted = words[i].is("-");
-    }
-    add(words.size(), subtracted);
-    return sum;
+    return slope_of_sum(words, [this](const Words& term) { return slope_of_term(term); });
   }
   Slope slope_of_term(Words term) const {
     const bool varies = std::any_of(term.begin(), term.end(), [&](const Word& word) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/one_of.hpp"
+#include "kernels/slope.hpp"
 #include "kernels/uses.hpp"
 
 namespace weir::kernels {
@@ -59,9 +60,6 @@ class Finder {
   }
 
  private:
-  /// What the next thread of a row has: the same, one more, or something else.
-  enum class Slope : unsigned char { none, one, other };
-
   // --- Slopes
 
   Slope slope_of_variable(int index) const {
@@ -106,29 +104,9 @@ class Finder {
     return !words.empty() && is_uniform(others, f_, unit_);
   }
 
-  // A sum has the slope of the one term that has any; of a product with such a factor nothing is said.
+  // Of a product with a factor that has a slope nothing is said.
   Slope slope_of(const Words& words) const {
-    if (is_fixed(words)) return Slope::none;
-    for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
-      if (words[i].is("<<") || words[i].is(">>")) return Slope::other;
-    }
-    if (has_loose_operator(words)) return Slope::other;
-    Slope sum = Slope::none;
-    std::size_t first = 0;
-    bool subtracted = false;
-    const auto add = [&](std::size_t last) {
-      const Slope term = slope_of_term(slice(words, first, last));
-      if (term == Slope::none) return;
-      sum = term == Slope::one && sum == Slope::none && !subtracted ? Slope::one : Slope::other;
-    };
-    for (std::size_t i = 0; i < words.size(); i = after(words, i)) {
-      if (!(words[i].is("+") || words[i].is("-")) || is_prefix(words, i)) continue;
-      add(i);
-      first = i + 1;
-      subtracted = words[i].is("-");
-    }
-    add(words.size());
-    return sum;
+    return slope_of_sum(words, [this](const Words& term) { return slope_of_term(term); });
   }
   Slope slope_of_term(Words term) const {
     if (is_fixed(term)) return Slope::none;

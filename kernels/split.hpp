@@ -13,7 +13,7 @@
 namespace weir::kernels {
 
 /// Counts changes of what splitting makes of a source.
-inline constexpr int splitter_revision = 42;
+inline constexpr int splitter_revision = 43;
 
 struct Replacement {
   std::uint32_t first;  ///< the first token that is replaced
