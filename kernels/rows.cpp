@@ -296,12 +296,6 @@ Rows rows_of(const std::vector<const Statement*>& statements, const Function& fu
   return Finder(function, unit).run(statements);
 }
 
-std::string text_of(const Words& words) {
-  std::string text;
-  for (const Word& word : words) text.append(text.empty() ? "" : " ").append(word.text);
-  return text;
-}
-
 void enclose_behind_returns(Function& function) {
   std::vector<Statement>* list = &function.body;
   for (std::size_t i = 0; i + 1 < list->size(); ++i) {

@@ -33,9 +33,6 @@ struct Rows {
 /// `statements` are a piece, of a function whose variables have their places.
 Rows rows_of(const std::vector<const Statement*>& statements, const Function& function, const Unit& unit);
 
-/// The words with single spaces.
-std::string text_of(const Words& words);
-
 /// In a kernel whose threads do not meet: `if (c) return; rest` as `if (!(c)) { rest }`.
 void enclose_behind_returns(Function& function);
 

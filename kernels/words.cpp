@@ -150,6 +150,12 @@ bool has_loose_operator(const Words& words) {
   return false;
 }
 
+std::string text_of(const Words& words) {
+  std::string text;
+  for (const Word& word : words) text.append(text.empty() ? "" : " ").append(word.text);
+  return text;
+}
+
 bool contains(const Words& words, std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](const Word& word) { return word.is(text); });
 }

@@ -53,6 +53,8 @@ bool is_prefix(const Words& words, std::size_t i);
 bool is_assignment(std::string_view text);
 /// Whether an operator that binds as a comparison does, or less tightly, stands in no bracket.
 bool has_loose_operator(const Words& words);
+/// The words with single spaces.
+std::string text_of(const Words& words);
 bool contains(const Words& words, std::string_view text);
 Words slice(const Words& words, std::size_t first, std::size_t last);
 void append(Words& words, const Words& more);

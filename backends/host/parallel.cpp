@@ -68,7 +68,7 @@ class alignas(64) Loop final : public Runnable {
   }
 
   void run(Lane) noexcept override {
-    if (has_pieces()) call_from_pool();
+    if (helpers_left_ != 0 && has_pieces()) call_from_pool();
     help();
   }
   void help() noexcept override {
@@ -97,9 +97,8 @@ class alignas(64) Loop final : public Runnable {
     helpers_left_ = left;
     call_from_pool();
   }
-  // The loop is in no list then.
+  // Some are left, and the loop is in no list.
   void call_from_pool() noexcept {
-    if (helpers_left_ == 0) return;
     --helpers_left_;
     state_.fetch_add(one_owner, std::memory_order_relaxed);
     Scheduler::instance().submit_helper(this, level_);

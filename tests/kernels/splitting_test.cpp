@@ -16,12 +16,6 @@ using test::has;
 using Kind = Statement::Kind;
 using Place = Variable::Place;
 
-std::string joined(const Words& words) {
-  std::string text;
-  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
-  return text;
-}
-
 std::vector<Statement> parse(std::string_view text) { return parse_statements(made_up(text)); }
 
 // All that was split of a source, without line markers and with single spaces.
@@ -71,11 +65,11 @@ Place place_of_variable(const std::string& body, const std::string& name, const 
 }
 
 TEST_CASE("operators of several characters are one word, but not what may close template arguments") {
-  CHECK(joined(made_up("a<<=b>>=c>>d->e::f...g++ +h&&!i<=j")) == "a <<= b >>= c > > d -> e :: f ... g ++ + h && ! i <= j");
+  CHECK(text_of(made_up("a<<=b>>=c>>d->e::f...g++ +h&&!i<=j")) == "a <<= b >>= c > > d -> e :: f ... g ++ + h && ! i <= j");
   const Words list = made_up("f(a, b), c<d, e>::g, {h, i}, j < k");
   const auto parts = split_at_commas(list);
   REQUIRE(parts.size() == 4);
-  CHECK(joined(parts[1]) == "c < d , e > :: g");
+  CHECK(text_of(parts[1]) == "c < d , e > :: g");
 }
 
 TEST_CASE("declarations are told from expressions") {
@@ -97,15 +91,15 @@ TEST_CASE("declarations are told from expressions") {
   Statement s;
   REQUIRE(parse_declaration(made_up("const unsigned a = 1, *b, c[2][N + 1] = {{1}}, d(2)"), s));
   REQUIRE(s.declarators.size() == 4);
-  CHECK(joined(s.specifiers) == "const unsigned");
-  CHECK(joined(s.declarators[1].pointer) == "*");
-  CHECK(joined(s.declarators[2].dimensions[1]) == "N + 1");
+  CHECK(text_of(s.specifiers) == "const unsigned");
+  CHECK(text_of(s.declarators[1].pointer) == "*");
+  CHECK(text_of(s.declarators[2].dimensions[1]) == "N + 1");
   CHECK(s.declarators[3].form == Declarator::Form::parentheses);
 }
 
 TEST_CASE("a type that stands around a name is put before it") {
   const auto first = [](std::string_view text) {
-    return joined(with_types_first(made_up(text), [](const Word& name) { return !name.is("row") && !name.is("at"); }));
+    return text_of(with_types_first(made_up(text), [](const Word& name) { return !name.is("row") && !name.is("at"); }));
   };
   const auto spelled = [](const std::string& type) { return ":: weir_host :: spelled < " + type + " > "; };
   CHECK(first("float (*p)[8] = x;") == spelled("float [ 8 ]") + "* p = x ;");
@@ -135,7 +129,7 @@ TEST_CASE("statements keep their structure") {
   CHECK(list[0].has_other);
   CHECK(list[0].other[0].body.size() == 2);
   CHECK(list[1].first[0].declarators.size() == 2);
-  CHECK(joined(list[1].step) == "++ i , -- j");
+  CHECK(text_of(list[1].step) == "++ i , -- j");
   CHECK(list[2].loop == Statement::Loop::do_loop);
   CHECK(list[3].body.size() == 5);
   CHECK(list[4].is(Kind::leave));
