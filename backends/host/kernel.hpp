@@ -40,7 +40,7 @@ class HostKernel final : public Kernel {
  private:
   RunBlocks run_;
   std::uint32_t max_threads_per_block_;
-  mutable Pace pace_;
+  alignas(64) mutable Pace pace_;  // written by each launch, while other threads read the rest
 };
 
 /// `Device::compile` on the host: the system's C++ compiler, a cache keyed by content, and the loader.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -21,27 +23,33 @@ class Divisible {
   virtual ~Divisible() = default;
 };
 
-/// How long the steps of a loop took when it last ran. To call a thread takes as long as a short loop, so a loop is shared
-/// by as many threads as have so much to do.
+/// How long the steps of a loop take, as its last runs have shown.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds short_loop{1000};
+  /// What each further thread costs a loop. So a loop of time t is over first with sqrt(t / call) threads.
+  static constexpr std::chrono::nanoseconds call{250};
+  /// What a thread takes at once, so that taking it costs little beside it.
   static constexpr std::chrono::nanoseconds short_piece{300};
 
-  /// How many steps a piece has at least, so that handing it out costs little beside it. 0 if no loop has run.
-  std::uint64_t least_steps() const noexcept {
-    return static_cast<std::uint64_t>(static_cast<float>(short_piece.count()) / step_ns_.load(std::memory_order_relaxed));
+  struct Plan {
+    std::uint32_t threads;       ///< how many threads the loop is worth
+    std::uint64_t steps_at_once;  ///< how many steps a thread takes first
+  };
+  /// For a loop of so many steps and at most `threads` threads. All threads, and few steps, if no loop has run.
+  Plan plan(std::uint64_t count, std::uint32_t threads) const noexcept {
+    const float step_ns = step_ns_.load(std::memory_order_relaxed);
+    const float worth = std::sqrt(static_cast<float>(count) * step_ns / static_cast<float>(call.count()));
+    return {worth >= static_cast<float>(threads) ? threads : std::max(1U, static_cast<std::uint32_t>(worth)),
+            static_cast<std::uint64_t>(static_cast<float>(short_piece.count()) / step_ns)};
   }
-  /// How many threads a loop of so many steps is worth: one more for each time of a short loop that it is expected to take,
-  /// at most `threads`. All of them if no loop has run.
-  std::uint32_t threads_for(std::uint64_t count, std::uint32_t threads) const noexcept {
-    const float wanted = static_cast<float>(count) * step_ns_.load(std::memory_order_relaxed) /
-                         static_cast<float>(short_loop.count());
-    return wanted >= static_cast<float>(threads - 1) ? threads : 1 + static_cast<std::uint32_t>(wanted);
-  }
+  /// The shortest time counts, and for a while only: a thread that shares a loop may wait for memory of other processors,
+  /// and the steps of the next loops may take longer.
   void learn(std::chrono::nanoseconds time, std::uint64_t steps) noexcept {
-    step_ns_.store(static_cast<float>(time.count()) / static_cast<float>(steps), std::memory_order_relaxed);
+    constexpr float growth = 1.05F;
+    constexpr float least_ns = 1e-3F;
+    const float measured = std::max(static_cast<float>(time.count()) / static_cast<float>(steps), least_ns);
+    step_ns_.store(std::min(measured, step_ns_.load(std::memory_order_relaxed) * growth), std::memory_order_relaxed);
   }
 
  private:

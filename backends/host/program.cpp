@@ -121,10 +121,12 @@ void Program::note_end(const Node& node) noexcept {
 
 void Program::run_from(Node* node, Lane lane) noexcept {
   // Asked here: behind its last node the program may be gone.
-  const bool keeps_its_turn = !is_shaken_ || lane != Lane::worker;
-  for (bool has_turn = true; node != nullptr; has_turn = keeps_its_turn) {
+  const bool is_shaken = is_shaken_;
+  Turn turn(queue_->level());
+  for (int done = 0; node != nullptr; ++done) {
     const Lane wanted = lane_of(node->work);
-    if ((wanted != Lane::none && wanted != lane) || !has_turn) {
+    const bool is_over = lane == Lane::worker && done != 0 && (is_shaken || turn.is_over());
+    if ((wanted != Lane::none && wanted != lane) || is_over) {
       hand_out(*node);
       return;
     }

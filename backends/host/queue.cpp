@@ -17,8 +17,8 @@
 namespace weir::host {
 namespace {
 
-// After so many operations a queue yields its thread to others that wait.
-constexpr int turn = 256;
+// After so many host functions a queue yields its thread to others that wait.
+constexpr int turn_of_functions = 256;
 
 std::uint64_t new_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
@@ -164,6 +164,7 @@ void Queue::finish_first() noexcept {
 
 void Queue::run(Lane lane) noexcept {
   const bool is_shaken = Scheduler::instance().is_shaken();
+  Turn turn(level());
   for (int done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
       BusyQueues::instance().remove(*this);
@@ -176,16 +177,13 @@ void Queue::run(Lane lane) noexcept {
       hand_to(wanted);
       return;
     }
-    if (is_shaken && lane == Lane::worker && done != 0) {  // the schedule decides what is next
+    // A schedule decides behind each operation what is next.
+    const bool is_over = lane == Lane::worker
+                             ? done != 0 && (is_shaken || turn.is_over())
+                             : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
+    if (is_over) {
       hand_to(lane);
       return;
-    }
-    if (done >= turn) {
-      done = 0;
-      if (lane == Lane::worker ? Scheduler::instance().others_wait(level()) : device_.host_thread().others_wait()) {
-        hand_to(lane);
-        return;
-      }
     }
     if (operation.is_function()) {
       call_host_function_once(operation.function(), *this);

@@ -7,6 +7,7 @@
 #include <tbb/task_scheduler_observer.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -112,8 +113,9 @@ struct Scheduler::Shaken {
 /// that goes from one processor to another.
 struct alignas(64) Scheduler::Seat {
   static constexpr std::uintptr_t empty = 0, looking = 1;
-  /// Or the address of the item that the worker is to run.
+  /// Or the address of the item that the worker is to help with, and the worker's number in its low bits.
   std::atomic<std::uintptr_t> state{empty};
+  static constexpr std::uintptr_t numbers = 64;
 
   bool change(std::uintptr_t from, std::uintptr_t to) noexcept {
     return state.load(std::memory_order_relaxed) == from &&
@@ -175,6 +177,16 @@ bool Scheduler::others_wait(Level level) const noexcept {
   return false;
 }
 
+bool Turn::is_over() noexcept {
+  using namespace std::chrono_literals;
+  const Scheduler& scheduler = Scheduler::instance();
+  if (!scheduler.others_wait(level_)) return false;
+  if (level_ != Level::high && scheduler.others_wait(static_cast<Level>(static_cast<int>(level_) - 1))) return true;
+  const Clock::time_point now = Clock::now();
+  if (others_since_ == Clock::time_point{}) others_since_ = now;
+  return now - others_since_ >= 1ms;
+}
+
 Runnable* Scheduler::take_most_urgent() noexcept {
   for (std::size_t i = 0; i < level_count; ++i) {
     if (Runnable* const item = ready_[i].pop()) {
@@ -201,22 +213,41 @@ std::uint32_t Scheduler::worker() const noexcept {
 
 std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
   const auto threads = static_cast<std::uint32_t>(threads_);
+  const auto address = reinterpret_cast<std::uintptr_t>(item);
   const std::uint32_t first = worker();
-  std::uint32_t called = 0;
-  for (std::uint32_t i = 1; i < threads && called < most; ++i) {
-    if (seats_[(first + i) % threads].change(Seat::looking, reinterpret_cast<std::uintptr_t>(item))) ++called;
+  const auto call = [&](std::uint32_t i, std::uint32_t number) {
+    return seats_[(first + i) % threads].change(Seat::looking, address + number);
+  };
+  most = std::min({most, most_called, threads - 1});
+  std::uint32_t missing = 0;  // a bit for each number
+  for (std::uint32_t i = 1; i <= most; ++i) missing |= call(i, i) ? 0U : 1U << i;
+  for (std::uint32_t i = most + 1; missing != 0 && i < threads; ++i) {
+    if (call(i, static_cast<std::uint32_t>(std::countr_zero(missing)))) missing &= missing - 1;
   }
-  return called;
+  return most - static_cast<std::uint32_t>(std::popcount(missing));
 }
 
 bool Scheduler::help_again() noexcept {
-  constexpr int looks = 200;
+  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  constexpr auto a_while = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
+  constexpr int looks_at_once = 16;
   Seat& seat = seats_[worker()];
-  seat.state.store(Seat::looking, std::memory_order_release);
+  seat.state.store(Seat::looking, std::memory_order_relaxed);
   const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != Seat::looking; };
-  for (int i = 0; i < looks && !is_called() && !others_wait(Level::low); ++i) spin_pause();
-  if (seat.change(Seat::looking, Seat::empty)) return run_most_urgent();
-  reinterpret_cast<Runnable*>(seat.state.exchange(Seat::empty, std::memory_order_acquire))->help();
+  const Clock::time_point end = Clock::now() + a_while;
+  for (int i = 0; !is_called() && (i % looks_at_once != 0 || Clock::now() < end); ++i) {
+    if (others_wait(Level::low)) {
+      if (!seat.change(Seat::looking, Seat::empty)) break;
+      if (run_most_urgent()) return true;
+      seat.state.store(Seat::looking, std::memory_order_relaxed);
+    }
+    spin_pause();
+  }
+  if (seat.change(Seat::looking, Seat::empty)) return false;
+  const std::uintptr_t call = seat.state.exchange(Seat::empty, std::memory_order_acquire);
+  const std::uintptr_t number = call % Seat::numbers;
+  reinterpret_cast<Runnable*>(call - number)->help(static_cast<std::uint32_t>(number));
   return true;
 }
 

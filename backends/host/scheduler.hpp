@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +45,9 @@ class OnDemandThread {
 class Runnable {
  public:
   virtual void run(Lane lane) noexcept = 0;
-  /// Runs it on a worker that `Scheduler::call_lookers` has called. Several may do so at once, while it is in a list, too.
-  virtual void help() noexcept {}
+  /// Runs it on a worker that `Scheduler::call_lookers` has called with this number. Several may do so at once, while it is
+  /// in a list, too.
+  virtual void help(std::uint32_t /*number*/) noexcept {}
 
  protected:
   virtual ~Runnable() = default;
@@ -85,7 +87,8 @@ class RunList {
   Runnable* tail_ = nullptr;
 };
 
-/// The workers, which are oneTBB's. Work on them never blocks, so one worker serves any number of streams.
+/// The workers, which are oneTBB's. Work on them does not wait for other work, cooperative launches apart, so one worker
+/// serves any number of streams.
 class Scheduler {
  public:
   /// The process's scheduler, with WEIR_HOST_THREADS workers; never destroyed.
@@ -95,10 +98,13 @@ class Scheduler {
   void submit(Runnable* item, Level level) { submit(item, level, false); }
   /// Work of a microsecond or so, after which its worker looks for more such work for a while.
   void submit_helper(Runnable* item, Level level) { submit(item, level, true); }
-  /// Has up to `most` workers that look for such work call `item->help()`, whatever its level. Returns how many do.
-  /// Those with the numbers behind this worker's come first, so that loops one after the other get the same workers.
+  /// Has up to `most` workers that look for such work call `item->help(number)`, whatever its level; the numbers are from 1
+  /// to `most`, each at most once. Returns how many do. A worker gets the same number each time if it can: the n-th behind
+  /// this worker has n, and those further behind stand in for the ones that do not look. Calls at most `most_called`. `item`
+  /// is aligned to 64 bytes.
   std::uint32_t call_lookers(Runnable* item, std::uint32_t most) noexcept;
-  /// This worker's number, below `threads()`.
+  static constexpr std::uint32_t most_called = 31;
+  /// This worker's number, below `threads()`. Any number on other threads.
   std::uint32_t worker() const noexcept;
   /// Whether work that is at least as urgent as `level` waits for a worker.
   bool others_wait(Level level) const noexcept;
@@ -132,6 +138,19 @@ class Scheduler {
   SpinLock lock_;
   RunList ready_[level_count];
   std::atomic<std::uint32_t> ready_count_[level_count]{};
+};
+
+/// How long a worker goes on with one stream or graph.
+class Turn {
+ public:
+  explicit Turn(Level level) noexcept : level_(level) {}
+  /// Asked between two operations: whether more urgent work waits for a worker, or other work has waited for a millisecond.
+  bool is_over() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Level level_;
+  Clock::time_point others_since_{};
 };
 
 /// A device's thread for host functions. There is one, so host functions of different streams run one at a time, as drivers

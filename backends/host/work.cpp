@@ -320,7 +320,11 @@ void WorkRun::run_together(std::uint64_t blocks) {
 
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
-    launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
+    try {
+      launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
+    } catch (const std::bad_alloc& e) {  // for what blocks keep in memory
+      keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
+    }
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
     if (copy->height > 1) return copy_rows(*copy, first, last);
     std::memcpy(offset(copy->to, first), offset(copy->from, first), last - first);

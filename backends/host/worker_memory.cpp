@@ -16,17 +16,19 @@ WorkerMemory& WorkerMemory::mine() {
 
 void* WorkerMemory::take(std::size_t bytes) {
   bytes = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  while (current_ < chunks_.size() && chunks_[current_].size - chunks_[current_].used < bytes) {
-    if (chunks_[current_].used == 0) {  // too small, and nobody uses it
-      chunks_.resize(current_);
+  std::size_t at = current_;
+  while (at < chunks_.size() && chunks_[at].size - chunks_[at].used < bytes) {
+    if (chunks_[at].used == 0) {  // too small, and nobody uses it
+      chunks_.resize(at);
     } else {
-      ++current_;
+      ++at;
     }
   }
-  if (current_ == chunks_.size()) {
-    const std::size_t size = std::max(bytes, current_ == 0 ? least_chunk : 2 * chunks_.back().size);
+  if (at == chunks_.size()) {
+    const std::size_t size = std::max(bytes, at == 0 ? least_chunk : 2 * chunks_.back().size);
     chunks_.push_back({std::unique_ptr<std::byte[], Free>(new (std::align_val_t{alignment}) std::byte[size]), size, 0});
   }
+  current_ = at;
   Chunk& chunk = chunks_[current_];
   void* const memory = chunk.memory.get() + chunk.used;
   chunk.used += bytes;

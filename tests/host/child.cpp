@@ -338,6 +338,40 @@ void out_of_memory_at_first(const std::string& which) {
   fill();
 }
 
+// Each allocation that a worker makes for a kernel fails in its turn: the threads of a block keep two arrays across a
+// barrier.
+void kernel_without_memory(const std::string&) {
+  is_main = true;
+  const auto module = host().compile(R"(
+extern "C" __global__ void reverse(int* x) {
+  extern __shared__ int shared[];
+  int own[700];
+  for (int i = 0; i < 700; ++i) own[i] = threadIdx.x + i;
+  shared[threadIdx.x] = own[x[0]];
+  __syncthreads();
+  x[threadIdx.x + 1] = shared[255 - threadIdx.x] + own[x[0] + 1];
+})");
+  const auto kernel = module->kernel("reverse");
+  const auto buffer = host().allocate<int>(257);
+  int failures = 0;
+  for (long which = 1;; ++which) {
+    const StreamPtr stream = host().create_stream();
+    stream->fill(buffer, 0);
+    stream->synchronize();
+    {
+      const Failing failing(Who::others, which);
+      try {
+        stream->launch(kernel, {.block = {256, 1, 1}, .shared_memory_bytes = 1024}, buffer);
+        stream->synchronize();
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+    }
+    if (until_failure > 0) break;
+  }
+  std::printf("kernels without memory: %s, the last element: %d\n", failures > 1 ? "some" : "none", buffer.data()[256]);
+}
+
 // --- Compiling with raised privileges -------------------------------------------------------------------------------------
 
 void compile_privileged(const std::string&) {
@@ -376,7 +410,71 @@ void shared_loops(const std::string&) {
   }
 }
 
+// --- Which stream's work comes first ------------------------------------------------------------------------------------
+
+constexpr const char* order_source = R"(
+extern "C" __global__ void count(int* x, int steps) {
+  volatile float v = 1;
+  for (int i = 0; i < steps; ++i) v = v * 0.5f + 1;
+  __threadfence();
+  ++x[0];
+}
+extern "C" __global__ void note(int* x) { x[1] = x[0]; }
+extern "C" __global__ void write(int* x, int number) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) x[++x[0]] = number;
+}
+)";
+
+// With one worker: how many of the kernels of a stream, or of a graph, run before one of another stream.
+void others_come_in_between(const std::string& priority) {
+  constexpr int kernels = 200, steps = 200'000;  // of about a millisecond
+  const auto module = host().compile(order_source);
+  const auto count = module->kernel("count"), note = module->kernel("note");
+  const auto buffer = host().allocate<int>(2);
+  const StreamPtr busy = host().create_stream({.priority = weir::Priority::normal});
+  const StreamPtr other =
+      host().create_stream({.priority = priority == "high" ? weir::Priority::high : weir::Priority::normal});
+  const auto launch_all = [&](weir::Stream& stream) {
+    for (int i = 0; i < kernels; ++i) stream.launch(count, {}, buffer, steps);
+  };
+  const auto graph = busy->capture(launch_all)->instantiate();
+  for (const bool as_graph : {false, true}) {
+    busy->fill(buffer, 0);
+    busy->synchronize();
+    if (as_graph) {
+      graph->launch(*busy);
+    } else {
+      launch_all(*busy);
+    }
+    while (__atomic_load_n(buffer.data(), __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
+    other->launch(note, {}, buffer);
+    other->synchronize();
+    busy->synchronize();
+    std::printf("before a kernel of another stream: %s\n", buffer.data()[1] < kernels / 2 ? "few" : "many");
+  }
+}
+
+// The order of the kernels of four streams, of as many blocks as workers like to share.
+void order_of_kernels(const std::string&) {
+  const auto module = host().compile(order_source);
+  const auto write = module->kernel("write");
+  const auto buffer = host().allocate<int>(1000);
+  std::vector<StreamPtr> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(host().create_stream());
+  streams[0]->fill(buffer, 0);
+  streams[0]->synchronize();
+  for (int time = 0; time < 10; ++time) {
+    for (int i = 0; i < 4; ++i) streams[i]->launch(write, {.grid = {16, 1, 1}, .block = {32, 1, 1}}, buffer, i);
+  }
+  for (const StreamPtr& stream : streams) stream->synchronize();
+  for (int i = 0; i < buffer.data()[0]; ++i) std::printf("%d", buffer.data()[1 + i]);
+  std::printf("\n");
+}
+
 const std::map<std::string, void (*)(const std::string&)> parts = {
+    {"kernel_without_memory", kernel_without_memory},
+    {"others_come_in_between", others_come_in_between},
+    {"order_of_kernels", order_of_kernels},
     {"shared_loops", shared_loops},
     {"after_main", after_main},
     {"in_atexit", in_atexit},

@@ -57,12 +57,41 @@ TEST_CASE("workers share the loops of kernels, be they more than there are proce
   }
 }
 
+TEST_CASE("a stream or a graph lets other streams in between, and more urgent ones at once") {
+  for (const char* priority : {"high", "normal"}) {
+    CAPTURE(priority);
+    const Outcome outcome = play("others_come_in_between", priority, {{"WEIR_HOST_THREADS", "1"}});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output == "before a kernel of another stream: few\nbefore a kernel of another stream: few\n");
+  }
+}
+
+TEST_CASE("a schedule is the same each time and with any number of workers") {
+  for (const char* schedule : {"7", "pct:7"}) {
+    CAPTURE(schedule);
+    const auto order = [&](const char* threads) {
+      const Outcome outcome = play("order_of_kernels", "", {{"WEIR_HOST_THREADS", threads}, {"WEIR_SCHEDULE", schedule}});
+      CHECK(outcome.status == 0);
+      return outcome.output;
+    };
+    const std::string first = order("1");
+    CHECK(first.size() == 41);
+    for (const char* threads : {"2", "4", "16", "4"}) CHECK(order(threads) == first);
+  }
+}
+
 TEST_CASE("the threads of Weir take no signals, save those of their own faults") {
   const Outcome outcome = play("signals");
   CHECK(outcome.status == 0);
   CHECK(outcome.says("threads that take SIGUSR1: 0\n"));
   CHECK(outcome.says("threads that take SIGSEGV: some\n"));
   CHECK(outcome.says("received: 1"));
+}
+
+TEST_CASE("a kernel for which there is no memory is reported, and its stream goes on working") {
+  const Outcome outcome = play("kernel_without_memory", "", {{"WEIR_HOST_THREADS", "1"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output == "kernels without memory: some, the last element: 256\n");
 }
 
 TEST_CASE("where memory runs out, work throws or is done, and what there is goes on working") {
