@@ -112,12 +112,12 @@ struct Scheduler::Shaken {
 /// which is as long as a small kernel takes. Has a cache line of its own, since handing over an item this way costs one line
 /// that goes from one processor to another.
 struct alignas(64) Scheduler::Seat {
-  static constexpr std::uintptr_t empty = 0, looking = 1;
-  /// Or the address of the item that the worker is to help with, and the worker's number in its low bits.
-  std::atomic<std::uintptr_t> state{empty};
+  /// Null; `&looking` while the worker looks; or the address of the item that it is to help with, plus its number there.
+  std::atomic<std::byte*> state{nullptr};
+  static inline std::byte looking{};
   static constexpr std::uintptr_t numbers = 64;
 
-  bool change(std::uintptr_t from, std::uintptr_t to) noexcept {
+  bool change(std::byte* from, std::byte* to) noexcept {
     return state.load(std::memory_order_relaxed) == from &&
            state.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
@@ -213,10 +213,10 @@ std::uint32_t Scheduler::worker() const noexcept {
 
 std::uint32_t Scheduler::call_lookers(Runnable* item, std::uint32_t most) noexcept {
   const auto threads = static_cast<std::uint32_t>(threads_);
-  const auto address = reinterpret_cast<std::uintptr_t>(item);
+  auto* const address = reinterpret_cast<std::byte*>(item);
   const std::uint32_t first = worker();
   const auto call = [&](std::uint32_t i, std::uint32_t number) {
-    return seats_[(first + i) % threads].change(Seat::looking, address + number);
+    return seats_[(first + i) % threads].change(&Seat::looking, address + number);
   };
   most = std::min({most, most_called, threads - 1});
   std::uint32_t missing = 0;  // a bit for each number
@@ -233,20 +233,20 @@ bool Scheduler::help_again() noexcept {
   constexpr auto a_while = 30us;  // from one kernel to the next, and until the slowest share of a kernel is done
   constexpr int looks_at_once = 16;
   Seat& seat = seats_[worker()];
-  seat.state.store(Seat::looking, std::memory_order_relaxed);
-  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != Seat::looking; };
+  seat.state.store(&Seat::looking, std::memory_order_relaxed);
+  const auto is_called = [&] { return seat.state.load(std::memory_order_relaxed) != &Seat::looking; };
   const Clock::time_point end = Clock::now() + a_while;
   for (int i = 0; !is_called() && (i % looks_at_once != 0 || Clock::now() < end); ++i) {
     if (others_wait(Level::low)) {
-      if (!seat.change(Seat::looking, Seat::empty)) break;
+      if (!seat.change(&Seat::looking, nullptr)) break;
       if (run_most_urgent()) return true;
-      seat.state.store(Seat::looking, std::memory_order_relaxed);
+      seat.state.store(&Seat::looking, std::memory_order_relaxed);
     }
     spin_pause();
   }
-  if (seat.change(Seat::looking, Seat::empty)) return false;
-  const std::uintptr_t call = seat.state.exchange(Seat::empty, std::memory_order_acquire);
-  const std::uintptr_t number = call % Seat::numbers;
+  if (seat.change(&Seat::looking, nullptr)) return false;
+  std::byte* const call = seat.state.exchange(nullptr, std::memory_order_acquire);
+  const std::uintptr_t number = reinterpret_cast<std::uintptr_t>(call) % Seat::numbers;
   reinterpret_cast<Runnable*>(call - number)->help(static_cast<std::uint32_t>(number));
   return true;
 }
