@@ -121,7 +121,7 @@ class alignas(64) Loop final : public Runnable {
     const auto read_clock = [&] {
       const Clock::time_point before = std::exchange(taker.now, Clock::now());
       const auto took = std::max<std::int64_t>((taker.now - before).count() / (takes - takes_timed), 1);
-      const auto wanted = static_cast<std::int64_t>(taker.at_once) * Pace::short_piece.count() / took;
+      const auto wanted = static_cast<std::int64_t>(taker.at_once) * Pace::take.count() / took;
       taker.at_once =
           static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, 8 * static_cast<std::int64_t>(taker.at_once)));
       takes_timed = takes;

@@ -29,8 +29,8 @@ class Pace {
   using Clock = std::chrono::steady_clock;
   /// What each further thread costs a loop. So a loop of time t is over first with sqrt(t / call) threads.
   static constexpr std::chrono::nanoseconds call{250};
-  /// What a thread takes at once, so that taking it costs little beside it.
-  static constexpr std::chrono::nanoseconds short_piece{300};
+  /// How much work a thread takes at once: enough that taking it and reading the clock cost little beside it.
+  static constexpr std::chrono::nanoseconds take{1000};
 
   struct Plan {
     std::uint32_t threads;       ///< how many threads the loop is worth
@@ -41,7 +41,7 @@ class Pace {
     const float step_ns = step_ns_.load(std::memory_order_relaxed);
     const float worth = std::sqrt(static_cast<float>(count) * step_ns / static_cast<float>(call.count()));
     return {worth >= static_cast<float>(threads) ? threads : std::max(1U, static_cast<std::uint32_t>(worth)),
-            static_cast<std::uint64_t>(static_cast<float>(short_piece.count()) / step_ns)};
+            static_cast<std::uint64_t>(static_cast<float>(take.count()) / step_ns)};
   }
   /// The shortest time counts, and for a while only: a thread that shares a loop may wait for memory of other processors,
   /// and the steps of the next loops may take longer.
