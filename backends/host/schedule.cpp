@@ -25,6 +25,13 @@ std::uint64_t number(std::string_view text, std::uint64_t most) noexcept {
   return error == std::errc() && rest == text.data() + text.size() && value <= most ? value : 0;
 }
 
+/// The numbers of SplitMix64: each bit depends on all bits.
+std::uint64_t mixed(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
 }  // namespace
 
 std::unique_ptr<Schedule> Schedule::from_environment() {
@@ -59,8 +66,22 @@ void Schedule::draw_changes(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) changes_.push_back(1 + lot_() % steps);
 }
 
-Runnable* Schedule::take(RunList& ready, std::size_t count) noexcept {
-  return by_priority_ ? take_by_priority(ready) : ready.take(lot_() % count);
+Runnable* Schedule::take(RunList& ready) noexcept { return by_priority_ ? take_by_priority(ready) : take_by_lot(ready); }
+
+/// Each draw gives each item a lot by the draw and by when the item was first seen. So the order in the list does not
+/// matter: a stream that gets more work just when it has none left joins the list sooner or later.
+Runnable* Schedule::take_by_lot(RunList& ready) noexcept {
+  const std::uint64_t draw = lot_();
+  std::uint64_t highest = 0;
+  std::size_t before = 0, i = 0;
+  for (Runnable* item = ready.first(); item != nullptr; item = item->next_runnable_, ++i) {
+    if (item->priority_ == 0) item->priority_ = ++items_seen_;
+    const std::uint64_t lot = mixed(draw ^ mixed(item->priority_));
+    if (i != 0 && lot <= highest) continue;
+    highest = lot;
+    before = i;
+  }
+  return ready.take(before);
 }
 
 Runnable* Schedule::take_by_priority(RunList& ready) noexcept {

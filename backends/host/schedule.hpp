@@ -19,15 +19,17 @@ class Schedule {
   /// What WEIR_SCHEDULE asks for; null if it is not set. Throws `invalid_environment`.
   static std::unique_ptr<Schedule> from_environment();
 
-  /// Takes what runs next out of `ready`, which has `count` items and is not empty.
-  Runnable* take(RunList& ready, std::size_t count) noexcept;
+  /// Takes what runs next out of `ready`, which is not empty.
+  Runnable* take(RunList& ready) noexcept;
 
  private:
   explicit Schedule(std::uint64_t seed) : lot_(seed) {}
   void draw_changes(std::size_t count);
+  Runnable* take_by_lot(RunList& ready) noexcept;
   Runnable* take_by_priority(RunList& ready) noexcept;
 
   std::mt19937_64 lot_;
+  std::uint64_t items_seen_ = 0;
   bool by_priority_ = false;
   /// With priorities: the steps at which what would run gets a priority below all that were drawn, which is its place here.
   std::vector<std::uint64_t> changes_;

@@ -268,9 +268,8 @@ void Scheduler::run_by_schedule() noexcept {
     {
       const std::lock_guard lock(lock_);
       for (std::size_t i = 0; i < level_count && item == nullptr; ++i) {
-        const std::uint32_t count = ready_count_[i].load(std::memory_order_relaxed);
-        if (count == 0) continue;
-        item = shaken_->schedule->take(ready_[i], count);
+        if (ready_[i].empty()) continue;
+        item = shaken_->schedule->take(ready_[i]);
         ready_count_[i].fetch_sub(1, std::memory_order_relaxed);
       }
     }

@@ -51,7 +51,7 @@ class Runnable {
 
  protected:
   virtual ~Runnable() = default;
-  /// For schedules by priority: this goes on with what `other` has begun; or it may have any priority when it comes next.
+  /// For schedules: this goes on with what `other` has begun; or it may have any priority when it comes next.
   void follow(const Runnable& other) noexcept { priority_ = other.priority_; }
   void forget_priority() noexcept { priority_ = 0; }
 
@@ -59,7 +59,7 @@ class Runnable {
   friend class RunList;
   friend class Schedule;
   Runnable* next_runnable_ = nullptr;
-  std::uint64_t priority_ = 0;  // 0: none was drawn
+  std::uint64_t priority_ = 0;  // of schedules; 0: none was drawn
 };
 
 /// Called once, when work that was not finished at once is finished. `lane`: that of the calling thread, which the
