@@ -25,7 +25,7 @@ std::uint64_t number(std::string_view text, std::uint64_t most) noexcept {
   return error == std::errc() && rest == text.data() + text.size() && value <= most ? value : 0;
 }
 
-/// The numbers of SplitMix64: each bit depends on all bits.
+/// Mixes as SplitMix64 does: each bit of the result depends on all bits of `x`.
 std::uint64_t mixed(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
   x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
