@@ -100,10 +100,10 @@ def decades(values):
 
 def bars(title, rows, sides):
     """Groups of bars, one for each side, on a logarithmic scale of time."""
-    left, width, step = 260, 560, 13
+    left, width, step = 290, 560, 13
     group = step * len(sides) + 10
     height = 60 + group * len(rows)
-    picture = Picture(left + width + 170, height, title)
+    picture = Picture(left + width + 190, height, title)
     low, high = decades([ns for _, times in rows for ns in times.values()])
     scale = width / (high - low)
     for decade in range(low, high + 1):
