@@ -275,8 +275,8 @@ def kernels_section(part):
         cells = [number(row.get(side)) + (f" ({row['Weir'] / row[side]:.2f})" if side != "Weir" and row.get(side) else "")
                  for side in sides]
         rows.append([kernel, *cells, row["unit"]])
-    medians = f" Medians of {part['rounds']} runs. OpenMP's are of as many more, if it is faster where its threads spin between " \
-        "loops, which takes processors from the others." if "rounds" in part else ""
+    medians = f" Medians of {part['rounds']} runs. Threads of OpenMP that spin between loops take processors from the others, so " \
+        "as many further runs have OpenMP's threads spin, and the table has the faster of its two ways." if "rounds" in part else ""
     return f"""### Kernels on the CPU beside OpenMP and OpenCL
 
 The same algorithms in one process; more is better.{medians} In parentheses, Weir's speed over the other's. {part["setting"]}.
