@@ -21,17 +21,18 @@ INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-fo
 
 # What people type, and words of the pages that mean the same.
 SYNONYMS = {
-    "asynchronously": ["asynchronous"], "blocking": ["waiting"], "callback": ["function"], "card": ["device"],
-    "check": ["find", "ask"], "complete": ["done"], "completed": ["done"], "cpu": ["host"], "crash": ["poisoned", "fault"],
-    "crashed": ["poisoned", "fault"], "deadlock": ["stuck"], "dealloc": ["free"], "deploy": ["install"], "detect": ["find"],
-    "download": ["copy"], "duration": ["measure", "long"], "enumerate": ["list"], "exception": ["error"],
-    "existing": ["other"], "fast": ["cost"], "finished": ["done"], "foreign": ["other"], "gpu": ["device"],
-    "hang": ["stuck"], "left": ["free"], "locked": ["pinned"], "malloc": ["allocate"], "memcpy": ["copy"],
-    "memset": ["set"], "move": ["copy"], "pick": ["choose"], "precompiled": ["image"], "query": ["ask"],
-    "record": ["capture"], "rectangle": ["matrix"], "repeat": ["replay"], "result": ["back"], "second": ["number"],
-    "select": ["choose"], "speed": ["cost"], "start": ["launch"], "string": ["source"], "sync": ["wait"],
-    "synchronization": ["wait"], "synchronize": ["wait"], "time": ["measure"], "timing": ["measure"], "transfer": ["copy"],
-    "two": ["another"], "upload": ["copy"], "visualize": ["timeline"], "vram": ["memory"], "wrap": ["other"],
+    "asynchronously": ["asynchronous"], "blocking": ["waiting"], "callback": ["function"],
+    "card": ["device"], "check": ["find", "ask"], "complete": ["done"], "completed": ["done"],
+    "cpu": ["host"], "crash": ["poisoned", "fault"], "crashed": ["poisoned", "fault"], "deadlock": ["stuck"],
+    "dealloc": ["free"], "deploy": ["install"], "detect": ["find"], "download": ["copy"], "duration": ["measure", "long"],
+    "enumerate": ["list"], "exception": ["error"], "existing": ["other"], "fast": ["cost"], "finished": ["done"],
+    "foreign": ["other"], "gpu": ["device"], "hang": ["stuck"], "hello": ["first"], "left": ["free"], "locked": ["pinned"],
+    "malloc": ["allocate"], "memcpy": ["copy"], "memset": ["set"], "move": ["copy"], "pick": ["choose"],
+    "precompiled": ["image"], "query": ["ask"], "record": ["capture"], "rectangle": ["matrix"], "repeat": ["replay"],
+    "result": ["back"], "second": ["number"], "select": ["choose"], "speed": ["cost"], "start": ["launch"],
+    "string": ["source"], "sync": ["wait"], "synchronization": ["wait"], "synchronize": ["wait"], "time": ["measure"],
+    "timing": ["measure"], "transfer": ["copy"], "two": ["another"], "upload": ["copy"], "visualize": ["timeline"],
+    "vram": ["memory"], "world": ["run"], "wrap": ["other"],
 }
 
 
