@@ -43,8 +43,8 @@ def words(text):
 
 
 # Words that say nothing.
-STOP = words("a an and are at by can do does for from get have how i in is it my of on or own than that the there this to what when where "
-             "which why with")
+STOP = words("a an and are at by can do does for from get have how i in is it my of on or own than that the there this to what when "
+             "where which why with")
 
 
 def entries():
