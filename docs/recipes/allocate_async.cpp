@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I allocate memory in a stream's order?
+// How do I allocate memory in a stream's order, and free it asynchronously?
 //
 // `allocate_async` (cudaMallocAsync) gives memory to the work that is enqueued from then on. Its last owner may go at once:
 // the memory is freed on the stream that it was made on, behind all work enqueued there by then. Nothing waits.

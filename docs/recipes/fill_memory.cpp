@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I set memory to a value?
+// How do I set memory to a value (fill, zero)?
 //
 // `fill` takes elements of 1, 2 and 4 bytes, and the value in the element's own type: unlike cudaMemset it is not a byte.
 // `zero` clears elements of any size. `fill_2d` fills rows that start a pitch apart.

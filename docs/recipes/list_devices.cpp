@@ -2,8 +2,9 @@
 //
 // How do I list the devices?
 //
-// `probe_all` opens every backend that Weir comes with. For one that cannot be used, the result has no backend but a
-// reason. `architecture` tells the compute capability, as `sm_90`, or AMD's name, as `gfx942`.
+// `probe_all` opens every backend that Weir comes with, and so finds the GPUs of the machine. For one that cannot be used,
+// the result has no backend but a reason. `architecture` tells the compute capability, as `sm_90`, or AMD's name, as
+// `gfx942`.
 #include <cstdio>
 #include <weir/weir.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How do I keep freed memory for the next allocation?
+// How do I keep freed memory for the next allocation (memory pools)?
 //
 // A pool gives memory back to the system when it synchronizes, down to its release threshold. With a high threshold the next
 // allocation costs next to nothing. `used_bytes` and `reserved_bytes` tell how much is in use, and how

@@ -2,8 +2,9 @@
 //
 // How do I allocate pinned memory?
 //
-// With `MemoryKind::pinned` (cudaMallocHost). A GPU copies from and to such memory without the host's help, so that the copy
-// really overlaps with other work; kernels can address it, too. `host()` is the memory as the host sees it.
+// With `MemoryKind::pinned` (cudaMallocHost): its pages are locked. A GPU copies from and to such memory without the host's
+// help, so that the copy really overlaps with other work; kernels can address it, too. `host()` is the memory as the host
+// sees it.
 #include <numeric>
 #include <weir/weir.hpp>
 

@@ -100,10 +100,10 @@ def decades(values):
 
 def bars(title, rows, sides):
     """Groups of bars, one for each side, on a logarithmic scale of time."""
-    left, width, step = 260, 560, 13
+    left, width, step = 290, 560, 13
     group = step * len(sides) + 10
     height = 60 + group * len(rows)
-    picture = Picture(left + width + 170, height, title)
+    picture = Picture(left + width + 190, height, title)
     low, high = decades([ns for _, times in rows for ns in times.values()])
     scale = width / (high - low)
     for decade in range(low, high + 1):
@@ -275,8 +275,8 @@ def kernels_section(part):
         cells = [number(row.get(side)) + (f" ({row['Weir'] / row[side]:.2f})" if side != "Weir" and row.get(side) else "")
                  for side in sides]
         rows.append([kernel, *cells, row["unit"]])
-    medians = f" Medians of {part['rounds']} runs. OpenMP's are of as many more, if it is faster where its threads spin between " \
-        "loops, which takes processors from the others." if "rounds" in part else ""
+    medians = f" Medians of {part['rounds']} runs. Threads of OpenMP that spin between loops take processors from the others, so " \
+        "as many further runs have OpenMP's threads spin, and the table has the faster of its two ways." if "rounds" in part else ""
     return f"""### Kernels on the CPU beside OpenMP and OpenCL
 
 The same algorithms in one process; more is better.{medians} In parentheses, Weir's speed over the other's. {part["setting"]}.

@@ -5,8 +5,8 @@
 search.py --check asks the questions of a newcomer in search-questions.txt; each must be answered among the first three finds.
 An entry is a heading with the text below it. A word is found if one of the entry's begins like it. Words in the heading count
 most, then those in the page's title; whole words count more than beginnings; words that are missing count against the entry,
-and half of them must be there. A rare word counts more than one that is in many entries. Pages for those who change Weir come
-behind the others.
+and half of them must be there. A rare word counts more than one that is in many entries. Synonyms of a word count a little
+less than the word. Pages for those who change Weir come behind the others.
 """
 import json
 import math
@@ -16,11 +16,24 @@ from pathlib import Path
 
 from pages import headings, label, pages, root
 
+# Pages for those who change Weir, or who ask what happened to it.
+INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/abi.md", "docs/tested.md"]
 
-
-
-# Pages for those who change Weir.
-INNER = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/internals.md", "docs/bundle-format.md", "docs/abi.md"]
+# What people type, and words of the pages that mean the same.
+SYNONYMS = {
+    "asynchronously": ["asynchronous"], "blocking": ["waiting"], "callback": ["function"],
+    "card": ["device"], "check": ["find", "ask"], "complete": ["done"], "completed": ["done"],
+    "cpu": ["host"], "crash": ["poisoned", "fault"], "crashed": ["poisoned", "fault"], "deadlock": ["stuck"],
+    "dealloc": ["free"], "deploy": ["install"], "detect": ["find"], "download": ["copy"], "duration": ["measure", "long"],
+    "enumerate": ["list"], "exception": ["error"], "existing": ["other"], "fast": ["cost"], "finished": ["done"],
+    "foreign": ["other"], "gpu": ["device"], "hang": ["stuck"], "hello": ["first"], "left": ["free"], "locked": ["pinned"],
+    "malloc": ["allocate"], "memcpy": ["copy"], "memset": ["set"], "move": ["copy"], "pick": ["choose"],
+    "precompiled": ["image"], "query": ["ask"], "record": ["capture"], "rectangle": ["matrix"], "repeat": ["replay"],
+    "result": ["back"], "second": ["number"], "select": ["choose"], "speed": ["cost"], "start": ["launch"],
+    "string": ["source"], "sync": ["wait"], "synchronization": ["wait"], "synchronize": ["wait"], "time": ["measure"],
+    "timing": ["measure"], "transfer": ["copy"], "two": ["another"], "upload": ["copy"], "visualize": ["timeline"],
+    "vram": ["memory"], "world": ["run"], "wrap": ["other"],
+}
 
 
 def words(text):
@@ -30,8 +43,8 @@ def words(text):
 
 
 # Words that say nothing.
-STOP = words("a an and are at by can do does for from have how i in is it my of on or own than that the there this to what when where "
-             "which why with")
+STOP = words("a an and are at by can do does for from get have how i in is it my of on or own than that the there this to what when "
+             "where which why with")
 
 
 def entries():
@@ -48,6 +61,18 @@ def entries():
                    "least": -4 if str(page.relative_to(root)) in INNER else 0}
 
 
+def points_of(entry, word):
+    if word in entry["head"]:
+        points = 8
+    elif any(w.startswith(word) for w in entry["head"]):
+        points = 6
+    elif any(w.startswith(word) for w in entry["on"]):
+        points = 3
+    else:
+        points = any(w.startswith(word) for w in entry["text"])
+    return points + (word in entry["on"])
+
+
 def find(index, query):
     """The same as in the page's script."""
     asked = [word for word in words(query) if word not in STOP]
@@ -57,21 +82,9 @@ def find(index, query):
     for place, entry in enumerate(index):
         score, missing = entry["least"], 0
         for word in asked:
-            points = 0
-            if word in entry["head"]:
-                points += 8
-            elif any(w.startswith(word) for w in entry["head"]):
-                points += 6
-            elif any(w.startswith(word) for w in entry["on"]):
-                points += 3
-            elif any(w.startswith(word) for w in entry["text"]):
-                points += 1
-            else:
-                points -= 6
-                missing += 1
-            if word in entry["on"]:
-                points += 1
-            score += points * rarity[word]
+            points = max(points_of(entry, word), *(points_of(entry, other) * 0.8 for other in SYNONYMS.get(word, [])), 0)
+            missing += points == 0
+            score += (points or -6) * rarity[word]
         if asked and 2 * missing <= len(asked) and missing < len(asked):
             hits.append((-score, len(entry["head"]), place))
     return [index[place] for _, _, place in sorted(hits)]
@@ -86,9 +99,15 @@ li { margin: .5em 0 } small { color: #567 }</style></head>
 <input id="asked" type="search" autofocus placeholder="What do you want to do? pin memory, time a kernel, capture a graph …">
 <ol id="found"></ol>
 <script>
-const index = INDEX, stop = STOP;
+const index = INDEX, stop = STOP, synonyms = SYNONYMS;
 const asked = document.getElementById("asked"), found = document.getElementById("found");
-function find(query) {  // the same as in docs/tools/search.py
+// The same as in docs/tools/search.py.
+function points_of(entry, word) {
+  const points = entry.head.includes(word) ? 8 : entry.head.some(w => w.startsWith(word)) ? 6
+    : entry.on.some(w => w.startsWith(word)) ? 3 : entry.text.some(w => w.startsWith(word)) ? 1 : 0;
+  return points + (entry.on.includes(word) ? 1 : 0);
+}
+function find(query) {
   const words = (query.toLowerCase().match(/[a-z0-9]+/g) || [])
     .map(w => w.length > 3 && w.endsWith("s") ? w.slice(0, -1) : w).filter(w => !stop.includes(w));
   const rarity = words.map(word =>
@@ -97,14 +116,10 @@ function find(query) {  // the same as in docs/tools/search.py
   index.forEach((entry, place) => {
     let score = entry.least, missing = 0;
     words.forEach((word, at) => {
-      let points = 0;
-      if (entry.head.includes(word)) points += 8;
-      else if (entry.head.some(w => w.startsWith(word))) points += 6;
-      else if (entry.on.some(w => w.startsWith(word))) points += 3;
-      else if (entry.text.some(w => w.startsWith(word))) points += 1;
-      else { points -= 6; missing += 1; }
-      if (entry.on.includes(word)) points += 1;
-      score += points * rarity[at];
+      const points = Math.max(points_of(entry, word),
+        ...(Object.hasOwn(synonyms, word) ? synonyms[word] : []).map(other => points_of(entry, other) * 0.8));
+      if (!points) missing += 1;
+      score += (points || -6) * rarity[at];
     });
     if (words.length && 2 * missing <= words.length && missing < words.length) hits.push([-score, entry.head.length, place]);
   });
@@ -143,4 +158,5 @@ for entry in index:
     file, _, anchor = entry["url"].partition("#")
     if file not in made or f'"{anchor}"' not in made[file] and anchor:
         sys.exit(f"find.html: there is no {entry['url']}")
-(folder / "find.html").write_text(PAGE.replace("STOP", json.dumps(STOP)).replace("INDEX", json.dumps(index, separators=(",", ":"))))
+(folder / "find.html").write_text(PAGE.replace("STOP", json.dumps(STOP)).replace("SYNONYMS", json.dumps(SYNONYMS))
+                                  .replace("INDEX", json.dumps(index, separators=(",", ":"))))

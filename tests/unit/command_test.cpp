@@ -200,7 +200,7 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
                                                     {"info", "--", "sh"}}) {
     CHECK(weir_command(arguments).status == 2);
   }
-  CHECK(weir_command({"run", "--device=-1", "--", "sh"}).complains("--device: Value -1 not in range 0 to 2147483647"));
+  CHECK(weir_command({"run", "--device=-1", "--", "sh"}).complains("--device: Value -1 not in range"));
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
   CHECK(weir_command({"run"}).complains("a program is missing; write: weir run [OPTION]… -- PROGRAM"));
   CHECK(weir_command({"run", "--backend", "host", "sh", "x"})
