@@ -35,7 +35,7 @@ void HostStream::do_close(bool destroy) {
 
 void HostStream::submit(NodeKind kind, Work&& work) {
   if (queue_->is_capturing() && Capture::add(*queue_, kind, std::move(work))) return;
-  queue_->enqueue(std::move(work));
+  queue_->enqueue(std::move(work));  // NOLINT(bugprone-use-after-move): Capture::add moves only what it takes
 }
 
 void HostStream::capture_only(const char* operation, NodeKind kind, Work&& work) {
