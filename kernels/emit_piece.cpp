@@ -179,7 +179,10 @@ void Emitter::set_thread_variables() {
   sets_ = true;
 }
 
-void Emitter::condition(const Words& words) {
+void Emitter::condition(const Words& words) { computed(words, true); }
+void Emitter::value(const Words& words) { computed(words, false); }
+
+void Emitter::computed(const Words& words, bool as_condition) {
   Names names;
   add_names(words, names);
   add_what_names_need(names);
@@ -187,9 +190,9 @@ void Emitter::condition(const Words& words) {
   s.kind = Kind::expression;
   s.words = words;
   const bool sets = calls_thread_readers(names, {&s});
-  open_lambda(names, {}, true);
+  open_lambda(names, {}, as_condition);
   if (sets) set_thread_variables();
-  out_.text("return bool(");
+  out_.text(as_condition ? "return bool(" : "return (");
   expression(words);
   out_.text("); }");
 }

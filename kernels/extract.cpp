@@ -19,6 +19,7 @@ void Extractor::run() {
         (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
         can_capture(s, d);
         if (!s.is_shared()) dimensions_[d.name.text] = d.dimensions.size();
+        if (d.dimensions.empty() && lambda_at(d.initializer, 0).body != 0) closures_[d.name.text].push_back(d.initializer);
       }
     });
   }

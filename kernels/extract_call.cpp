@@ -77,6 +77,19 @@ bool Extractor::is_name_or_member(const Words& value) {
   return true;
 }
 
+bool Extractor::is_place(Words value) {
+  while (is_at(value, 0, "(") && closing(value, 0) + 1 == value.size()) value = slice(value, 1, value.size() - 1);
+  std::size_t i = 0;
+  while (is_at(value, i, "*")) ++i;
+  if (i >= value.size() || is_keyword(value[i].text) || !(value[i].is_identifier() || value[i].is("("))) return false;
+  if (i == 0 && value[0].is("(") && !is_at(value, 1, "*")) return false;
+  for (i = after(value, i); i < value.size(); i = after(value, i)) {
+    const bool step = value[i].is(".") || value[i].is("->") || value[i].is("::") || value[i].is("[");
+    if (!step && !(value[i].is_identifier() && !is_at(value, i + 1, "("))) return false;
+  }
+  return true;
+}
+
 Extractor::Use Extractor::use_at(const Words& words, std::size_t at) {
   Use use;
   use.member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
@@ -180,6 +193,24 @@ Words Extractor::operand(const Words& value, Statements& out, bool own, const Wo
   return name;
 }
 
+Words Extractor::lambda_of(const Words& argument) const {
+  Words lambda = argument;
+  if (argument.size() == 1 && closures_.count(argument[0].text) != 0) {
+    const std::vector<Words>& all = closures_.at(argument[0].text);
+    if (all.size() > 1)
+      throw Refused(argument[0].token, fmt::format("'{}' is handed in where threads meet, and two lambdas have that name; "
+                                                   "rename one of them",
+                                                   argument[0].text));
+    lambda = all[0];
+  }
+  if (!is_at(lambda, 0, "[")) return {};
+  if (!is_at(lambda, 1, "]"))
+    throw Refused(argument[0].token,
+                  "a lambda that captures something is handed in where threads meet; let it capture nothing, or hand in an "
+                  "object of a class");
+  return lambda;
+}
+
 bool Extractor::meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
   const int count = static_cast<int>(arguments.size());
   if (count < meeting.least_arguments || count > meeting.most_arguments) {
@@ -192,10 +223,9 @@ bool Extractor::meet(Statement& s, const Meeting& meeting, const std::vector<Wor
   }
   s.kind = Kind::meeting;
   s.function = meeting.name;
-  for (Words argument : arguments) {
-    // What a lambda that captures nothing does, as a function's address, whose type can be written twice.
-    if (is_at(argument, 0, "[") && is_at(argument, 1, "]")) argument.insert(argument.begin(), made_up("+", s.token)[0]);
-    s.arguments.push_back(operand(argument, out, false));
+  for (const Words& argument : arguments) {
+    const Words lambda = lambda_of(argument);
+    s.arguments.push_back(lambda.empty() ? operand(argument, out, false) : lambda);
   }
   return meeting.result != Meeting::Result::none;
 }
@@ -308,6 +338,16 @@ bool Extractor::call(Statement& s, const std::string& name, const std::vector<Wo
           s.token,
           fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
     }
+    if (parameter.is_by_address) {
+      const bool lambda = value.size() == 1 && closures_.count(value[0].text) != 0;
+      if (lambda || !is_place(value))
+        throw Refused(s.token, fmt::format("'{}' takes this argument by reference: give it a variable by its name", name));
+      Words address = made_up("&(", s.token);
+      append(address, value);
+      append(address, made_up(")", s.token));
+      s.arguments.push_back(operand(address, out, true));
+      continue;
+    }
     const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed) &&
                            check_other_ways(callee, i, arguments, object, s);  // of arrays it gets the address
     if (parameter.is_array) {
@@ -370,16 +410,19 @@ const Function& Extractor::signature(const std::string& name, std::uint32_t toke
   if (all.size() == 1) return all[0];
   const Function* one = nullptr;
   for (const Function& f : all) {
-    if (f.parameters.size() != arguments.size()) continue;
+    if (f.parameters.size() < arguments.size()) continue;
+    const std::size_t given = arguments.size();
+    if (f.parameters.size() > given && f.parameters[given].default_value.empty()) continue;
     // An array is told from a number here, since it is handed over by its address.
     bool takes = true;
     for (std::size_t i = 0; i < arguments.size(); ++i) takes = takes && f.parameters[i].is_array == is_array(arguments[i]);
     if (!takes) continue;
     const auto same = [](const Parameter& a, const Parameter& b) {
-      return a.is_written == b.is_written && a.is_viewed == b.is_viewed;
+      return a.is_written == b.is_written && a.is_viewed == b.is_viewed && a.is_by_address == b.is_by_address &&
+             text_of(a.default_value) == text_of(b.default_value);
     };
     if (one != nullptr && (f.returns_value != one->returns_value || f.place->is_static != one->place->is_static ||
-                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), same))) {
+                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), one->parameters.end(), same))) {
       throw Refused(
           token,
           fmt::format(

@@ -104,11 +104,16 @@ class Extractor {
   static std::string_view function_name(std::string_view qualified);
   // `a`, `a.b`, `a->b[0]`
   static bool is_name_or_member(const Words& value);
+  // Whether it names a variable, a member or an element, or what a pointer leads to.
+  static bool is_place(Words value);
   static Use use_at(const Words& words, std::size_t at);
   // A call of a lambda in which threads meet: what it does is done here.
   void call_lambda(Words& words, std::size_t at, const Lambda& in_place, Statements& out);
   // A variable with the value of an argument, declared in `out`. A variable's own name stays what it is.
   Words operand(const Words& value, Statements& out, bool own, const Words& type = {});
+  // The lambda that an argument is, or whose name it is; nothing for anything else. It captures nothing, so that it is the
+  // same for all threads.
+  Words lambda_of(const Words& argument) const;
   bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out);
   // The type of the number that such a parameter refers to, which its argument is converted to; nothing if it is no built-in
   // type.
@@ -136,6 +141,7 @@ class Extractor {
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
   std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;            // those in which threads meet, by the names that they have here
+  std::map<std::string, std::vector<Words>> closures_;    // lambdas by the names of their variables
   std::set<std::uint32_t> inlined_;                       // lambdas that have been called, by where they begin
   Capturable capturable_;
   bool binds_ = false;                 // what is declared may be a reference to its initializer

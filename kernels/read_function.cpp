@@ -213,6 +213,34 @@ Words with_views_followed(const Function& f, const Words& words) {
   return result;
 }
 
+// Lets a function take what it refers to by its address where it cannot get a copy.
+void take_by_address(Function& f, const Unit& unit, std::size_t index) {
+  Parameter& p = f.parameters[index];
+  const bool rvalue = contains(p.type, "&&");
+  if (f.place->is_kernel || p.is_array || !(rvalue || (p.is_written && unit.is_by_address(f.place->name, index)))) return;
+  // What is called and nothing else may as well be a copy.
+  bool called = rvalue;
+  const auto functions = unit.find_cooperating(f.place->name, f.place->of_class >= 0);
+  const bool declaration = unit.source().spelling(f.place->body) == ";" && !functions.empty();
+  const FunctionPlace& definition = declaration ? *functions[0] : *f.place;
+  const Words body = words_of(unit.source(), definition.body, definition.end);
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (!body[i].is(p.name.text) || !can_name_variable(body, i)) continue;
+    const bool forwarded = i > 1 && body[i - 1].is("(") && body[i - 2].is(">") && is_at(body, i + 1, ")");
+    called = called && is_at(body, forwarded ? i + 2 : i + 1, "(");
+  }
+  Words type;
+  for (Word& word : p.type) {
+    const bool reference = word.is("&") || word.is("&&");
+    if (reference && called) continue;
+    if (reference) word.text = "*";
+    type.push_back(word);
+  }
+  p.type = std::move(type);
+  p.is_viewed = p.is_by_address = !called;
+  p.is_written = false;
+}
+
 }  // namespace
 
 Function read_function(const Unit& unit, const FunctionPlace& place) {
@@ -252,7 +280,9 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
   if (!deduced) check_return_type();
   for (const Words& parameter : split_at_commas(words_of(source, place.open + 1, place.close))) {
     if (parameter.empty() || (parameter.size() == 1 && parameter[0].is("void"))) continue;
+    const std::size_t index = f.parameters.size();
     f.parameters.push_back(read_parameter(parameter));
+    take_by_address(f, unit, index);
   }
   if (!place.has_body) return f;
   if (place.has_object()) {  // it gets the address of the object, which each thread may have of its own

@@ -19,6 +19,7 @@ Unit::Unit(const TokenizedSource& source) : source_(source) {
   find_namespaces();
   find_cooperation();
   number_overloads();
+  find_by_address();
   find_thread_readers();
   find_changing_operators();
 }
@@ -89,15 +90,17 @@ bool Unit::is_seen(const FunctionPlace& f, std::size_t token) const {
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
 
 // The token behind `template <…>` at `i`.
-std::size_t Unit::after_template(std::size_t i) const {
-  if (!is(i + 1, "<")) return i + 1;
+std::size_t Unit::after_template(std::size_t i) const { return is(i + 1, "<") ? after_angle(i + 1) : i + 1; }
+
+// The token behind `<…>` at `i`; that one itself if it does not end.
+std::size_t Unit::after_angle(std::size_t i) const {
   int depth = 0;
-  for (std::size_t k = i + 1; k < source_.tokens.size();) {
+  for (std::size_t k = i; k < source_.tokens.size() && !is(k, ";") && !is(k, "}");) {
     if (is(k, "<")) ++depth;
     if (is(k, ">") && --depth == 0) return k + 1;
     k = is(k, "(") || is(k, "[") || is(k, "{") ? after(k) : k + 1;
   }
-  return i + 1;
+  return i;
 }
 
 // Whether the token can be the name of something at namespace scope.
