@@ -44,7 +44,8 @@ bool Extractor::check_other_ways(const Function& callee, std::size_t index, cons
     const Words& other = arguments[i];
     const Parameter& parameter = callee.parameters[i];
     const bool by_reference =  // of what is computed it sees a copy anyway
-        parameter.is_written || parameter.is_array || (parameter.is_viewed && written && may_be_in_memory(other));
+        parameter.is_written || parameter.is_by_address || parameter.is_array ||
+        (parameter.is_viewed && written && may_be_in_memory(other));
     reached = reached || (by_reference && base(other) == name);
     for (std::size_t k = 0; k < other.size(); ++k) {
       if (!can_name_variable(other, k)) continue;
@@ -174,7 +175,8 @@ Words Extractor::operand(const Words& value, Statements& out, bool own, const Wo
   const bool is_name = value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text);
   const bool of_object =
       is_name && function_.place->has_object() && unit_.has_member(function_.place->of_class, value[0].text);
-  if (!own && is_name && !of_object) return value;
+  const bool is_reference = is_name && own_.count(value[0].text) == 0 && others_.count(value[0].text) != 0;
+  if (!own && is_name && !of_object && !is_reference) return value;
   if (is_at(value, 0, "{"))
     throw Refused(value[0].token, "a list in braces for a function in which threads meet; write its type before it");
   Statement s;
@@ -348,7 +350,12 @@ bool Extractor::call(Statement& s, const std::string& name, const std::vector<Wo
       s.arguments.push_back(operand(address, out, true));
       continue;
     }
-    const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed) &&
+    if (parameter.is_copy && is_elsewhere(value) && unit_.has_barrier(name, of_class)) {
+      throw Refused(s.token, fmt::format("'{}', of which there is an overload that takes a value, takes this argument by "
+                                         "reference, and other threads may change it: copy it to a variable first",
+                                         name));
+    }
+    const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed || parameter.is_copy) &&
                            check_other_ways(callee, i, arguments, object, s);  // of arrays it gets the address
     if (parameter.is_array) {
       Words address = made_up("&(", s.token);
@@ -413,16 +420,21 @@ const Function& Extractor::signature(const std::string& name, std::uint32_t toke
     if (f.parameters.size() < arguments.size()) continue;
     const std::size_t given = arguments.size();
     if (f.parameters.size() > given && f.parameters[given].default_value.empty()) continue;
-    // An array is told from a number here, since it is handed over by its address.
+    // An array is told from a number here, since it is handed over by its address. A pointer takes both.
     bool takes = true;
-    for (std::size_t i = 0; i < arguments.size(); ++i) takes = takes && f.parameters[i].is_array == is_array(arguments[i]);
+    for (std::size_t i = 0; i < given; ++i) {
+      const Parameter& p = f.parameters[i];
+      const bool pointer = !p.is_array && !p.is_viewed && contains(p.type, "*");
+      takes = takes && (pointer || p.is_array == is_array(arguments[i]));
+    }
     if (!takes) continue;
     const auto same = [](const Parameter& a, const Parameter& b) {
       return a.is_written == b.is_written && a.is_viewed == b.is_viewed && a.is_by_address == b.is_by_address &&
              text_of(a.default_value) == text_of(b.default_value);
     };
     if (one != nullptr && (f.returns_value != one->returns_value || f.place->is_static != one->place->is_static ||
-                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), one->parameters.end(), same))) {
+                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(),
+                                       one->parameters.end(), same))) {
       throw Refused(
           token,
           fmt::format(

@@ -42,6 +42,10 @@ class Extractor {
   // `if (T x = …; condition)` and `if (T x = …)` become a block.
   bool branch_with_declaration(Statement& s, Statements& out);
   void statement(Statement&& s, Statements& out);
+  // `while (T x = …)` becomes a loop that declares it and breaks.
+  bool loop_with_declaration(Statement& s);
+  // `for (T x : array)` becomes a loop that counts.
+  bool indexed(Statement& s);
   static bool breaks(const Statements& statements);
   // Takes the break off the end of a part of a switch. False if control may fall through to the next part.
   static bool end_part(Statements& part);
@@ -139,6 +143,7 @@ class Extractor {
   const Unit& unit_;
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
+  std::map<std::string, Words> arrays_;            // and of shared ones: the first, if it is written and always the same
   std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;            // those in which threads meet, by the names that they have here
   std::map<std::string, std::vector<Words>> closures_;    // lambdas by the names of their variables

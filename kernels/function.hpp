@@ -60,6 +60,7 @@ struct Parameter {
   bool is_written = false;  ///< by reference, and not to something constant
   /// By reference to something constant, of which the function gets a pointer: other threads may change it. Or an array.
   bool is_viewed = false;
+  bool is_copy = false;        ///< a value, which in some overload is a reference to something constant
   bool is_by_address = false;  ///< viewed, by reference to something that may change
   bool is_array = false;
 };

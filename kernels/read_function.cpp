@@ -213,9 +213,15 @@ Words with_views_followed(const Function& f, const Words& words) {
   return result;
 }
 
-// Lets a function take what it refers to by its address where it cannot get a copy.
-void take_by_address(Function& f, const Unit& unit, std::size_t index) {
+// Lets a function take what it refers to by its address where it cannot get a copy, and a copy where overloads take one.
+void choose_way(Function& f, const Unit& unit, std::size_t index) {
   Parameter& p = f.parameters[index];
+  if (!p.is_array && !p.is_written && unit.takes_value_or_view(f.place->name, f.place->of_class >= 0, index)) {
+    if (p.is_viewed) p.type.pop_back();  // what was the reference
+    p.is_viewed = false;
+    p.is_copy = true;
+    return;
+  }
   const bool rvalue = contains(p.type, "&&");
   if (f.place->is_kernel || p.is_array || !(rvalue || (p.is_written && unit.is_by_address(f.place->name, index)))) return;
   // What is called and nothing else may as well be a copy.
@@ -282,7 +288,7 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     if (parameter.empty() || (parameter.size() == 1 && parameter[0].is("void"))) continue;
     const std::size_t index = f.parameters.size();
     f.parameters.push_back(read_parameter(parameter));
-    take_by_address(f, unit, index);
+    choose_way(f, unit, index);
   }
   if (!place.has_body) return f;
   if (place.has_object()) {  // it gets the address of the object, which each thread may have of its own

@@ -13,6 +13,34 @@ bool Unit::is_by_address(std::string_view function, std::size_t parameter) const
   return found != by_address_.end() && found->second.count(parameter) != 0;
 }
 
+bool Unit::takes_value_or_view(std::string_view function, bool member, std::size_t parameter) const {
+  const std::vector<const FunctionPlace*> all = find_cooperating(function, member);
+  bool by_value = false, by_view = false;
+  for (const FunctionPlace* f : all) {
+    const std::vector<Words> parameters = split_at_commas(words_of(source_, f->open + 1, f->close));
+    if (parameter >= parameters.size() || contains(parameters[parameter], "(")) continue;
+    const bool reference = contains(parameters[parameter], "&");
+    by_value = by_value || (!reference && !contains(parameters[parameter], "&&"));
+    by_view = by_view || (reference && contains(parameters[parameter], "const"));
+  }
+  return by_value && by_view;
+}
+
+bool Unit::has_barrier(std::string_view function, bool member) const {
+  const std::vector<const FunctionPlace*> all = find_cooperating(function, member);
+  return std::any_of(all.begin(), all.end(), [&](const FunctionPlace* f) {
+    for (std::uint32_t i = f->body; i < f->end; ++i) {
+      const Meeting* const meeting = find_meeting(word(i));
+      const bool waits = is(i, "sync") || (meeting != nullptr && (meeting->result == Meeting::Result::none ||
+                                                                   meeting->scope == Meeting::Scope::block));
+      const bool other =
+          word(i) != function && (cooperating_.count(word(i)) != 0 || cooperating_members_.count(word(i)) != 0);
+      if (waits || other) return true;
+    }
+    return false;
+  });
+}
+
 // Names of what is shared, and of references and what lies outside of functions.
 std::set<std::string_view> Unit::names_of_others() const {
   std::set<std::string_view> names;

@@ -99,6 +99,11 @@ class Unit {
   /// Whether functions of that name in which threads meet take this parameter, if it is a reference to something that may
   /// change, by its address: some call gives it something else than the name of a variable of the thread's own.
   bool is_by_address(std::string_view function, std::size_t parameter) const;
+  /// Whether functions of that name are overloads of which some take this parameter by value, and some by reference to
+  /// something constant. Then all get its value.
+  bool takes_value_or_view(std::string_view function, bool member, std::size_t parameter) const;
+  /// Whether a function of that name waits for what other threads write, and not only exchanges values.
+  bool has_barrier(std::string_view function, bool member) const;
   /// Tokens `__shared__` outside of functions and in functions that do not cooperate.
   const std::vector<std::uint32_t>& lone_shared() const noexcept { return lone_shared_; }
 
