@@ -91,6 +91,13 @@ bool Extractor::is_place(Words value) {
   return true;
 }
 
+bool Extractor::may_change_when_called(const Words& value) const {
+  const auto closure = value.size() == 1 ? closures_.find(value[0].text) : closures_.end();
+  if (closure == closures_.end()) return is_place(value) && unit_.operator_may_change("");
+  return std::any_of(closure->second.begin(), closure->second.end(),
+                     [](const Words& lambda) { return contains(lambda, "mutable"); });
+}
+
 Extractor::Use Extractor::use_at(const Words& words, std::size_t at) {
   Use use;
   use.member = at > 0 && (words[at - 1].is(".") || words[at - 1].is("->"));
@@ -349,6 +356,11 @@ bool Extractor::call(Statement& s, const std::string& name, const std::vector<Wo
       append(address, made_up(")", s.token));
       s.arguments.push_back(operand(address, out, true));
       continue;
+    }
+    if (parameter.is_called && may_change_when_called(value)) {
+      throw Refused(s.token, fmt::format("'{}' takes this argument by reference, and a call may change it: let its "
+                                         "operator() be const, or hand over a lambda that is not mutable",
+                                         name));
     }
     if (parameter.is_copy && is_elsewhere(value) && unit_.has_barrier(name, of_class)) {
       throw Refused(s.token, fmt::format("'{}', of which there is an overload that takes a value, takes this argument by "

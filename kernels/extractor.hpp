@@ -110,6 +110,8 @@ class Extractor {
   static bool is_name_or_member(const Words& value);
   // Whether it names a variable, a member or an element, or what a pointer leads to.
   static bool is_place(Words value);
+  // Whether it names an object that a call of it may change.
+  bool may_change_when_called(const Words& value) const;
   static Use use_at(const Words& words, std::size_t at);
   // A call of a lambda in which threads meet: what it does is done here.
   void call_lambda(Words& words, std::size_t at, const Lambda& in_place, Statements& out);

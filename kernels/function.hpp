@@ -61,6 +61,7 @@ struct Parameter {
   /// By reference to something constant, of which the function gets a pointer: other threads may change it. Or an array.
   bool is_viewed = false;
   bool is_copy = false;        ///< a value, which in some overload is a reference to something constant
+  bool is_called = false;      ///< `F&&` that is called or forwarded and nothing else: a copy
   bool is_by_address = false;  ///< viewed, by reference to something that may change
   bool is_array = false;
 };

@@ -224,7 +224,7 @@ void choose_way(Function& f, const Unit& unit, std::size_t index) {
   }
   const bool rvalue = contains(p.type, "&&");
   if (f.place->is_kernel || p.is_array || !(rvalue || (p.is_written && unit.is_by_address(f.place->name, index)))) return;
-  // What is called and nothing else may as well be a copy.
+  // What is called or forwarded, and nothing else, may as well be a copy.
   bool called = rvalue;
   const auto functions = unit.find_cooperating(f.place->name, f.place->of_class >= 0);
   const bool declaration = unit.source().spelling(f.place->body) == ";" && !functions.empty();
@@ -233,7 +233,7 @@ void choose_way(Function& f, const Unit& unit, std::size_t index) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     if (!body[i].is(p.name.text) || !can_name_variable(body, i)) continue;
     const bool forwarded = i > 1 && body[i - 1].is("(") && body[i - 2].is(">") && is_at(body, i + 1, ")");
-    called = called && is_at(body, forwarded ? i + 2 : i + 1, "(");
+    called = called && (forwarded || is_at(body, i + 1, "("));
   }
   Words type;
   for (Word& word : p.type) {
@@ -244,6 +244,7 @@ void choose_way(Function& f, const Unit& unit, std::size_t index) {
   }
   p.type = std::move(type);
   p.is_viewed = p.is_by_address = !called;
+  p.is_called = called;
   p.is_written = false;
 }
 
