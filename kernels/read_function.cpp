@@ -213,6 +213,37 @@ Words with_views_followed(const Function& f, const Words& words) {
   return result;
 }
 
+// `auto [a, b] = value;` as an object and references to its parts.
+Words with_bindings_named(const Words& words) {
+  Words result;
+  int count = 0;
+  for (std::size_t i = 0; i < words.size();) {
+    const bool begins = i == 0 || words[i - 1].is(";") || words[i - 1].is("{") || words[i - 1].is("}");
+    std::size_t open = i;
+    while (open < words.size() && (words[open].is("const") || words[open].is("auto") || words[open].is("&"))) ++open;
+    const std::size_t close = begins && open > i && is_at(words, open, "[") ? closing(words, open) : words.size();
+    std::size_t end = close;
+    while (end < words.size() && !words[end].is(";")) end = after(words, end);
+    if (!is_at(words, close + 1, "=") || end >= words.size()) {
+      result.push_back(words[i++]);
+      continue;
+    }
+    const std::uint32_t token = words[open].token;
+    const std::string object = fmt::format("weir_binding_{}", ++count);
+    append(result, slice(words, i, open));
+    append(result, made_up(object, token));
+    append(result, slice(words, close + 1, end + 1));
+    const std::vector<Words> names = split_at_commas(slice(words, open + 1, close));
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      append(result, made_up("auto &", token));
+      append(result, names[k]);
+      append(result, made_up(fmt::format("= ::weir_host::part<{}, {}>({});", k, names.size(), object), token));
+    }
+    i = end + 1;
+  }
+  return result;
+}
+
 // Lets a function take what it refers to by its address where it cannot get a copy, and a copy where overloads take one.
 void choose_way(Function& f, const Unit& unit, std::size_t index) {
   Parameter& p = f.parameters[index];
@@ -308,6 +339,7 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     body.push_back(std::move(word));
   }
   if (!place.is_kernel) body = with_views_followed(f, body);
+  body = with_bindings_named(body);
   body = with_types_first(body, [&](const Word& name) {
     if (unit.defines_function(name.text) || is_plain_function(name.text)) return false;
     for (const Parameter& p : f.parameters) {

@@ -614,6 +614,41 @@ struct dynamic_array {
   }
 };
 
+#if __cplusplus >= 201703L
+// The parts of what a structured binding names.
+template <int i, class A, class... Rest>
+WEIR_ALWAYS_INLINE constexpr auto& one_part(A& a, [[maybe_unused]] Rest&... rest) {
+  if constexpr (i == 0) {
+    return a;
+  } else {
+    return one_part<i - 1>(rest...);
+  }
+}
+template <int i, int n, class T>
+WEIR_ALWAYS_INLINE constexpr auto& part(T& object) {
+  static_assert(n <= 6, "a structured binding where threads of a block work together has up to six names");
+  if constexpr (n == 1) {
+    auto& [a] = object;
+    return one_part<i>(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = object;
+    return one_part<i>(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = object;
+    return one_part<i>(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = object;
+    return one_part<i>(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = object;
+    return one_part<i>(a, b, c, d, e);
+  } else {
+    auto& [a, b, c, d, e, f] = object;
+    return one_part<i>(a, b, c, d, e, f);
+  }
+}
+#endif
+
 // --- Barriers: all threads of the block that have not returned must be there.
 WEIR_ALWAYS_INLINE bool meet__syncthreads(block& b, const mask& m, const char* place) {
   if (__builtin_expect(m.count == b.alive.count, 1)) return true;

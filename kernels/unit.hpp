@@ -135,6 +135,8 @@ class Unit {
   bool acts(std::size_t parameters) const;
   bool takes_changing_reference(std::size_t open, std::string_view except) const;
   void find_changing_operators();
+  bool is_specialization(const FunctionPlace& f) const;
+  bool is_like_overload(const FunctionPlace& specialization) const;
   void number_overloads();
   std::set<std::string_view> names_of_others() const;
   void find_by_address();

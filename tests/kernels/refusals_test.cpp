@@ -201,6 +201,24 @@ TEST_CASE("functions that cannot be split") {
             "4: 'f' takes this argument by reference: give it a variable"));
 }
 
+TEST_CASE("specializations of templates of functions are overloads, unless a call could tell") {
+  const std::string both =
+      "template <class T> __device__ T f(T v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+      "template <> __device__ float f<float>(float v) { return v; }\n";
+  CHECK(refusal("x[0] = f(n) + f(1.0f);", both).empty());
+  CHECK(has(refusal("x[0] = f<float>(n);", both), "2: threads of a block work together in 'f'"));
+  const std::string between =
+      "template <class T> __device__ T f(T v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+      "template <class T> __device__ T g(T v) { return f(v); }\n"
+      "template <> __device__ float f<float>(float v) { return v; }\n";
+  CHECK(has(refusal("x[0] = g(1.0f);", between), "3: threads of a block work together in 'f'"));
+  CHECK(refusal("x[0] = f(n) + f(1.0f);",
+                "template <class T> __device__ T f(T v);\n"
+                "template <> __device__ int f(int v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+                "template <> __device__ float f(float v) { return v; }\n")
+            .empty());
+}
+
 TEST_CASE("two ways to a variable that a function takes by reference") {
   const std::string view = "__device__ int f(const int& a, int* b) { *b += 1; __syncthreads(); return a; }\n";
   CHECK(refusal("int a = n, b = 1; x[0] = f(a, &b);", view).empty());
@@ -271,12 +289,13 @@ TEST_CASE("what has another form where threads meet") {
 }
 
 TEST_CASE("variables that cannot live across a meeting") {
-  CHECK(has(refusal("auto [a, b] = pair(n);\n__syncthreads();\nx[0] = a;"), "2: a structured binding"));
+  CHECK(refusal("auto [a, b] = pair(n);\n__syncthreads();\nx[0] = a;").empty());
+  CHECK(has(refusal("auto&& [a, b] = pair(n);\n__syncthreads();\nx[0] = a;"), "2: a structured binding"));
   CHECK(has(refusal("static int a = 1;\n__syncthreads();\nx[0] = a;"), "2: the static variable 'a'"));
   CHECK(has(refusal("int a[] = {1, 2};\na[0] = n;\n__syncthreads();\nx[0] = a[0];"), "2: the array 'a'"));
   CHECK(has(refusal("decltype(n) a = x[1];\n__syncthreads();\nx[0] = a;"), "decltype"));
   CHECK(has(refusal("__shared__ int a = 1;\n__syncthreads();"), "2: the shared variable 'a' has an initializer"));
-  CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "as an array without a size"));
+  CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "must be declared as an array"));
   for (const char* several :
        {"int (*p)[2] = f(n), *q = x;", "int *q = x, (*p)[2] = f(n);", "int (&p)[2] = f(n), (&q)[3] = r;"}) {
     CAPTURE(several);

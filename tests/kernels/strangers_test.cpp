@@ -238,6 +238,25 @@ TEST_CASE("everyday: overloads, names out of namespaces, lambdas by name, loops 
   }
 }
 
+TEST_CASE("everyday: specializations, structured bindings, and dynamic shared memory in rows") {
+  constexpr long threads = 96;
+  const auto in = random_floats(threads, 13);
+  const auto out = upload(std::vector<float>(threads * 4));
+  launch(everyday()->kernel("everyday_parts"),
+         {.grid = {1}, .block = {threads}, .shared_memory_bytes = 3 * 33 * sizeof(float)}, upload(in), out);
+  std::vector<double> sums;
+  for (long first = 0; first < threads; first += 32)
+    sums.push_back(std::accumulate(in.begin() + first, in.begin() + first + 32, 0.0));
+  for (long t = 0; t < threads; ++t) {
+    CAPTURE(t);
+    const auto given = [&](long row) { return static_cast<double>(out.data()[row * threads + t]); };
+    CHECK(std::fabs(given(0) - (at(sums, t / 32) + 32)) < 1e-4);
+    CHECK(std::fabs(given(1) - 10.0 * static_cast<double>(at(in, t ^ 1))) < 1e-4);
+    CHECK(given(2) == static_cast<double>(t + (t ^ 2)));
+    CHECK(std::fabs(given(3) - at(sums, (t / 32 + 1) % 3)) < 1e-4);
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

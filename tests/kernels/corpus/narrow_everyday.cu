@@ -163,3 +163,55 @@ __global__ void everyday_mix(const int* in, int* out) {
   for (int& each : pair) each = __shfl_down_sync(FULL, each, 1);
   out[5 * THREADS + t] = pair[0] + 3 * pair[1];
 }
+
+// A template's specialization as an overload, structured bindings, and dynamic shared memory in rows.
+template <typename T>
+inline __device__ T shuffled(const T& x, unsigned mask) {
+  return __shfl_xor_sync(FULL, x, mask);
+}
+template <>
+inline __device__ float2 shuffled<float2>(const float2& x, unsigned mask) {
+  return {shuffled(x.x, mask), shuffled(x.y, mask)};
+}
+template <typename T>
+struct Plus {
+  __device__ T operator()(T a, T b) const { return a + b; }
+};
+template <>
+struct Plus<float2> {
+  __device__ float2 operator()(float2 a, float2 b) const { return make_float2(a.x + b.x, a.y + b.y); }
+};
+template <typename T, typename Op>
+inline __device__ T all_sum(T data, Op op) {
+  for (int mask = 16; mask > 0; mask /= 2) data = op(data, shuffled(data, mask));
+  return data;
+}
+struct Split {
+  int whole;
+  float rest;
+};
+__device__ Split split_neighbour(float x) {
+  const float other = __shfl_xor_sync(FULL, x, 1);
+  Split s;
+  s.whole = (int)other;
+  s.rest = other - (float)s.whole;
+  return s;
+}
+__global__ void everyday_parts(const float* in, float* out) {
+  extern __shared__ float rows[][33];
+  const int t = threadIdx.x, w = t / 32, lane = t % 32;
+  const float x = in[t];
+  const float2 both = all_sum(make_float2(x, 1.0f), Plus<float2>());
+  auto [whole, rest] = split_neighbour(x * 10.0f);
+  rows[w][lane] = all_sum(x, Plus<float>());
+  __syncthreads();
+  rest += (float)whole;
+  Split own{t, x};
+  auto& [number, value] = own;
+  number += __shfl_xor_sync(FULL, number, 2);
+  value = rows[(w + 1) % 3][31 - lane];
+  out[t] = both.x + both.y;
+  out[THREADS + t] = rest;
+  out[2 * THREADS + t] = (float)own.whole;
+  out[3 * THREADS + t] = own.rest;
+}
