@@ -330,7 +330,16 @@ void Emitter::list(const Statements& statements, Loop loop) {
         break;
       }
       case Way::shared: shared(s, f_.place->is_kernel && &statements == &f_.body); break;
-      case Way::type: out_.at(s.token).words(s.words); break;
+      case Way::type: {
+        const std::string names = using_of_split(unit_, s.words);
+        out_.at(s.token);
+        if (names.empty()) {
+          out_.words(s.words);
+        } else {
+          out_.text(names);
+        }
+        break;
+      }
       case Way::uniform_declaration:  // before the piece that is being gathered, which cannot change what it depends on
         out_.at(s.token).text("[[maybe_unused]]");
         declaration_in_piece(s, true);
@@ -484,8 +493,12 @@ void Emitter::loop_masked(const Statement& s) {
       return;
     }
     const bool ascending = s.ascending && is_uniform(slice(s.words, 2, s.words.size()), f_, unit_);  // i < n
-    out_.text(ascending ? "weir_b.narrow<true>(weir_m," : "weir_b.narrow<false>(weir_m,");
+    out_.text(ascending ? "weir_b.narrow_ascending(weir_m," : "weir_b.narrow(weir_m,");
     condition(s.words);
+    if (ascending) {
+      out_.text(",");
+      value(slice(s.words, 0, 1));
+    }
     out_.text("); if (!weir_m.any()) break;");
   };
   out_.text(
@@ -536,7 +549,11 @@ void Emitter::meeting(const Statement& s) {
       out_.text(fmt::format("::weir_host::lanes<decltype(::weir_host::type_{}(", s.function));
       for (std::size_t i = 0; i < s.arguments.size(); ++i) {
         if (i > 0) out_.text(",");
-        argument(s.arguments[i]);
+        if (is_at(s.arguments[i], 0, "[")) {
+          out_.text("0");  // a lambda, which says nothing about the type and may not stand here
+        } else {
+          argument(s.arguments[i]);
+        }
       }
       out_.text(fmt::format("))> weir_lanes_{}(weir_b);", s.result.text));
     }

@@ -65,12 +65,18 @@ void Emitter::shared(const Statement& s, bool in_kernel_body) {
     }
     out_.at(d.name.token);
     if (contains(s.specifiers, "extern")) {
-      if (d.dimensions.size() != 1 || !d.dimensions[0].empty()) {
-        throw Refused(s.token, fmt::format("'{}' must be declared as an array without a size: extern __shared__ T {}[]",
-                                           d.name.text, d.name.text));
+      if (d.dimensions.empty()) {
+        throw Refused(s.token, fmt::format("'{}' must be declared as an array: extern __shared__ T {}[]", d.name.text,
+                                           d.name.text));
       }
-      out_.text(fmt::format("[[maybe_unused]] {}* const {} = reinterpret_cast<{}*>(weir_b.dynamic_shared);", type,
-                            d.name.text, type));
+      // `T s[4][8]` refers to all of it, `T s[]` and `T s[][8]` point to the first element.
+      const bool sized = !d.dimensions[0].empty();
+      Declarator element = d;
+      if (!sized) element.dimensions.erase(element.dimensions.begin());
+      const std::string dimensions = dimensions_of(element);
+      out_.text(
+          fmt::format("[[maybe_unused]] {0} ({1} {2}){3} = {4}reinterpret_cast<{0} (*){3}>(weir_b.dynamic_shared);", type,
+                      sized ? "&" : "* const", d.name.text, dimensions, sized ? "*" : ""));
     } else {
       // It lives as long as the block does, wherever it is declared; a worker runs one block at a time.
       out_.text(fmt::format("[[maybe_unused]] {}{} {} {}{};", alignment, in_kernel_body ? "" : "static thread_local", type,
@@ -179,7 +185,10 @@ void Emitter::set_thread_variables() {
   sets_ = true;
 }
 
-void Emitter::condition(const Words& words) {
+void Emitter::condition(const Words& words) { computed(words, true); }
+void Emitter::value(const Words& words) { computed(words, false); }
+
+void Emitter::computed(const Words& words, bool as_condition) {
   Names names;
   add_names(words, names);
   add_what_names_need(names);
@@ -187,9 +196,9 @@ void Emitter::condition(const Words& words) {
   s.kind = Kind::expression;
   s.words = words;
   const bool sets = calls_thread_readers(names, {&s});
-  open_lambda(names, {}, true);
+  open_lambda(names, {}, as_condition);
   if (sets) set_thread_variables();
-  out_.text("return bool(");
+  out_.text(as_condition ? "return bool(" : "return (");
   expression(words);
   out_.text("); }");
 }

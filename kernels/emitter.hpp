@@ -64,7 +64,10 @@ class Emitter {
   void rows(const Rows& rows, bool last, const Names& names, const Names& own);
   void open_lambda(const Names& names, const Names& own, bool result_is_bool, std::string_view parameter = "");
   void bindings(const Names& names, const Names& own);
+  // An expression as a function of the thread.
   void condition(const Words& words);
+  void value(const Words& words);
+  void computed(const Words& words, bool as_condition);
   void statement_in_piece(const Statement& s, bool in_loop, bool in_choice);
   void statements_in_piece(const Statements& list, bool in_loop, bool in_choice);
   void declaration_in_piece(const Statement& s, bool with_end);

@@ -18,7 +18,12 @@ void Extractor::run() {
       for (const Declarator& d : s.declarators) {
         (s.is_shared() || d.is_reference() ? others_ : own_).insert(d.name.text);
         can_capture(s, d);
+        if (!d.dimensions.empty() && !contains(s.specifiers, "extern")) {
+          const auto [array, first] = arrays_.emplace(d.name.text, d.dimensions[0]);
+          if (!first && text_of(array->second) != text_of(d.dimensions[0])) array->second.clear();
+        }
         if (!s.is_shared()) dimensions_[d.name.text] = d.dimensions.size();
+        if (d.dimensions.empty() && lambda_at(d.initializer, 0).body != 0) closures_[d.name.text].push_back(d.initializer);
       }
     });
   }
@@ -119,8 +124,12 @@ void Extractor::statement(Statement&& s, Statements& out) {
       list(s.body);
       list(s.other);
       break;
-    case Kind::loop: loop(s); break;
+    case Kind::loop:
+      if (loop_with_declaration(s)) return statement(std::move(s), out);
+      loop(s);
+      break;
     case Kind::range_loop:
+      if (indexed(s)) return statement(std::move(s), out);
       for_all(std::as_const(s), [&](const Statement& inner) {
         for_own_words(
             inner, [&](const Words& words) { refuse_meeting(words, "inside a loop over a range; write it with an index"); });
@@ -136,6 +145,67 @@ void Extractor::statement(Statement&& s, Statements& out) {
   for_lists(s, [&](const Statements& inner) { s.cooperates = s.cooperates || any_cooperates(inner); });
   if (s.cooperates && (s.is(Kind::branch) || s.is(Kind::loop))) refuse_declaration(s.words);
   out.push_back(std::move(s));
+}
+
+bool Extractor::loop_with_declaration(Statement& s) {
+  Statement declaration;
+  if (s.loop != Statement::Loop::while_loop || !parse_declaration(s.words, declaration) ||
+      declaration.declarators.size() != 1 || declaration.declarators[0].form == Declarator::Form::none || !meets_in(s))
+    return false;
+  own_.insert(declaration.declarators[0].name.text);
+  Statement leave;
+  leave.kind = Kind::branch;
+  leave.token = s.token;
+  leave.words = made_up("!(", s.token);
+  leave.words.push_back(declaration.declarators[0].name);
+  append(leave.words, made_up(")", s.token));
+  Statement jump;
+  jump.kind = Kind::jump;
+  jump.token = s.token;
+  jump.words = made_up("break", s.token);
+  leave.body.push_back(std::move(jump));
+  Statement body;
+  body.token = s.token;
+  body.body = std::move(s.body);
+  declaration.kind = Kind::declaration;
+  declaration.token = s.token;
+  s.words = made_up("true", s.token);
+  s.body = {std::move(declaration), std::move(leave), std::move(body)};
+  return true;
+}
+
+bool Extractor::indexed(Statement& s) {
+  std::size_t colon = 0;
+  while (colon < s.words.size() && !s.words[colon].is(":")) colon = after(s.words, colon);
+  Statement element, body;
+  const Words array = slice(s.words, std::min(colon + 1, s.words.size()), s.words.size());
+  const auto known = arrays_.find(array.empty() ? "" : array[0].text);
+  const bool parameter = array.size() == 4 && array[1].is("*") && is_array(array);
+  if (!((array.size() == 1 && known != arrays_.end()) || parameter) ||
+      !parse_declaration(slice(s.words, 0, colon), element) || element.declarators.size() != 1 || !meets_in(s))
+    return false;
+  const Word index = made_up_name("weir_index_", s.token);
+  Declarator& d = element.declarators[0];
+  (d.is_reference() ? others_ : own_).insert(d.name.text);
+  d.form = Declarator::Form::equals;
+  d.initializer = array;
+  append(d.initializer, made_up("[", s.token));
+  d.initializer.push_back(index);
+  append(d.initializer, made_up("]", s.token));
+  element.kind = Kind::declaration;
+  element.token = s.token;
+  body.token = s.token;
+  body.body = std::move(s.body);
+  s.kind = Kind::loop;
+  s.loop = Statement::Loop::for_loop;
+  s.body = {std::move(element), std::move(body)};
+  s.first = parse_statements(made_up(fmt::format("int {} = 0;", index.text), s.token));
+  const std::string count = !parameter && !known->second.empty()
+                                ? text_of(known->second)
+                                : fmt::format("sizeof({0}) / sizeof({0}[0])", text_of(array));
+  s.words = made_up(fmt::format("{} < (int)({})", index.text, count), s.token);
+  s.step = made_up(fmt::format("++{}", index.text), s.token);
+  return true;
 }
 
 bool Extractor::breaks(const Statements& statements) {

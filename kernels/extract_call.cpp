@@ -44,7 +44,8 @@ bool Extractor::check_other_ways(const Function& callee, std::size_t index, cons
     const Words& other = arguments[i];
     const Parameter& parameter = callee.parameters[i];
     const bool by_reference =  // of what is computed it sees a copy anyway
-        parameter.is_written || parameter.is_array || (parameter.is_viewed && written && may_be_in_memory(other));
+        parameter.is_written || parameter.is_by_address || parameter.is_array ||
+        (parameter.is_viewed && written && may_be_in_memory(other));
     reached = reached || (by_reference && base(other) == name);
     for (std::size_t k = 0; k < other.size(); ++k) {
       if (!can_name_variable(other, k)) continue;
@@ -75,6 +76,26 @@ bool Extractor::is_name_or_member(const Words& value) {
     i = member ? i + 2 : after(value, i);
   }
   return true;
+}
+
+bool Extractor::is_place(Words value) {
+  while (is_at(value, 0, "(") && closing(value, 0) + 1 == value.size()) value = slice(value, 1, value.size() - 1);
+  std::size_t i = 0;
+  while (is_at(value, i, "*")) ++i;
+  if (i >= value.size() || is_keyword(value[i].text) || !(value[i].is_identifier() || value[i].is("("))) return false;
+  if (i == 0 && value[0].is("(") && !is_at(value, 1, "*")) return false;
+  for (i = after(value, i); i < value.size(); i = after(value, i)) {
+    const bool step = value[i].is(".") || value[i].is("->") || value[i].is("::") || value[i].is("[");
+    if (!step && !(value[i].is_identifier() && !is_at(value, i + 1, "("))) return false;
+  }
+  return true;
+}
+
+bool Extractor::may_change_when_called(const Words& value) const {
+  const auto closure = value.size() == 1 ? closures_.find(value[0].text) : closures_.end();
+  if (closure == closures_.end()) return is_place(value) && unit_.operator_may_change("");
+  return std::any_of(closure->second.begin(), closure->second.end(),
+                     [](const Words& lambda) { return contains(lambda, "mutable"); });
 }
 
 Extractor::Use Extractor::use_at(const Words& words, std::size_t at) {
@@ -161,7 +182,8 @@ Words Extractor::operand(const Words& value, Statements& out, bool own, const Wo
   const bool is_name = value.size() == 1 && value[0].is_identifier() && !is_keyword(value[0].text);
   const bool of_object =
       is_name && function_.place->has_object() && unit_.has_member(function_.place->of_class, value[0].text);
-  if (!own && is_name && !of_object) return value;
+  const bool is_reference = is_name && own_.count(value[0].text) == 0 && others_.count(value[0].text) != 0;
+  if (!own && is_name && !of_object && !is_reference) return value;
   if (is_at(value, 0, "{"))
     throw Refused(value[0].token, "a list in braces for a function in which threads meet; write its type before it");
   Statement s;
@@ -180,6 +202,24 @@ Words Extractor::operand(const Words& value, Statements& out, bool own, const Wo
   return name;
 }
 
+Words Extractor::lambda_of(const Words& argument) const {
+  Words lambda = argument;
+  if (argument.size() == 1 && closures_.count(argument[0].text) != 0) {
+    const std::vector<Words>& all = closures_.at(argument[0].text);
+    if (all.size() > 1)
+      throw Refused(argument[0].token, fmt::format("'{}' is handed in where threads meet, and two lambdas have that name; "
+                                                   "rename one of them",
+                                                   argument[0].text));
+    lambda = all[0];
+  }
+  if (!is_at(lambda, 0, "[")) return {};
+  if (!is_at(lambda, 1, "]"))
+    throw Refused(argument[0].token,
+                  "a lambda that captures something is handed in where threads meet; let it capture nothing, or hand in an "
+                  "object of a class");
+  return lambda;
+}
+
 bool Extractor::meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out) {
   const int count = static_cast<int>(arguments.size());
   if (count < meeting.least_arguments || count > meeting.most_arguments) {
@@ -192,10 +232,9 @@ bool Extractor::meet(Statement& s, const Meeting& meeting, const std::vector<Wor
   }
   s.kind = Kind::meeting;
   s.function = meeting.name;
-  for (Words argument : arguments) {
-    // What a lambda that captures nothing does, as a function's address, whose type can be written twice.
-    if (is_at(argument, 0, "[") && is_at(argument, 1, "]")) argument.insert(argument.begin(), made_up("+", s.token)[0]);
-    s.arguments.push_back(operand(argument, out, false));
+  for (const Words& argument : arguments) {
+    const Words lambda = lambda_of(argument);
+    s.arguments.push_back(lambda.empty() ? operand(argument, out, false) : lambda);
   }
   return meeting.result != Meeting::Result::none;
 }
@@ -308,7 +347,27 @@ bool Extractor::call(Statement& s, const std::string& name, const std::vector<Wo
           s.token,
           fmt::format("'{}' takes this argument by reference: give it a variable of the thread's own, by its name", name));
     }
-    const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed) &&
+    if (parameter.is_by_address) {
+      const bool lambda = value.size() == 1 && closures_.count(value[0].text) != 0;
+      if (lambda || !is_place(value))
+        throw Refused(s.token, fmt::format("'{}' takes this argument by reference: give it a variable by its name", name));
+      Words address = made_up("&(", s.token);
+      append(address, value);
+      append(address, made_up(")", s.token));
+      s.arguments.push_back(operand(address, out, true));
+      continue;
+    }
+    if (parameter.is_called && may_change_when_called(value)) {
+      throw Refused(s.token, fmt::format("'{}' takes this argument by reference, and a call may change it: let its "
+                                         "operator() be const, or hand over a lambda that is not mutable",
+                                         name));
+    }
+    if (parameter.is_copy && is_elsewhere(value) && unit_.has_barrier(name, of_class)) {
+      throw Refused(s.token, fmt::format("'{}', of which there is an overload that takes a value, takes this argument by "
+                                         "reference, and other threads may change it: copy it to a variable first",
+                                         name));
+    }
+    const bool of_object = !parameter.is_array && (parameter.is_written || parameter.is_viewed || parameter.is_copy) &&
                            check_other_ways(callee, i, arguments, object, s);  // of arrays it gets the address
     if (parameter.is_array) {
       Words address = made_up("&(", s.token);
@@ -370,16 +429,24 @@ const Function& Extractor::signature(const std::string& name, std::uint32_t toke
   if (all.size() == 1) return all[0];
   const Function* one = nullptr;
   for (const Function& f : all) {
-    if (f.parameters.size() != arguments.size()) continue;
-    // An array is told from a number here, since it is handed over by its address.
+    if (f.parameters.size() < arguments.size()) continue;
+    const std::size_t given = arguments.size();
+    if (f.parameters.size() > given && f.parameters[given].default_value.empty()) continue;
+    // An array is told from a number here, since it is handed over by its address. A pointer takes both.
     bool takes = true;
-    for (std::size_t i = 0; i < arguments.size(); ++i) takes = takes && f.parameters[i].is_array == is_array(arguments[i]);
+    for (std::size_t i = 0; i < given; ++i) {
+      const Parameter& p = f.parameters[i];
+      const bool pointer = !p.is_array && !p.is_viewed && contains(p.type, "*");
+      takes = takes && (pointer || p.is_array == is_array(arguments[i]));
+    }
     if (!takes) continue;
     const auto same = [](const Parameter& a, const Parameter& b) {
-      return a.is_written == b.is_written && a.is_viewed == b.is_viewed;
+      return a.is_written == b.is_written && a.is_viewed == b.is_viewed && a.is_by_address == b.is_by_address &&
+             text_of(a.default_value) == text_of(b.default_value);
     };
     if (one != nullptr && (f.returns_value != one->returns_value || f.place->is_static != one->place->is_static ||
-                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(), same))) {
+                           !std::equal(f.parameters.begin(), f.parameters.end(), one->parameters.begin(),
+                                       one->parameters.end(), same))) {
       throw Refused(
           token,
           fmt::format(

@@ -159,7 +159,7 @@ Words Extractor::for_its_type(Words words) {
         if (lambda_at(arguments[i], 0).body != 0) refuse();
         const Parameter& parameter = callee.parameters[i];
         Words one = made_up("::weir_host::lanes_for(", words[at].token);
-        append(one, made_up(parameter.is_array    ? "&("
+        append(one, made_up(parameter.is_array || parameter.is_by_address ? "&("
                             : parameter.is_viewed ? "::weir_host::address_of("
                                                   : "(",
                             words[at].token));

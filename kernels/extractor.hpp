@@ -42,6 +42,10 @@ class Extractor {
   // `if (T x = …; condition)` and `if (T x = …)` become a block.
   bool branch_with_declaration(Statement& s, Statements& out);
   void statement(Statement&& s, Statements& out);
+  // `while (T x = …)` becomes a loop that declares it and breaks.
+  bool loop_with_declaration(Statement& s);
+  // `for (T x : array)` becomes a loop that counts.
+  bool indexed(Statement& s);
   static bool breaks(const Statements& statements);
   // Takes the break off the end of a part of a switch. False if control may fall through to the next part.
   static bool end_part(Statements& part);
@@ -104,11 +108,18 @@ class Extractor {
   static std::string_view function_name(std::string_view qualified);
   // `a`, `a.b`, `a->b[0]`
   static bool is_name_or_member(const Words& value);
+  // Whether it names a variable, a member or an element, or what a pointer leads to.
+  static bool is_place(Words value);
+  // Whether it names an object that a call of it may change.
+  bool may_change_when_called(const Words& value) const;
   static Use use_at(const Words& words, std::size_t at);
   // A call of a lambda in which threads meet: what it does is done here.
   void call_lambda(Words& words, std::size_t at, const Lambda& in_place, Statements& out);
   // A variable with the value of an argument, declared in `out`. A variable's own name stays what it is.
   Words operand(const Words& value, Statements& out, bool own, const Words& type = {});
+  // The lambda that an argument is, or whose name it is; nothing for anything else. It captures nothing, so that it is the
+  // same for all threads.
+  Words lambda_of(const Words& argument) const;
   bool meet(Statement& s, const Meeting& meeting, const std::vector<Words>& arguments, Statements& out);
   // The type of the number that such a parameter refers to, which its argument is converted to; nothing if it is no built-in
   // type.
@@ -134,8 +145,10 @@ class Extractor {
   const Unit& unit_;
   std::set<std::string> own_, others_;             // variables: the thread's own, and those that are shared or references
   std::map<std::string, std::size_t> dimensions_;  // of own arrays
+  std::map<std::string, Words> arrays_;            // and of shared ones: the first, if it is written and always the same
   std::map<std::string, std::set<std::string>> aliases_;  // of own variables: other names that lead to them
   std::map<std::string, LocalLambda> lambdas_;            // those in which threads meet, by the names that they have here
+  std::map<std::string, std::vector<Words>> closures_;    // lambdas by the names of their variables
   std::set<std::uint32_t> inlined_;                       // lambdas that have been called, by where they begin
   Capturable capturable_;
   bool binds_ = false;                 // what is declared may be a reference to its initializer

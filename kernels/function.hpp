@@ -60,6 +60,9 @@ struct Parameter {
   bool is_written = false;  ///< by reference, and not to something constant
   /// By reference to something constant, of which the function gets a pointer: other threads may change it. Or an array.
   bool is_viewed = false;
+  bool is_copy = false;        ///< a value, which in some overload is a reference to something constant
+  bool is_called = false;      ///< `F&&` that is called or forwarded and nothing else: a copy
+  bool is_by_address = false;  ///< viewed, by reference to something that may change
   bool is_array = false;
 };
 
@@ -140,6 +143,9 @@ void follow_members(Function& function, const Unit& unit);
 /// Whether a call must convert the argument of a template's parameter itself, as C++ does where its type is known: the array
 /// over the threads that is handed over is of the parameter's own type. Not so for overloads, which `_weir_choice` tells.
 bool converts(const Function& function, const Parameter& parameter);
+
+/// What `using a::f;` becomes if threads meet in `f`, which has another name where it is split; nothing for anything else.
+std::string using_of_split(const Unit& unit, const Words& words);
 
 /// Decides where each variable's value lies.
 void place_variables(Function& function, const Unit& unit);

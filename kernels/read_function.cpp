@@ -213,6 +213,72 @@ Words with_views_followed(const Function& f, const Words& words) {
   return result;
 }
 
+// `auto [a, b] = value;` as an object and references to its parts.
+Words with_bindings_named(const Words& words) {
+  Words result;
+  int count = 0;
+  for (std::size_t i = 0; i < words.size();) {
+    const bool begins = i == 0 || words[i - 1].is(";") || words[i - 1].is("{") || words[i - 1].is("}");
+    std::size_t open = i;
+    while (open < words.size() && (words[open].is("const") || words[open].is("auto") || words[open].is("&"))) ++open;
+    const std::size_t close = begins && open > i && is_at(words, open, "[") ? closing(words, open) : words.size();
+    std::size_t end = close;
+    while (end < words.size() && !words[end].is(";")) end = after(words, end);
+    if (!is_at(words, close + 1, "=") || end >= words.size()) {
+      result.push_back(words[i++]);
+      continue;
+    }
+    const std::uint32_t token = words[open].token;
+    const std::string object = fmt::format("weir_binding_{}", ++count);
+    append(result, slice(words, i, open));
+    append(result, made_up(object, token));
+    append(result, slice(words, close + 1, end + 1));
+    const std::vector<Words> names = split_at_commas(slice(words, open + 1, close));
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      append(result, made_up("auto &", token));
+      append(result, names[k]);
+      append(result, made_up(fmt::format("= ::weir_host::part<{}, {}>({});", k, names.size(), object), token));
+    }
+    i = end + 1;
+  }
+  return result;
+}
+
+// Lets a function take what it refers to by its address where it cannot get a copy, and a copy where overloads take one.
+void choose_way(Function& f, const Unit& unit, std::size_t index) {
+  Parameter& p = f.parameters[index];
+  if (!p.is_array && !p.is_written && unit.takes_value_or_view(f.place->name, f.place->of_class >= 0, index)) {
+    if (p.is_viewed) p.type.pop_back();  // what was the reference
+    p.is_viewed = false;
+    p.is_copy = true;
+    return;
+  }
+  const bool rvalue = contains(p.type, "&&");
+  if (f.place->is_kernel || p.is_array || !(rvalue || (p.is_written && unit.is_by_address(f.place->name, index)))) return;
+  // What is called or forwarded, and nothing else, may as well be a copy.
+  bool called = rvalue;
+  const auto functions = unit.find_cooperating(f.place->name, f.place->of_class >= 0);
+  const bool declaration = unit.source().spelling(f.place->body) == ";" && !functions.empty();
+  const FunctionPlace& definition = declaration ? *functions[0] : *f.place;
+  const Words body = words_of(unit.source(), definition.body, definition.end);
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (!body[i].is(p.name.text) || !can_name_variable(body, i)) continue;
+    const bool forwarded = i > 1 && body[i - 1].is("(") && body[i - 2].is(">") && is_at(body, i + 1, ")");
+    called = called && (forwarded || is_at(body, i + 1, "("));
+  }
+  Words type;
+  for (Word& word : p.type) {
+    const bool reference = word.is("&") || word.is("&&");
+    if (reference && called) continue;
+    if (reference) word.text = "*";
+    type.push_back(word);
+  }
+  p.type = std::move(type);
+  p.is_viewed = p.is_by_address = !called;
+  p.is_called = called;
+  p.is_written = false;
+}
+
 }  // namespace
 
 Function read_function(const Unit& unit, const FunctionPlace& place) {
@@ -252,7 +318,9 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
   if (!deduced) check_return_type();
   for (const Words& parameter : split_at_commas(words_of(source, place.open + 1, place.close))) {
     if (parameter.empty() || (parameter.size() == 1 && parameter[0].is("void"))) continue;
+    const std::size_t index = f.parameters.size();
     f.parameters.push_back(read_parameter(parameter));
+    choose_way(f, unit, index);
   }
   if (!place.has_body) return f;
   if (place.has_object()) {  // it gets the address of the object, which each thread may have of its own
@@ -271,6 +339,7 @@ Function read_function(const Unit& unit, const FunctionPlace& place) {
     body.push_back(std::move(word));
   }
   if (!place.is_kernel) body = with_views_followed(f, body);
+  body = with_bindings_named(body);
   body = with_types_first(body, [&](const Word& name) {
     if (unit.defines_function(name.text) || is_plain_function(name.text)) return false;
     for (const Parameter& p : f.parameters) {

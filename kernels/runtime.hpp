@@ -550,29 +550,30 @@ struct block {
     then.recount();
     otherwise.recount();
   }
-  // Those for whom `f` is true stay. `ascending`: along a row it is true up to one of the threads.
-  template <bool ascending, class F>
-  WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
-    if (ascending && !m.listed && is_row()) {
-      const auto is_true = [&](int t) __attribute__((always_inline)) {
-        return f(uint3{(unsigned int)t, 0, 0}, first_in_row + (unsigned int)t, (unsigned int)t);
-      };
-      // Most turns are everybody's. Numbers that wrap around are false at first.
-      if (m.count == 0) return;
-      if (is_true(0)) {
-        if (is_true(m.count - 1)) return;
-        int stay = 1;
-        for (int go = m.count - 1; stay < go;) {  // it is false for thread `go`, or for the first one
-          const int middle = stay + (go - stay) / 2;
-          if (is_true(middle)) {
-            stay = middle + 1;
-          } else {
-            go = middle;
-          }
-        }
-        return m.keep_first(stay);
+  // Those for whom `f` is true stay. Along a row it is true up to one of the threads, unless `index`, which is one more for
+  // the next thread, wraps around in it.
+  template <class F, class Index>
+  WEIR_ALWAYS_INLINE void narrow_ascending(mask& m, F&& f, Index&& index) const {
+    if (m.count == 0) return;
+    const auto of = [&](const auto& g, int t) __attribute__((always_inline)) {
+      return g(uint3{(unsigned int)t, 0, 0}, first_in_row + (unsigned int)t, (unsigned int)t);
+    };
+    // What is compared as another type may be false at first.
+    if (m.listed || !is_row() || of(index, m.count - 1) < of(index, 0) || !of(f, 0)) return narrow(m, f);
+    if (of(f, m.count - 1)) return;  // most turns are everybody's
+    int stay = 1;
+    for (int go = m.count - 1; stay < go;) {  // it is false for thread `go`
+      const int middle = stay + (go - stay) / 2;
+      if (of(f, middle)) {
+        stay = middle + 1;
+      } else {
+        go = middle;
       }
     }
+    m.keep_first(stay);
+  }
+  template <class F>
+  WEIR_ALWAYS_INLINE void narrow(mask& m, F&& f) const {
     alignas(64) unsigned char c[most_threads];
     int leaving = 0;
     const bool all = m.full();
@@ -612,6 +613,41 @@ struct dynamic_array {
     return reinterpret_cast<U*>(thread_dynamic_shared);
   }
 };
+
+#if __cplusplus >= 201703L
+// The parts of what a structured binding names.
+template <int i, class A, class... Rest>
+WEIR_ALWAYS_INLINE constexpr auto& one_part(A& a, [[maybe_unused]] Rest&... rest) {
+  if constexpr (i == 0) {
+    return a;
+  } else {
+    return one_part<i - 1>(rest...);
+  }
+}
+template <int i, int n, class T>
+WEIR_ALWAYS_INLINE constexpr auto& part(T& object) {
+  static_assert(n <= 6, "a structured binding where threads of a block work together has up to six names");
+  if constexpr (n == 1) {
+    auto& [a] = object;
+    return one_part<i>(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = object;
+    return one_part<i>(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = object;
+    return one_part<i>(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = object;
+    return one_part<i>(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = object;
+    return one_part<i>(a, b, c, d, e);
+  } else {
+    auto& [a, b, c, d, e, f] = object;
+    return one_part<i>(a, b, c, d, e, f);
+  }
+}
+#endif
 
 // --- Barriers: all threads of the block that have not returned must be there.
 WEIR_ALWAYS_INLINE bool meet__syncthreads(block& b, const mask& m, const char* place) {

@@ -172,6 +172,20 @@ bool in_a_function(const TokenizedSource& source, std::uint32_t token) {
   return false;
 }
 
+// `using a::f;` outside of functions that are split.
+void replace_using(const Unit& unit, SplitSource& result) {
+  const TokenizedSource& source = unit.source();
+  const std::vector<Replacement> functions = result.replacements;
+  for (std::uint32_t i = 0; i < source.tokens.size(); ++i) {
+    const auto has = [&](const Replacement& r) { return r.first <= i && i < r.last; };
+    if (source.spelling(i) != "using" || std::any_of(functions.begin(), functions.end(), has)) continue;
+    std::uint32_t end = i;
+    while (end < source.tokens.size() && source.spelling(end) != ";") ++end;
+    const std::string text = using_of_split(unit, words_of(source, i, end));
+    if (!text.empty()) result.replacements.push_back({i, end + 1, text});
+  }
+}
+
 // `__shared__` where no thread waits: at namespace scope, and in functions that only use the memory.
 void replace_lone_shared(const Unit& unit, SplitSource& result) {
   const TokenizedSource& source = unit.source();
@@ -223,6 +237,23 @@ void replace_lone_shared(const Unit& unit, SplitSource& result) {
 
 }  // namespace
 
+std::string using_of_split(const Unit& unit, const Words& words) {
+  std::size_t name = words.size();
+  while (name > 0 && !words[name - 1].is_identifier()) --name;
+  if (name < 3 || !words[0].is("using") || !words[name - 2].is("::") || !words[1].is_identifier()) return {};
+  const auto functions = unit.find_cooperating(words[name - 1].text);
+  if (functions.empty()) return {};
+  const std::string path = text_of(slice(words, 0, name));
+  std::string text = path + "_weir;";
+  if (functions[0]->overload >= 0) text += path + "_weir_choice;";
+  const auto has_types = [&](const FunctionPlace* place) {
+    const Function one = read_function(unit, *place);
+    return std::any_of(one.parameters.begin(), one.parameters.end(), [&](const Parameter& p) { return converts(one, p); });
+  };
+  if (std::any_of(functions.begin(), functions.end(), has_types)) text += path + "_weir_types;";
+  return text;
+}
+
 SplitSource split_functions(const TokenizedSource& source) {
   SplitSource result;
   const Unit unit(source);
@@ -241,6 +272,7 @@ SplitSource split_functions(const TokenizedSource& source) {
       result.sets_thread_variables = result.sets_thread_variables || emitter.sets_thread_variables();
     }
   }
+  replace_using(unit, result);
   replace_lone_shared(unit, result);
   std::sort(result.replacements.begin(), result.replacements.end(),
             [](const Replacement& a, const Replacement& b) { return a.first < b.first; });

@@ -13,7 +13,7 @@
 namespace weir::kernels {
 
 /// Counts changes of what splitting makes of a source.
-inline constexpr int splitter_revision = 43;
+inline constexpr int splitter_revision = 44;
 
 struct Replacement {
   std::uint32_t first;  ///< the first token that is replaced

@@ -19,6 +19,7 @@ Unit::Unit(const TokenizedSource& source) : source_(source) {
   find_namespaces();
   find_cooperation();
   number_overloads();
+  find_by_address();
   find_thread_readers();
   find_changing_operators();
 }
@@ -89,15 +90,17 @@ bool Unit::is_seen(const FunctionPlace& f, std::size_t token) const {
 std::size_t Unit::after(std::size_t i) const { return std::max<std::size_t>(source_.tokens[i].match, i) + 1; }
 
 // The token behind `template <…>` at `i`.
-std::size_t Unit::after_template(std::size_t i) const {
-  if (!is(i + 1, "<")) return i + 1;
+std::size_t Unit::after_template(std::size_t i) const { return is(i + 1, "<") ? after_angle(i + 1) : i + 1; }
+
+// The token behind `<…>` at `i`; that one itself if it does not end.
+std::size_t Unit::after_angle(std::size_t i) const {
   int depth = 0;
-  for (std::size_t k = i + 1; k < source_.tokens.size();) {
+  for (std::size_t k = i; k < source_.tokens.size() && !is(k, ";") && !is(k, "}");) {
     if (is(k, "<")) ++depth;
     if (is(k, ">") && --depth == 0) return k + 1;
     k = is(k, "(") || is(k, "[") || is(k, "{") ? after(k) : k + 1;
   }
-  return i + 1;
+  return i;
 }
 
 // Whether the token can be the name of something at namespace scope.
@@ -366,6 +369,21 @@ std::string Unit::signature(const FunctionPlace& f) const {
   return text;
 }
 
+bool Unit::is_specialization(const FunctionPlace& f) const {
+  return !f.is_kernel && f.of_class < 0 && is(f.first, "template") && f.head == f.first + 3;
+}
+
+// Whether calls mean the same if a specialization is an overload: none stands before it, and none names the template's
+// arguments.
+bool Unit::is_like_overload(const FunctionPlace& specialization) const {
+  for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
+    const auto is_head = [&](const FunctionPlace& f) { return f.name_token == i; };
+    if (word(i) != specialization.name || std::any_of(functions_.begin(), functions_.end(), is_head)) continue;
+    if (i < specialization.first || is(i + 1, "<")) return false;
+  }
+  return true;
+}
+
 // A kernel is the only one of its name. Which of several functions a call means is left to the compiler, by their numbers.
 void Unit::number_overloads() {
   for (FunctionPlace& f : functions_) {
@@ -380,14 +398,13 @@ void Unit::number_overloads() {
                   });
         continue;
       }
-      if (&other != &f &&
-          (f.is_kernel != other.is_kernel || (!f.is_kernel && is(f.first, "template") && f.head == f.first + 3))) {
+      if (&other != &f && (f.is_kernel != other.is_kernel || (is_specialization(f) && !is_like_overload(f)))) {
         throw Refused(
             f.name_token,
-            fmt::format(
-                "threads of a block work together in '{}', of which there are several functions, and one is a kernel or "
-                "a template's specialization; give each a name of its own",
-                f.name));
+            fmt::format("threads of a block work together in '{}', of which there are several functions, and one is a "
+                        "kernel, or a template's specialization that is called before it or with arguments of the "
+                        "template; give each a name of its own",
+                        f.name));
       }
       if (&other < &f) ++number;
       ++count;
@@ -396,6 +413,12 @@ void Unit::number_overloads() {
   }
   for (FunctionPlace& f : functions_) {  // declarations, in the words of the definition
     if (f.has_body || !f.cooperates) continue;
+    const auto definitions = find_cooperating(f.name);
+    if (f.is_template && std::all_of(definitions.begin(), definitions.end(),
+                                     [&](const FunctionPlace* other) { return is_specialization(*other); })) {
+      f.cooperates = false;  // of a template that has specializations alone; they are overloads
+      continue;
+    }
     for (const FunctionPlace& other : functions_) {
       if (other.has_body && other.cooperates && other.of_class < 0 && other.name == f.name &&
           signature(other) == signature(f))

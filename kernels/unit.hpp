@@ -96,6 +96,14 @@ class Unit {
   /// Constants at namespace scope, `__constant__` variables and names of types: the same for all threads.
   bool is_constant(std::string_view name) const { return constants_.count(name) != 0; }
   bool defines_class(std::string_view name) const;
+  /// Whether functions of that name in which threads meet take this parameter, if it is a reference to something that may
+  /// change, by its address: some call gives it something else than the name of a variable of the thread's own.
+  bool is_by_address(std::string_view function, std::size_t parameter) const;
+  /// Whether functions of that name are overloads of which some take this parameter by value, and some by reference to
+  /// something constant. Then all get its value.
+  bool takes_value_or_view(std::string_view function, bool member, std::size_t parameter) const;
+  /// Whether a function of that name waits for what other threads write, and not only exchanges values.
+  bool has_barrier(std::string_view function, bool member) const;
   /// Tokens `__shared__` outside of functions and in functions that do not cooperate.
   const std::vector<std::uint32_t>& lone_shared() const noexcept { return lone_shared_; }
 
@@ -107,6 +115,7 @@ class Unit {
   }
   std::size_t after(std::size_t i) const;
   std::size_t after_template(std::size_t i) const;
+  std::size_t after_angle(std::size_t i) const;
   bool names(std::size_t i) const;
   static bool names_scope(std::string_view word);
   std::set<std::string_view> namespaces_around(std::size_t token) const;
@@ -126,7 +135,11 @@ class Unit {
   bool acts(std::size_t parameters) const;
   bool takes_changing_reference(std::size_t open, std::string_view except) const;
   void find_changing_operators();
+  bool is_specialization(const FunctionPlace& f) const;
+  bool is_like_overload(const FunctionPlace& specialization) const;
   void number_overloads();
+  std::set<std::string_view> names_of_others() const;
+  void find_by_address();
   std::string signature(const FunctionPlace& f) const;
 
   const TokenizedSource& source_;
@@ -135,6 +148,7 @@ class Unit {
   std::vector<ClassPlace> class_places_;
   std::set<std::string, std::less<>> by_reference_, defined_, thread_readers_, constants_, cooperating_,
       cooperating_members_, changing_operators_;
+  std::map<std::string, std::set<std::size_t>, std::less<>> by_address_;
   bool classes_keep_references_ = false;
   std::vector<std::pair<std::size_t, std::size_t>> classes_;  // their bodies, and others that are no function's
   std::map<std::size_t, std::size_t> split_members_;          // cooperating member functions: where they begin, and end

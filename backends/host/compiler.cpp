@@ -283,6 +283,7 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
     add({"-mcpu=native"});
 #endif
   }
+  add({"-Wno-narrowing"});  // `int a[2] = {0.0, 1.5}` is a warning of CUDA's compilers
   if (options.debug) {
     add({"-O0", "-g"});
   } else {

@@ -38,6 +38,8 @@ inline constexpr std::string_view prelude_types = R"weir(
 #define __launch_bounds__ __launch_bounds__
 #define __forceinline__ __forceinline__
 #define __align__(n) __attribute__((aligned(n)))
+#define WEIR_IN_QUOTES(word) #word
+#define WEIR_QUOTED(word) WEIR_IN_QUOTES(word)
 
 extern "C" int printf(const char* format, ...);
 

@@ -35,6 +35,10 @@ using kernels::Token;
 using kernels::tokenize;
 using kernels::TokenizedSource;
 
+// What the source may not define as macros of its own, as headers do for compilers that know no kernels: a `__shared__` that
+// stands for nothing would give each thread a variable of its own.
+constexpr std::string_view keywords[] = {"__global__", "__device__", "__shared__", "__constant__"};
+
 // What promises that it is not fused with a neighbour.
 constexpr std::string_view rounded_alone[] = {"__fadd_rn", "__fsub_rn", "__fmul_rn", "__dadd_rn", "__dsub_rn", "__dmul_rn"};
 
@@ -92,6 +96,8 @@ class Rewriter {
       : source_(tokenize(text)), names_(names), optimize_(optimize), cooperation_(cooperation) {}
 
   RewrittenUnit run() {
+    check_keywords();
+    for (std::size_t i = 0; i + 2 < count(); ++i) check_launch(i);
     if (cooperation_) split();
     auto replacement = split_.replacements.begin();
     for (std::size_t i = 0; i < source_.tokens.size(); ++i) {
@@ -128,6 +134,32 @@ class Rewriter {
                            RefusedSource::Reason reason = RefusedSource::Reason::wrong) const {
     throw RefusedSource(fmt::format("{}:{}: error: {}", file_name(source_.files[token(i).file]), token(i).line, message),
                         reason);
+  }
+
+  // `weir_keywords[sizeof("__global__" "__device__" …)]` stands at the end of the unit.
+  void check_keywords() const {
+    std::size_t i = count();
+    while (i > 0 && !is(i - 1, "weir_keywords")) --i;
+    if (i == 0) return;
+    while (i < count() && token(i).kind != Token::Kind::string) ++i;
+    for (const std::string_view keyword : keywords) {
+      if (is(i++, in_quotes(keyword))) continue;
+      throw RefusedSource(
+          fmt::format("<source>: error: the source defines the keyword '{}' as a macro; let its condition ask for "
+                      "__WEIR_HOST__, too, where it asks for __CUDACC__ or __HIPCC__",
+                      keyword),
+          RefusedSource::Reason::wrong);
+    }
+  }
+
+  // `kernel<<<blocks, threads>>>(…)`
+  void check_launch(std::size_t i) const {
+    const bool adjacent = is(i, "<") && is(i + 1, "<") && is(i + 2, "<") && token(i + 1).begin == token(i).begin + 1 &&
+                          token(i + 2).begin == token(i).begin + 2;
+    if (!adjacent) return;
+    refuse(i,
+           "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in a "
+           "file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
   }
 
   // Puts what the splitter made in the place of functions whose threads work together.
@@ -585,6 +617,9 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (source.starts_with(byte_order_mark)) source.remove_prefix(byte_order_mark.size());
   fmt::format_to(std::back_inserter(unit), "#line 1 {}\n{}\n", in_quotes(options.name), source);
+  unit += "#line 1 \"<keywords>\"\nextern const char weir_keywords[sizeof(";
+  for (const std::string_view keyword : keywords) fmt::format_to(std::back_inserter(unit), "WEIR_QUOTED({}) ", keyword);
+  unit += ")];\n";
   return unit;
 }
 

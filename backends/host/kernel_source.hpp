@@ -31,7 +31,7 @@ class RefusedSource : public std::runtime_error {
 };
 
 /// Counts changes of what rewriting makes of a source: modules that were kept by another revision are not used.
-inline constexpr int rewriter_revision = 14;
+inline constexpr int rewriter_revision = 15;
 
 struct RewrittenUnit {
   std::string text;

@@ -98,6 +98,18 @@ TEST_CASE("a kernel's signature is checked in the user's words") {
   says("\nextern \"C\" __global__ void k(int* x) { throw 1; }", "exception");
 }
 
+TEST_CASE("a header for compilers that know no kernels does not take the keywords away") {
+  const std::string header = "#if !defined(__CUDACC__) && !defined(__HIPCC__)\n#define __shared__\n#endif\n";
+  const Error error = compile_error(header + "__global__ void k(int* x) { __shared__ int s[2]; s[0] = 1; x[0] = s[0]; }");
+  CHECK(has(error.what(), "the source defines the keyword '__shared__' as a macro"));
+}
+
+TEST_CASE("numbers in braces that would lose something compile, as with CUDA's compilers") {
+  CHECK_NOTHROW(
+      host().compile("__constant__ int c[2] = {0.0, 1.5};\n"
+                     "__global__ void k(int* x, float f) { int a[1] = {f}; x[0] = a[0] + c[1]; }"));
+}
+
 TEST_CASE("cooperation that cannot be split is refused with its line and the reason") {
   const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n  goto end;\nend:;\n}");
   CHECK(error.errc() == Errc::unsupported);

@@ -113,6 +113,19 @@ TEST_CASE("what Module::kernel could not find is refused, with its line") {
   CHECK(has(refusal("extern \"C\" __global__"), "none follows"));
 }
 
+TEST_CASE("launches, and keywords that the source has made its own macros, are refused") {
+  CHECK(has(refusal("__global__ void c() {}\n__global__ void k() {\n c<<<1, 2>>>(); }"),
+            "kernel.cu:3: error: a launch by <<<"));
+  CHECK(refusal("__global__ void k(int* x) { x[0] = 1 << 2 < 3; }").empty());
+  const auto keywords = [](const std::string& shared) {
+    return refusal("__global__ void k() {}\nextern const char weir_keywords[sizeof(\"__global__\" \"__device__\" " + shared +
+                   " \"__constant__\")];");
+  };
+  CHECK(keywords("\"__shared__\"").empty());
+  CHECK(has(keywords("\"\""), "defines the keyword '__shared__' as a macro"));
+  CHECK(has(compose_unit("int x;", {}, 32), "weir_keywords[sizeof(WEIR_QUOTED(__global__) "));
+}
+
 TEST_CASE("without the feature, what threads of a block do together is refused, with its line and the feature's name") {
   for (const char* use : {"__shared__ float s[2];", "__syncthreads();", "atomicAdd(p, 1);", "__shfl_down_sync(~0u, 1, 2);",
                           "__syncwarp();", "cooperative_groups::sync(g);", "extern __shared__ int s[];"}) {

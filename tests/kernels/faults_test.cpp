@@ -127,6 +127,27 @@ extern "C" __global__ void k(const int* in, int* out) {
   }
 }
 
+TEST_CASE("an index that wraps around within a row of threads takes the turns that it would take alone") {
+  constexpr unsigned threads = 1024, n = 0U - 1000, step = 0U - 1010;  // 0 to 9 and 1010 to 1023 go on behind turn 1
+  const auto kernel = compile(R"(
+__global__ void turns(unsigned n, unsigned step, unsigned* out) {
+  unsigned taken = 0;
+  for (unsigned i = threadIdx.x; i < n; i += step) ++taken;
+  out[threadIdx.x] = taken;
+})")->kernel("turns");
+  const auto out = upload(std::vector<unsigned>(threads));
+  launch(kernel, {.grid = {1}, .block = {threads}}, n, step, out);
+  std::vector<unsigned> expected;
+  for (unsigned t = 0; t < threads; ++t) {
+    unsigned taken = 0;
+    for (unsigned i = t; i < n; i += step) ++taken;
+    expected.push_back(taken);
+  }
+  CHECK(expected[9] > 1000);
+  CHECK(expected[500] == 1);
+  CHECK(download(out) == expected);
+}
+
 TEST_SUITE_END();
 
 TEST_CASE("a warp's function without the lanes that it names is an error") {

@@ -410,7 +410,14 @@ class Generator {
           return line(fmt::format("if (__syncthreads_or({})) {} = {};", condition(Level::thread), target(Level::block),
                                   value(Level::block)));
         case 4: return line(fmt::format("{} = 3 * rotated({}, {}, s) + 1;", v, value(Level::thread), value(Level::block)));
-        case 5: return line(fmt::format("shifted({}, s);", pick({"v0", "v1", "v2"})));
+        case 5: {
+          if (chance(50)) return line(fmt::format("shifted({}, s);", pick({"v0", "v1", "v2"})));
+          line(fmt::format("two p{}[2] = {{{{{}, v0}}, {{v1, {}}}}};", ++pairs_, value(Level::thread),
+                           value(Level::thread)));
+          line(fmt::format("raised(p{}[{} % 2].{}, {}, s);", pairs_, v, pick({"a", "b"}), value(Level::thread)));
+          if (chance(50)) line(fmt::format("raised({}, p{}[0].a, s);", v, pairs_));
+          return line(fmt::format("{0} ^= p{1}[0].a + 3 * p{1}[1].a + 5 * p{1}[0].b + 7 * p{1}[1].b;", v, pairs_));
+        }
         default: break;
       }
     }
@@ -641,6 +648,14 @@ __device__ void shifted(unsigned& v, unsigned* s) {
   own[threadIdx.x] = s[threadIdx.x] = v;
   __syncthreads();
   if (threadIdx.x > 0) v += (s[threadIdx.x - 1] & 0xff) ^ own[threadIdx.x];
+  __syncthreads();
+}
+__device__ void raised(unsigned& v, const unsigned& by, unsigned* s) {
+  __syncthreads();
+  s[threadIdx.x] = v;
+  __syncthreads();
+  if (threadIdx.x % 3 == 0) v ^= by;
+  v += s[(threadIdx.x + by % 5) % blockDim.x];
   __syncthreads();
 }
 // Threads of a warp take a statement on a volatile array together.

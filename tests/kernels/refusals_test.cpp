@@ -49,10 +49,12 @@ TEST_CASE("meetings in places that not every thread reaches alike") {
   CHECK(refusal("switch (n) {\n case 1: __syncthreads();\n case 2: x[0] = 1; }").empty());
   CHECK(has(refusal("switch (n) {\n case 1: if (x[0]) break; __syncthreads(); }"),
             "3: a case that breaks off before its end"));
-  CHECK(has(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }"),
+  CHECK(refusal("int a[2] = {1, 2};\nfor (int i : a) { __syncthreads(); x[i] = 0; }").empty());
+  CHECK(has(refusal("\nfor (int i : {1, 2}) { __syncthreads(); x[i] = 0; }"),
             "3: '__syncthreads' inside a loop over a range"));
   CHECK(refusal("if (int y = x[0]) __syncthreads();").empty());
-  CHECK(has(refusal("while (int y = x[0]) __syncthreads();"), "2: a declaration in the condition"));
+  CHECK(refusal("while (int y = x[0]) __syncthreads();").empty());
+  CHECK(has(refusal("for (; int y = x[0];) __syncthreads();"), "2: a declaration in the condition"));
   CHECK(refusal("if (n * n) __syncthreads();").empty());
   CHECK(refusal("if (int y = 1; __any_sync(~0u, y)) x[0] = 1;").empty());
   CHECK(has(refusal("x[0] = 1 + (__syncthreads(), 2);"),
@@ -192,10 +194,29 @@ TEST_CASE("functions that cannot be split") {
       "3: threads of a block work together in the member function 'sync', whose name"));
   CHECK(has(refusal("f(1);", "__device__ void f(int a) { __syncthreads(); if (a) f(a - 1); }\n"),
             "1: threads of a block work together in 'f', which calls itself"));
-  CHECK(has(refusal("f(x[0]);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
+  CHECK(has(refusal("f(n + 1);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
             "by reference: give it a variable"));
-  CHECK(has(refusal("__shared__ int s; f(s);", "__device__ void f(int& a) { __syncthreads(); a = 1; }\n"),
-            "is no variable of the thread's own"));
+  CHECK(has(refusal("auto g = [](int i) { return i; };\nf(g);",
+                    "template <class F> __device__ void f(F&& g) { __syncthreads(); F own = g; own(1); }\n"),
+            "4: 'f' takes this argument by reference: give it a variable"));
+}
+
+TEST_CASE("specializations of templates of functions are overloads, unless a call could tell") {
+  const std::string both =
+      "template <class T> __device__ T f(T v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+      "template <> __device__ float f<float>(float v) { return v; }\n";
+  CHECK(refusal("x[0] = f(n) + f(1.0f);", both).empty());
+  CHECK(has(refusal("x[0] = f<float>(n);", both), "2: threads of a block work together in 'f'"));
+  const std::string between =
+      "template <class T> __device__ T f(T v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+      "template <class T> __device__ T g(T v) { return f(v); }\n"
+      "template <> __device__ float f<float>(float v) { return v; }\n";
+  CHECK(has(refusal("x[0] = g(1.0f);", between), "3: threads of a block work together in 'f'"));
+  CHECK(refusal("x[0] = f(n) + f(1.0f);",
+                "template <class T> __device__ T f(T v);\n"
+                "template <> __device__ int f(int v) { return __shfl_xor_sync(~0u, v, 1); }\n"
+                "template <> __device__ float f(float v) { return v; }\n")
+            .empty());
 }
 
 TEST_CASE("two ways to a variable that a function takes by reference") {
@@ -210,7 +231,8 @@ TEST_CASE("two ways to a variable that a function takes by reference") {
   const std::string change = "__device__ void f(int& a, int& b) { a += 1; __syncthreads(); b += 1; }\n";
   CHECK(refusal("int a = n, b = 1; f(a, b);", change).empty());
   CHECK(has(refusal("int a = n;\nf(a, a);", change), "4: 'f' takes 'a' by reference"));
-  CHECK(has(refusal("int a[2] = {n};\nf(a[0], a[1]);", change), "'f' takes this argument by reference: give it a variable"));
+  CHECK(refusal("int a[2] = {n};\nf(a[0], a[1]); f(x[0], x[1]);", change).empty());
+  CHECK(has(refusal("int a = n, b = 1;\nf(a, x[0]); f(a, a);", change), "4: 'f' takes 'a' by reference"));
   const std::string put =
       "template <class T> __device__ void put(T& o, const T& x) { o += __shfl_xor_sync(~0u, x, 1) + x; }\n";
   CHECK(refusal("int a = n; put(a, a + 1); x[0] = a;", put).empty());
@@ -267,12 +289,13 @@ TEST_CASE("what has another form where threads meet") {
 }
 
 TEST_CASE("variables that cannot live across a meeting") {
-  CHECK(has(refusal("auto [a, b] = pair(n);\n__syncthreads();\nx[0] = a;"), "2: a structured binding"));
+  CHECK(refusal("auto [a, b] = pair(n);\n__syncthreads();\nx[0] = a;").empty());
+  CHECK(has(refusal("auto&& [a, b] = pair(n);\n__syncthreads();\nx[0] = a;"), "2: a structured binding"));
   CHECK(has(refusal("static int a = 1;\n__syncthreads();\nx[0] = a;"), "2: the static variable 'a'"));
   CHECK(has(refusal("int a[] = {1, 2};\na[0] = n;\n__syncthreads();\nx[0] = a[0];"), "2: the array 'a'"));
   CHECK(has(refusal("decltype(n) a = x[1];\n__syncthreads();\nx[0] = a;"), "decltype"));
   CHECK(has(refusal("__shared__ int a = 1;\n__syncthreads();"), "2: the shared variable 'a' has an initializer"));
-  CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "as an array without a size"));
+  CHECK(has(refusal("extern __shared__ int a;\n__syncthreads();"), "must be declared as an array"));
   for (const char* several :
        {"int (*p)[2] = f(n), *q = x;", "int *q = x, (*p)[2] = f(n);", "int (&p)[2] = f(n), (&q)[3] = r;"}) {
     CAPTURE(several);

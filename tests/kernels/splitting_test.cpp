@@ -244,10 +244,10 @@ TEST_CASE("loops and branches on which threads agree stay what they are; others 
 
 TEST_CASE("a grid-stride loop looks at the first and the last thread alone where its bound is the same for all") {
   const std::string loop = "for (int i = threadIdx.x; i < limit; i += 64) x[i] = 1;";
-  CHECK(has(split_kernel("const int limit = n * 2;" + loop), "weir_b.narrow<true>"));
-  CHECK(has(split_kernel("int limit = mine();" + loop), "weir_b.narrow<false>"));
-  CHECK(has(split_kernel("int limit = x[threadIdx.x];" + loop), "weir_b.narrow<false>"));
-  CHECK(has(split("__device__ void f(int* x, int limit) {" + loop + "__syncthreads(); }"), "weir_b.narrow<false>"));
+  CHECK(has(split_kernel("const int limit = n * 2;" + loop), "weir_b.narrow_ascending("));
+  CHECK(has(split_kernel("int limit = mine();" + loop), "weir_b.narrow("));
+  CHECK(has(split_kernel("int limit = x[threadIdx.x];" + loop), "weir_b.narrow("));
+  CHECK(has(split("__device__ void f(int* x, int limit) {" + loop + "__syncthreads(); }"), "weir_b.narrow("));
 }
 
 TEST_CASE("a loop over what a thread owns is found in each of its forms, and left alone where it would not be the same") {
@@ -260,7 +260,7 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
         "long k = ((long)blockIdx.x) * blockDim.x + threadIdx.x; for (int i = k; k < n; k += m, i = k) x[i] = 1;",
         "for (int r = 0; r < m; ++r) for (int i = ROW; i < n; i += m) x[i] = r;"}) {
     CAPTURE(loop);
-    CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow<true>"));
+    CHECK(has(split_kernel(std::regex_replace(loop, std::regex("ROW"), row)), "weir_b.narrow_ascending("));
   }
   for (const std::string loop : {"int i = threadIdx.x; while (i < n) { x[i] = 1; i += m; } x[0] = i;",
                                  "int i = threadIdx.x; const auto f = [&] { return i; }; for (; i < n; i += m) x[f()] = 1;",
@@ -278,8 +278,8 @@ TEST_CASE("a loop over what a thread owns is found in each of its forms, and lef
   CHECK(split("constexpr int first = 1; extern \"C\" __global__ void k(float* x, int n, int m) { int first = 2;" + counted +
               "}")
             .empty());
-  CHECK(has(split_kernel("for (unsigned i = threadIdx.x - 5; i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
-  CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow<false>"));
+  CHECK(has(split_kernel("for (unsigned i = threadIdx.x - 5; i < n; i += m) x[i] = 1;"), "weir_b.narrow("));
+  CHECK(has(split_kernel("for (int i = 2 * (threadIdx.x + 1); i < n; i += m) x[i] = 1;"), "weir_b.narrow("));
 }
 
 TEST_CASE("threads that may wait for each other run one after the other: they are not split for their loops") {

@@ -10,6 +10,7 @@ namespace weir::test::strangers_test {
 namespace {
 
 const ModulePtr& module() { return corpus("narrow_strangers"); }
+const ModulePtr& everyday() { return corpus("narrow_everyday"); }
 const ModulePtr& primitives() { return corpus("narrow_primitives"); }
 
 template <class T>
@@ -178,6 +179,82 @@ TEST_CASE("strangers: a scan that looks back over the blocks before it") {
   std::vector<int> expected(n);
   std::partial_sum(in.begin(), in.end(), expected.begin());
   CHECK(download(out) == expected);
+}
+
+TEST_CASE("everyday: references to variables, members, elements and shared objects") {
+  constexpr int n = 250, threads = 96;
+  const auto in = random_floats(n, 11);
+  const auto out = upload(std::vector<float>(n * 10));
+  launch(everyday()->kernel("references"), {.grid = {3}, .block = {threads}}, upload(in), out, n);
+  for (long i = 0; i < n; ++i) {
+    CAPTURE(i);
+    const long first = i / threads * threads;
+    const auto x = [&](long t) { return first + t < n ? static_cast<double>(at(in, first + t)) : 0.0; };
+    double sum = 0, squares = 0, cubes = 0, shifted = 0;
+    for (long t = 0; t < threads; ++t) {
+      sum += x(t);
+      squares += x(t) * x(t);
+      cubes += x(t) * x(t) * x(t);
+    }
+    for (long k = 0; k < 3; ++k) shifted += x((i - first + k) % threads);
+    const double expected[] = {sum, squares, cubes, 3.0 * threads, sum, threads, 3.0, shifted, 6.0};
+    for (long k = 0; k < 9; ++k) {
+      CAPTURE(k);
+      CHECK(std::fabs(out.data()[i * 10 + k] - expected[k]) < 1e-3);
+    }
+  }
+}
+
+TEST_CASE("everyday: overloads, names out of namespaces, lambdas by name, loops over arrays and until nobody waits") {
+  constexpr long threads = 96;
+  const auto in = random_ints(threads, 12, 0, 900);
+  const auto out = upload(std::vector<int>(threads * 6));
+  launch(everyday()->kernel("everyday_mix"), {.grid = {1}, .block = {96}}, upload(in), out);
+  const auto given = [&](long row, long t) { return out.data()[row * threads + t]; };
+  std::vector<int> walk = in;
+  for (const long step : {1, 5, 30}) {
+    const std::vector<int> line = walk;
+    for (long t = 0; t < threads; ++t) walk[static_cast<std::size_t>(t)] += at(line, (t + step) % threads);
+  }
+  for (long first = 0, sum = 0; first < threads; first += 32) {
+    std::vector<int> sorted(in.begin() + first, in.begin() + first + 32), pairs;
+    for (const int v : sorted) pairs.push_back(v % 4 * 1000 + v);
+    std::sort(sorted.begin(), sorted.end());
+    std::sort(pairs.begin(), pairs.end());
+    int order = 0;
+    for (long lane = 0; lane < 32; ++lane) {
+      const long t = first + lane, next = lane < 31 ? t + 1 : t;
+      CAPTURE(t);
+      sum += at(in, t);
+      CHECK(given(0, t) == at(sorted, lane));
+      CHECK(given(1, t) == at(pairs, lane));
+      CHECK(given(2, t) == sum);
+      CHECK(given(3, t) == sorted.back());
+      const bool waits = at(in, t) % 3 != 0;
+      CHECK(given(4, t) == (waits ? order : -1));
+      order += waits && at(in, t) % 2 != 0 ? 1 : 0;
+      CHECK(given(5, t) == at(in, next) + 3 * at(walk, next));
+    }
+  }
+}
+
+TEST_CASE("everyday: specializations, structured bindings, and dynamic shared memory in rows") {
+  constexpr long threads = 96;
+  const auto in = random_floats(threads, 13);
+  const auto out = upload(std::vector<float>(threads * 4));
+  launch(everyday()->kernel("everyday_parts"),
+         {.grid = {1}, .block = {threads}, .shared_memory_bytes = 3 * 33 * sizeof(float)}, upload(in), out);
+  std::vector<double> sums;
+  for (long first = 0; first < threads; first += 32)
+    sums.push_back(std::accumulate(in.begin() + first, in.begin() + first + 32, 0.0));
+  for (long t = 0; t < threads; ++t) {
+    CAPTURE(t);
+    const auto given = [&](long row) { return static_cast<double>(out.data()[row * threads + t]); };
+    CHECK(std::fabs(given(0) - (at(sums, t / 32) + 32)) < 1e-4);
+    CHECK(std::fabs(given(1) - 10.0 * static_cast<double>(at(in, t ^ 1))) < 1e-4);
+    CHECK(given(2) == static_cast<double>(t + (t ^ 2)));
+    CHECK(std::fabs(given(3) - at(sums, (t / 32 + 1) % 3)) < 1e-4);
+  }
 }
 
 TEST_SUITE_END();
