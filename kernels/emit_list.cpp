@@ -227,9 +227,8 @@ void Emitter::keep_variables(const Statements& statements, const std::vector<Way
       if (ways[i] != Way::piece || !statements[i].is(Kind::declaration)) continue;
       for (const Declarator& d : statements[i].declarators) {
         Variable& v = f_.variable(d.name.variable);
-        bool kept = v.place == Place::lanes;
         if (v.place == Place::piece) {
-          kept = v.escapes && !is_lambda(v);
+          bool kept = v.escapes && !is_lambda(v);
           for (std::size_t k = 0; k < statements.size(); ++k) {
             kept = kept || ((ways[k] != Way::piece || pieces[k] != pieces[i]) && names[k].count(d.name.variable) != 0);
           }
