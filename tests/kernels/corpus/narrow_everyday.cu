@@ -43,7 +43,7 @@ __device__ void add_to(float& sum, const float& value) {
   sum += __shfl_xor_sync(FULL, value, 1);
   sum += value;
 }
-__global__ void references(const float* in, float* out, int n) {
+extern "C" __global__ void references(const float* in, float* out, int n) {
   __shared__ Workspace w;
   __shared__ float line[THREADS];
   const int t = threadIdx.x, i = blockIdx.x * THREADS + t;
@@ -126,7 +126,7 @@ __device__ int scanned(int v, int* s) {
 }  // namespace scans
 using scans::scanned;
 }  // namespace everyday
-__global__ void everyday_mix(const int* in, int* out) {
+extern "C" __global__ void everyday_mix(const int* in, int* out) {
   using everyday::scanned;
   __shared__ int s[THREADS];
   const int t = threadIdx.x;
@@ -197,7 +197,7 @@ __device__ Split split_neighbour(float x) {
   s.rest = other - (float)s.whole;
   return s;
 }
-__global__ void everyday_parts(const float* in, float* out) {
+extern "C" __global__ void everyday_parts(const float* in, float* out) {
   extern __shared__ float rows[][33];
   const int t = threadIdx.x, w = t / 32, lane = t % 32;
   const float x = in[t];
