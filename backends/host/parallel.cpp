@@ -44,34 +44,35 @@ class alignas(64) Loop final : public Runnable {
     loop->piece_ = piece;
     loop->level_ = level;
     loop->continuation_ = &continuation;
+    loop->starter_ = Scheduler::instance().worker();
     loop->helpers_left_ = 0;
     loop->is_late_.store(false, std::memory_order_relaxed);
     const std::uint64_t pieces = (count + piece - 1) / piece;
     loop->divide(pieces, threads);
-    // A part of the share, so that others can join if it takes longer than before.
-    const std::uint64_t most_at_once = std::min<std::uint64_t>(pieces / loop->share_count_ / 4, 0xffff);
-    loop->at_once_ = static_cast<std::uint16_t>(std::max<std::uint64_t>(std::min(at_once, most_at_once), 1));
+    // Parts of the share, so that others can join if it takes longer than before.
+    const std::uint64_t own = pieces / loop->share_count_;
+    loop->most_at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(own / 2, 1, 0xffff));
+    loop->at_once_ = static_cast<std::uint16_t>(std::clamp<std::uint64_t>(std::min(at_once, own / 4), 1, 0xffff));
     // The thread that starts the loop holds a piece, so that it learns whether all is done when it leaves.
     loop->state_.store(pieces + 1 + one_owner, std::memory_order_relaxed);
     return loop;
   }
 
-  /// `helpers`: how many threads are called at once. `more`: how many others if the loop takes longer than expected.
-  bool start(Pace* pace, std::uint32_t helpers, std::uint32_t more) noexcept {
-    const std::uint32_t all = helpers + more;
-    const std::uint32_t missing = helpers - call_lookers(helpers);
-    if (missing != 0) call_from_pool(missing + std::exchange(more, 0));
+  /// `helpers`: how many threads are called at once. `all`: how many are if the loop takes longer than expected.
+  bool start(Pace* pace, std::uint32_t helpers, std::uint32_t all) noexcept {
+    const bool needs_pool = call_lookers(helpers) != helpers;
+    if (needs_pool) call_from_pool(all);
     const Clock::time_point begin = Clock::now();
     const Clock::time_point expected_end = begin + 4 * (helpers + 1) * Pace::call;
     const auto call_all_if_late = [&](Clock::time_point now) {
-      if (is_late_.load(std::memory_order_relaxed) || now < expected_end || !has_pieces()) return;
+      if (is_late() || now < expected_end || !has_pieces()) return;
       is_late_.store(true, std::memory_order_relaxed);
       const std::uint32_t called = call_lookers(all);
-      if (called < more) call_from_pool(more - called);
+      if (!needs_pool && called < all) call_from_pool(all - called);
     };
     Taker taker{begin, at_once_};
     std::uint64_t own = work_on(shares_[0], taker, call_all_if_late);
-    if (pace != nullptr && own != 0) pace->learn(taker.now - begin, own * piece_);
+    if (pace != nullptr && own != 0) pace->learn(taker.now - begin, own * piece_, is_late());
     // In order, so that blocks may wait for blocks with lower numbers, as a scan with look-back does.
     for (std::uint32_t i = 1; i < share_count_; ++i) own += work_on(shares_[i], taker, call_all_if_late);
     // The last pieces of others take as long as one of this thread's. Going on here is cheaper than there.
@@ -86,7 +87,8 @@ class alignas(64) Loop final : public Runnable {
 
   void run(Lane) noexcept override {
     if (helpers_left_ != 0 && has_pieces()) call_from_pool(helpers_left_);
-    work_and_leave(Scheduler::instance().worker(), true);
+    const auto workers = static_cast<std::uint32_t>(Scheduler::instance().threads());
+    work_and_leave((Scheduler::instance().worker() + workers - starter_) % workers, true);
   }
   void help(std::uint32_t number) noexcept override { work_and_leave(number, false); }
 
@@ -101,9 +103,9 @@ class alignas(64) Loop final : public Runnable {
   void work_and_leave(std::uint32_t number, bool takes_all) noexcept {
     const auto nothing = [](Clock::time_point) {};
     const Clock::time_point begin = Clock::now();
-    Taker taker{begin, at_once_};
+    Taker taker{begin, is_late() ? 1U : at_once_};
     std::uint64_t finished = work_on(shares_[number % share_count_], taker, nothing);
-    if (takes_all || taker.now - begin >= short_share || is_late_.load(std::memory_order_relaxed)) {
+    if (takes_all || taker.now - begin >= short_share || is_late()) {
       for (std::uint32_t i = 1; i < share_count_; ++i) {
         finished += work_on(shares_[(number + i) % share_count_], taker, nothing);
       }
@@ -122,8 +124,7 @@ class alignas(64) Loop final : public Runnable {
       const Clock::time_point before = std::exchange(taker.now, Clock::now());
       const auto took = std::max<std::int64_t>((taker.now - before).count() / (takes - takes_timed), 1);
       const auto wanted = static_cast<std::int64_t>(taker.at_once) * Pace::take.count() / took;
-      taker.at_once =
-          static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, 8 * static_cast<std::int64_t>(taker.at_once)));
+      taker.at_once = static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 1, most_at_once_));
       takes_timed = takes;
       after_each(taker.now);
     };
@@ -138,6 +139,8 @@ class alignas(64) Loop final : public Runnable {
     if (takes != takes_timed) read_clock();
     return finished;
   }
+
+  bool is_late() const noexcept { return is_late_.load(std::memory_order_relaxed); }
 
   /// Waits a few microseconds at most, and only while no other work waits for a worker.
   template <class Condition>
@@ -157,7 +160,7 @@ class alignas(64) Loop final : public Runnable {
   }
   /// Calls workers from the pool, each by the one before while pieces are left. The loop is in no list.
   void call_from_pool(std::uint32_t helpers) noexcept {
-    helpers_left_ = static_cast<std::uint16_t>(helpers - 1);
+    helpers_left_ = helpers - 1;
     state_.fetch_add(one_owner, std::memory_order_relaxed);
     Scheduler::instance().submit_helper(this, level_);
   }
@@ -214,11 +217,13 @@ class alignas(64) Loop final : public Runnable {
   std::uint64_t piece_ = 0;
   Continuation* continuation_ = nullptr;
   std::uint16_t at_once_ = 1;
+  std::uint16_t most_at_once_ = 1;
   std::uint16_t share_count_ = 0;
-  std::uint16_t helpers_left_ = 0;  // to be called from the pool, each by the one before
   Level level_ = Level::normal;
   std::atomic<bool> is_late_{false};  // helpers take pieces of all shares
 
+  std::uint32_t starter_ = 0;
+  std::uint32_t helpers_left_ = 0;  // to be called from the pool, each by the one before
   Loop* next_free_ = nullptr;
   // Pieces that are not finished, and owners above them.
   static constexpr std::uint64_t one_owner = std::uint64_t{1} << 48;
@@ -241,7 +246,7 @@ bool run_parallel(Divisible& work, std::uint64_t count, std::uint64_t piece, Lev
     const std::uint32_t helpers = std::min(others, plan.threads - 1);
     Loop* const loop =
         Loop::make_loop(work, count, piece, helpers + 1, plan.steps_at_once / piece, level, continuation);
-    if (loop != nullptr) return loop->start(pace, helpers, others - helpers);
+    if (loop != nullptr) return loop->start(pace, helpers, others);
   }
   work.do_range(0, count);
   return true;

@@ -44,12 +44,13 @@ class Pace {
             static_cast<std::uint64_t>(static_cast<float>(take.count()) / step_ns)};
   }
   /// The shortest time counts, and for a while only: a thread that shares a loop may wait for memory of other processors,
-  /// and the steps of the next loops may take longer.
-  void learn(std::chrono::nanoseconds time, std::uint64_t steps) noexcept {
+  /// and the steps of the next loops may take longer. `late`: the loop took much longer than planned, so this time counts.
+  void learn(std::chrono::nanoseconds time, std::uint64_t steps, bool late) noexcept {
     constexpr float growth = 1.05F;
     constexpr float least_ns = 1e-3F;
     const float measured = std::max(static_cast<float>(time.count()) / static_cast<float>(steps), least_ns);
-    step_ns_.store(std::min(measured, step_ns_.load(std::memory_order_relaxed) * growth), std::memory_order_relaxed);
+    const float most = late ? measured : step_ns_.load(std::memory_order_relaxed) * growth;
+    step_ns_.store(std::min(measured, most), std::memory_order_relaxed);
   }
 
  private:

@@ -18,7 +18,7 @@ namespace weir::host {
 namespace {
 
 // After so many host functions a queue yields its thread to others that wait.
-constexpr int turn_of_functions = 256;
+constexpr unsigned turn_of_functions = 256;
 
 std::uint64_t new_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
@@ -165,7 +165,7 @@ void Queue::finish_first() noexcept {
 void Queue::run(Lane lane) noexcept {
   const bool is_shaken = Scheduler::instance().is_shaken();
   Turn turn(level());
-  for (int done = 0;; ++done) {
+  for (unsigned done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
       BusyQueues::instance().remove(*this);
       release();

@@ -180,7 +180,10 @@ bool Scheduler::others_wait(Level level) const noexcept {
 bool Turn::is_over() noexcept {
   using namespace std::chrono_literals;
   const Scheduler& scheduler = Scheduler::instance();
-  if (!scheduler.others_wait(level_)) return false;
+  if (!scheduler.others_wait(level_)) {
+    others_since_ = {};
+    return false;
+  }
   if (level_ != Level::high && scheduler.others_wait(static_cast<Level>(static_cast<int>(level_) - 1))) return true;
   const Clock::time_point now = Clock::now();
   if (others_since_ == Clock::time_point{}) others_since_ = now;

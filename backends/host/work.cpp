@@ -296,7 +296,6 @@ BlockRange WorkRun::block_range(std::uint64_t first, std::uint64_t last) {
 
 /// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
 void WorkRun::run_together(std::uint64_t blocks) {
-  const Launch& launch = std::get<Launch>(*work_);
   GridBarrier barrier(static_cast<std::uint32_t>(blocks));
   barrier_ = &barrier;
   std::vector<std::thread> threads;
@@ -305,7 +304,7 @@ void WorkRun::run_together(std::uint64_t blocks) {
     for (std::uint64_t block = 0; block < blocks; ++block) {
       threads.emplace_back([&, block] {
         if (!barrier.begin()) return;
-        launch.kernel->run_blocks()(block_range(block, block + 1), argument_addresses_.data());
+        do_range(block, block + 1);
         barrier.end();
       });
     }
@@ -323,6 +322,7 @@ void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
     try {
       launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
     } catch (const std::bad_alloc& e) {  // for what blocks keep in memory
+      WorkerMemory::mine().reset();
       keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
     }
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {

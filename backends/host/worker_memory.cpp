@@ -40,4 +40,9 @@ void WorkerMemory::give_back(void* memory) noexcept {
   while (current_ > 0 && chunks_[current_].used == 0) --current_;
 }
 
+void WorkerMemory::reset() noexcept {
+  for (Chunk& chunk : chunks_) chunk.used = 0;
+  current_ = 0;
+}
+
 }  // namespace weir::host

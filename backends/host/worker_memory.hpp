@@ -19,6 +19,8 @@ class WorkerMemory {
   /// Aligned to 64 bytes; undefined content. Throws std::bad_alloc.
   void* take(std::size_t bytes);
   void give_back(void* memory) noexcept;
+  /// Takes all back: kernels are compiled without exceptions, so a block that finds no memory gives back nothing.
+  void reset() noexcept;
 
  private:
   static constexpr std::size_t alignment = 64;
