@@ -63,6 +63,7 @@ class alignas(64) Loop final : public Runnable {
     const bool needs_pool = call_lookers(helpers) != helpers;
     if (needs_pool) call_from_pool(all);
     const Clock::time_point begin = Clock::now();
+    // Four times as long as a loop takes that is worth just so many threads.
     const Clock::time_point expected_end = begin + 4 * (helpers + 1) * Pace::call;
     const auto call_all_if_late = [&](Clock::time_point now) {
       if (is_late() || now < expected_end || !has_pieces()) return;

@@ -120,12 +120,10 @@ void Program::note_end(const Node& node) noexcept {
 }
 
 void Program::run_from(Node* node, Lane lane) noexcept {
-  // Asked here: behind its last node the program may be gone.
-  const bool is_shaken = is_shaken_;
-  Turn turn(queue_->level());
+  Turn turn(queue_->level());  // behind its last node the program may be gone
   for (int done = 0; node != nullptr; ++done) {
     const Lane wanted = lane_of(node->work);
-    const bool is_over = lane == Lane::worker && done != 0 && (is_shaken || turn.is_over());
+    const bool is_over = lane == Lane::worker && done != 0 && turn.is_over();
     if ((wanted != Lane::none && wanted != lane) || is_over) {
       hand_out(*node);
       return;

@@ -163,7 +163,6 @@ void Queue::finish_first() noexcept {
 }
 
 void Queue::run(Lane lane) noexcept {
-  const bool is_shaken = Scheduler::instance().is_shaken();
   Turn turn(level());
   for (unsigned done = 0;; ++done) {
     if (backlog_.first() == nullptr && !take_more()) {
@@ -177,9 +176,8 @@ void Queue::run(Lane lane) noexcept {
       hand_to(wanted);
       return;
     }
-    // A schedule decides behind each operation what is next.
     const bool is_over = lane == Lane::worker
-                             ? done != 0 && (is_shaken || turn.is_over())
+                             ? done != 0 && turn.is_over()
                              : done % turn_of_functions == turn_of_functions - 1 && device_.host_thread().others_wait();
     if (is_over) {
       hand_to(lane);

@@ -180,6 +180,7 @@ bool Scheduler::others_wait(Level level) const noexcept {
 bool Turn::is_over() noexcept {
   using namespace std::chrono_literals;
   const Scheduler& scheduler = Scheduler::instance();
+  if (scheduler.is_shaken()) return true;
   if (!scheduler.others_wait(level_)) {
     others_since_ = {};
     return false;

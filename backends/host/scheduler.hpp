@@ -144,7 +144,8 @@ class Scheduler {
 class Turn {
  public:
   explicit Turn(Level level) noexcept : level_(level) {}
-  /// Asked between two operations: whether more urgent work waits for a worker, or other work has waited for a millisecond.
+  /// Asked between two operations: whether more urgent work waits for a worker, or other work has waited for a millisecond,
+  /// or a schedule decides behind each operation what is next.
   bool is_over() noexcept;
 
  private:
