@@ -6,6 +6,8 @@
   --out=FILE       where the results go, as JSON; docs/tools/performance.py makes pages of it
   --part=PART      that part alone, may be given several times: calls, scaling, peers, kernels
   --rounds=N       how often the programs of a comparison take turns (3); what counts is the median of the rounds
+  --kernels=OPTION an option of weir-bench-kernels, such as --kernels=--processor-time; may be given several times
+  --before=FOLDER  the programs of an earlier commit, built with this one's bench/; its kernels take turns with this one's
 
   calls    each call on CUDA and HIP beside the driver's own, and the same operation with PyTorch (C++ and Python), CuPy and cuda.core
   scaling  cost against the number of streams and of operations, memory per object, on each backend that is usable
@@ -25,6 +27,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent
@@ -201,33 +204,66 @@ def peers(programs, rounds):
     return {"operations": operations, "threads": context.get("threads"), "OpenCL": context.get("OpenCL", ""), "rounds": rounds}
 
 
-def kernels(programs, rounds):
-    program = programs.folder / "weir-bench-kernels"
-    if not program.exists():
+def kernels_once(folder, options, environment):
+    """({kernel: (unit, {side: speed})}, setting) of one run, or a text that says why there is none."""
+    status, output, errors = run([folder / "weir-bench-kernels", *options], 900, **environment)
+    if status != 0:
+        return last_line(errors)
+    setting, head, *lines = output.splitlines()
+    sides = [cell.strip() for cell in head.strip("|").split("|")][1:-1]
+    rows = {}
+    for line in lines:
+        name, *cells, unit = [cell.strip() for cell in line.strip("|").split("|")]
+        rows[name] = unit, {side: float(cell.split()[0]) for side, cell in zip(sides, cells) if cell != "–"}
+    return rows, setting
+
+
+def first_compilations(folder, rounds):
+    """{source: ms} of whole processes with empty caches."""
+    times = {}
+    for source in ("saxpy", "headers", "warps", "textbook"):
+        for _ in range(rounds):
+            begin = time.monotonic()
+            if run([folder / "weir-bench-kernels", "--compile", source])[0] == 0:
+                times.setdefault(source, []).append(1e3 * (time.monotonic() - begin))
+    return {source: round(statistics.median(list_)) for source, list_ in times.items()}
+
+
+def kernels(programs, rounds, options, before):
+    if not (programs.folder / "weir-bench-kernels").exists():
         return {"absent": "weir-bench-kernels was not built"}
-    line = re.compile(r"^(\S.*?) +([\d.]+) +([\d.]+) \( *[\d.]+\)(?: +([\d.]+) \( *[\d.]+\))?  (\S.*)$")
     units, speeds, setting = {}, {}, ""
     for turn in range(2 * rounds):
         # OpenMP's threads that spin between loops start the next one sooner, and take a processor from all others meanwhile. So
         # the others' speeds are of the runs in which they sleep, and OpenMP's of the better half.
         policy = ("active", "passive")[turn % 2]
-        status, output, errors = run([program], 400, OMP_WAIT_POLICY=policy)
-        if status != 0:
-            return {"absent": last_line(errors)}
-        setting = output.splitlines()[0]
-        for match in filter(None, map(line.match, output.splitlines())):
-            units[match[1].strip()] = match[5]
-            for side, speed in zip(("Weir", f"OpenMP {policy}", "OpenCL"), match.groups()[1:4]):
-                if speed and (policy == "passive" or side.startswith("OpenMP")):
-                    speeds.setdefault(match[1].strip(), {}).setdefault(side, []).append(float(speed))
-    if not units:
-        return {"absent": "weir-bench-kernels printed no table that is known here"}
-    rows = {}
+        found = kernels_once(programs.folder, options, {"OMP_WAIT_POLICY": policy})
+        if isinstance(found, str):
+            return {"absent": found}
+        rows, setting = found
+        if before and policy == "passive":
+            earlier = kernels_once(pathlib.Path(before).resolve(), options, {"OMP_WAIT_POLICY": policy})
+            if isinstance(earlier, str):
+                return {"absent": f"{before}: {earlier}"}
+            for name, (_, of_side) in earlier[0].items():
+                rows[name][1]["before"] = of_side["Weir"]
+        for name, (unit, of_side) in rows.items():
+            units[name] = unit
+            for side, speed in of_side.items():
+                if policy == "passive" or side.startswith("OpenMP"):
+                    speeds.setdefault(name, {}).setdefault((side, policy), []).append(speed)
+    measured = {}
     for name, unit in units.items():
-        medians = {side: statistics.median(all_of) for side, all_of in speeds[name].items()}
-        rows[name] = {"unit": unit, "Weir": medians["Weir"], "OpenMP": max(medians["OpenMP active"], medians["OpenMP passive"])} | \
-            ({"OpenCL": medians["OpenCL"]} if "OpenCL" in medians else {})
-    return {"rows": rows, "setting": setting, "rounds": rounds}
+        measured[name] = {"unit": unit}
+        for (side, _), list_ in speeds[name].items():
+            measured[name][side] = max(measured[name].get(side, 0), statistics.median(list_))
+    result = {"rows": measured, "setting": setting, "rounds": rounds, "options": options,
+              "compile_ms": first_compilations(programs.folder, rounds)}
+    if before:
+        result["before"] = subprocess.run(["git", "-C", before, "rev-parse", "--short", "HEAD"], capture_output=True,
+                                          text=True).stdout.strip() or before
+        result["compile_ms_before"] = first_compilations(pathlib.Path(before).resolve(), 1)
+    return result
 
 
 def machine():
@@ -262,6 +298,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--part", action="append", choices=["calls", "scaling", "peers", "kernels"])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kernels", action="append", default=[])
+    parser.add_argument("--before", default="")
     options = parser.parse_args()
     parts = options.part or ["calls", "scaling", "peers", "kernels"]
     programs = Programs(options.bin)
@@ -287,7 +325,7 @@ def main():
     if "peers" in parts:
         keep("peers", value=peers(programs, options.rounds))
     if "kernels" in parts:
-        keep("kernels", value=kernels(programs, options.rounds))
+        keep("kernels", value=kernels(programs, options.rounds, options.kernels, options.before))
     say(f"results: {options.out}")
 
 

@@ -14,6 +14,21 @@ cmake_is_new_enough() {
   [ "$(printf '%s\n' "$cmake_needed" "$version" | sort -V | head -n 1)" = "$cmake_needed" ]
 }
 
+# The releases of LLVM that the work-group pass is for, in the order in which they are installed.
+pass_majors=(19 18 20 17 16)
+
+# pass_major: prints the first of these that is here, Clang and the headers for its plugins; nothing if none is.
+pass_major() {
+  local major
+  for major in "${pass_majors[@]}"; do
+    if command -v "clang++-$major" >/dev/null && command -v "llvm-config-$major" >/dev/null &&
+      [ -e "$("llvm-config-$major" --includedir)/llvm/Passes/PassPlugin.h" ]; then
+      echo "$major"
+      return
+    fi
+  done
+}
+
 # What ccache asks for before it takes part where a header is precompiled.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
 

@@ -30,7 +30,7 @@ if ! configure build/demo -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWE
   exit 1
 fi
 # Which vendors' backends are built depends on whose headers are here.
-grep -E '^-- (CUDA|HIP) backend:' build/demo.log || true
+grep -E '^-- (CUDA backend|HIP backend|Work-group pass):' build/demo.log || true
 say_remedies build/demo.log
 cmake --build build/demo
 echo

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what Weir is built and tested with, on Debian 12 or Ubuntu 24.04 and later: install-deps.sh [--build]. Looks first what
 # is there, by whatever means it came, and says what it installs; with nothing to install it needs neither network nor privileges.
-# With --build it installs what the libraries, the command and the examples are built with on this machine, and no more: half
-# as much to load.
+# Packages that Weir is whole without are left out where they cannot be had; the script says what that costs.
+# With --build it installs what the libraries, the command and the examples are built with on this machine, and no more.
 set -euo pipefail
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -59,13 +59,15 @@ is_there() {  # KIND NAME
   esac
 }
 
-missing=()
-collect() {  # ENTRY…
+# collect LIST ENTRY…: appends the entries that are not there, without their probes.
+collect() {
+  local -n list=$1
   local entry package probe purpose
+  shift
   for entry in "$@"; do
     IFS='|' read -r package probe purpose <<<"$entry"
     # shellcheck disable=SC2086  # the probe is two words
-    is_there $probe || missing+=("$package|$purpose")
+    is_there $probe || list+=("$package|$purpose")
   done
 }
 
@@ -75,48 +77,71 @@ as_root() {
   elif has_command sudo; then
     sudo "$@"
   else
-    say "these packages are missing: ${missing[*]%%|*}"
     say "run this as root, or install sudo"
     return 1
   fi
 }
+install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null; }
+is_in_distribution() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
 
+required=() optional=()
+collect required "${needed[@]}"
 if ! $only_build; then
-  collect "${needed[@]}" "${for_tests[@]}" "${wanted[@]}"
-else
-  collect "${needed[@]}"
-  # HIP's headers bring a compiler with them; they are of use where AMD's driver is.
-  if [ -e /dev/kfd ]; then collect "${wanted[1]}"; fi
+  collect required "${for_tests[@]}"
+  collect optional "${wanted[@]}"
+elif [ -e /dev/kfd ]; then  # HIP's headers bring a compiler with them; they are of use where AMD's driver is
+  collect optional "${wanted[1]}"
 fi
-if [ ${#missing[@]} != 0 ]; then
+major=$(pass_major)
+
+if [ ${#required[@]} != 0 ]; then
   if ! has_command apt-get; then
-    say "there is no apt-get here; install these by other means: ${missing[*]%%|*}"
+    say "there is no apt-get here; install these by other means: ${required[*]%%|*}"
     exit 1
   fi
-  as_root apt-get update -qq
+  as_root apt-get update -qq || { say "these packages are missing: ${required[*]%%|*}"; exit 1; }
   packages=()
-  for entry in "${missing[@]}"; do
+  for entry in "${required[@]}"; do
     package=${entry%%|*}
-    if [ -n "$(apt-cache show "$package" 2>/dev/null)" ]; then
-      say "installing $package, for ${entry#*|}"
-      packages+=("$package")
-    elif [[ " ${wanted[*]} " == *" $package|"* ]]; then
-      say "this distribution has no $package: building without ${entry#*|}"
-    else
+    if ! is_in_distribution "$package"; then
       say "this distribution has no $package, which is needed for ${entry#*|}"
       exit 1
     fi
+    say "installing $package, for ${entry#*|}"
+    packages+=("$package")
   done
-  if [ ${#packages[@]} != 0 ]; then
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}" >/dev/null
-  fi
+  install "${packages[@]}"
+elif [ ${#optional[@]} != 0 ] || [ -z "$major" ]; then
+  as_root apt-get update -qq || true
+fi
+# install_optional PURPOSE PACKAGE…
+install_optional() {
+  local purpose=$1 package
+  shift
+  for package in "$@"; do is_in_distribution "$package" || return; done
+  say "installing $*, for $purpose"
+  install "$@" || { say "installing $* failed"; return 1; }
+}
+for entry in "${optional[@]}"; do
+  install_optional "${entry#*|}" "${entry%%|*}" || say "there is no ${entry%%|*}: going on without ${entry#*|}"
+done
+if [ -z "$major" ]; then
+  for major in "${pass_majors[@]}"; do
+    if is_in_distribution "clang-$major" && is_in_distribution "llvm-$major-dev"; then
+      install_optional "the CPU's kernels" "clang-$major" "llvm-$major-dev" || true
+      break
+    fi
+  done
+  [ -n "$(pass_major)" ] ||
+    say "there is no Clang of the releases ${pass_majors[*]} with LLVM's headers: going on without; the CPU's kernels are compiled" \
+      "by g++ then, and those with barriers run on fibers, up to 46 times slower"
 fi
 
 # Ubuntu 22.04's CMake is too old: a newer one goes into a folder of the user's.
 if ! cmake_is_new_enough; then
   say "installing CMake $cmake_needed or later into $tools, because $(cmake --version | head -n 1) is too old"
   if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
+    install python3-venv
   fi
   python3 -m venv "$tools"
   "$tools/bin/pip" --quiet install "cmake>=$cmake_needed,<4"

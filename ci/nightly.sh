@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # nightly.sh [MINUTES]: what looks for rare faults, on the release build of ci/test.sh: random programs against the sequential
-# model for MINUTES (60), random kernels against a thread each, the suite in random orders, mutations of the HIP backend,
-# the suite through the bridge as each release of HIP, prototypes against the headers of several releases. Then benchmarks, whose
-# times go to build/nightly-bench.json, for ci/trend.sh. Its last line counts the parts.
+# model for MINUTES (60), random kernels by each tier against fibers, the suite in random orders, mutations of the HIP backend,
+# the suite through the bridge as each release of HIP, prototypes against the headers of several releases, the porting tables
+# against the newest headers. Then benchmarks, whose times go to build/nightly-bench.json, for ci/trend.sh. Its last line counts
+# the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1-60}
@@ -17,13 +18,14 @@ part() {
 }
 export WEIR_BACKEND=host
 part "$bin/weir-stress" "--seconds=$((minutes * 60))" "--seed=$seed"
-part "$bin/weir_kernel_fuzz" "--seconds=$((minutes * 20))" "--seed=$seed"
+part "$bin/weir_kernel_differ" "--seconds=$((minutes * 20))" "--seed=$seed"
 for ((i = 0; i < 5; ++i)); do
   part "$bin/weir-conformance" --require=host --order-by=rand "--rand-seed=$((seed + i))"
 done
 if [ -d /usr/include/hip ] || [ -d /opt/rocm/include/hip ]; then part ci/mutations.sh; fi
 if [ -d build/ci-release/lib/cpu_cuda ]; then part env -u WEIR_BACKEND ci/bridge_on_cpu.sh build/ci-release; fi
 part ci/prototypes.sh
+part ci/new_functions.sh
 source ci/common.sh
 build_bench() {
   configure build/bench -DCMAKE_BUILD_TYPE=Release -DWEIR_BUILD_TESTS=OFF -DWEIR_BUILD_EXAMPLES=OFF -DWEIR_BUILD_TOOLS=OFF >/dev/null &&

@@ -38,7 +38,21 @@ done
 for name in libweir0.1 libweir0.1-host libweir-dev weir-tools; do
   [[ " ${found[*]} " == *" $name "* ]] || fail "there is no package $name; there are ${found[*]}"
 done
+grep -q 'libweir_tool_race.so$' "$root/weir-tools.list" || fail "weir-tools has no tools"
 grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
+# The work-group pass lies beside the host's plugin, and the Clang that it is for comes with the package.
+for pass in "$build"/lib/weir_workgroup-*.so; do
+  [ -e "$pass" ] || continue
+  pass=${pass##*/}
+  grep -q "/weir-0.1/$pass\$" "$root/libweir0.1-host.list" || fail "libweir0.1-host lacks $pass"
+  major=${pass//[!0-9]/}
+  grep -qw "clang-$major" <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Recommends)" ||
+    fail "the host plugin does not recommend clang-$major"
+  if command -v "clang++-$major" >/dev/null; then
+    WEIR_HOST_CXX=$(command -v "clang++-$major") "$root/usr/bin/weir" doctor | grep 'and the work-group pass' ||
+      fail "the host plugin does not find $pass"
+  fi
+done
 if dpkg-deb -f "$packages"/libweir0.1_*.deb Depends | grep -q 'tbb\|fmt\|cuda\|hip'; then fail "the library depends on more than the system"; fi
 
 # The files work where they are unpacked: the packages are whole.
@@ -49,4 +63,6 @@ flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags -
 "${CXX:-c++}" -std=c++20 tests/packaging/consumer/least.cpp $flags -Wl,-rpath,"$library" -o "$root/consumer"
 "$root/consumer"
 "$root/usr/bin/weir" info >/dev/null
+WEIR_TOOLS=race "$root/consumer" >/dev/null
+if grep -r rpath "$library/pkgconfig"; then fail "the pkg-config file of a package has an rpath"; fi
 echo passed

@@ -10,7 +10,7 @@
 #   lint      formats, shell scripts, workflows: as far as the tools are here
 #   release   the libraries as they are shipped, with the tests of all parts
 #   long      of the same build, the tests that take a minute or more each (the label "long" in ctest)
-#   debug     a plain Debug build, with the CUDA and HIP backends
+#   debug     a plain Debug build, with the CUDA and HIP backends, and without the work-group pass: kernels run on fibers
 #   asan      in Debug, with the address and undefined-behaviour sanitizers, and with assertions, the standard library's and
 #             oneTBB's among them: the core, the host backend and the suites
 #   tsan      with the thread sanitizer: the core and the host backend, by the suite, the stress of streams and of collectives, and
@@ -108,12 +108,18 @@ build() {
   fi
 }
 
+mkdir -p build
+ci/install-deps.sh
+# The work-group pass is built for one LLVM, where there is one.
+major=$(pass_major)
+pass=("-DWEIR_WORKGROUP=${major:-OFF}")
+
 # Several files are compiled as one, in half the time. The stage clang compiles those of the libraries apart, and debug all.
 together=(-DCMAKE_UNITY_BUILD=ON)
 
 # One build is for the stages release, long and packages. The prefix is that of packages, for which it decides where libraries go.
 # The benchmarks are built for the packages.
-release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${together[@]}")
+release_options=(-DCMAKE_BUILD_TYPE=Release -DWEIR_WERROR=ON -DCMAKE_INSTALL_PREFIX=/usr -DWEIR_BUILD_BENCH=OFF "${pass[@]}" "${together[@]}")
 stage_release() {
   build release "${release_options[@]}" || return 0
   say_remedies build/ci-release.log
@@ -128,7 +134,7 @@ stage_long() {
 }
 
 stage_debug() {
-  build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF || return 0
+  build debug -DCMAKE_BUILD_TYPE=Debug -DWEIR_WERROR=ON -DWEIR_BUILD_BENCH=OFF -DWEIR_WORKGROUP=OFF || return 0
   heading "testing debug"
   # Pages and packages are the release build's matter.
   run_ctest build/ci-debug --label-exclude '^(long|docs)$' --exclude-regex '^packaging\.'
@@ -148,7 +154,7 @@ stage_asan() {
 
 stage_tsan() {
   local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
-    weir_late_load weir_collectives_story)
+    weir_late_load weir_collectives_story weir_mpi_ranks)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer; the file leaves out what is its own. conformance-program counts seconds until a
@@ -162,7 +168,7 @@ stage_tsan() {
 stage_clang() {
   command -v clang++ >/dev/null || { skipped=$((skipped + 1)); return 0; }
   if build clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=None -DWEIR_WERROR=ON -DWEIR_BUILD_EXAMPLES=OFF \
-    -DWEIR_BUILD_TESTS=OFF; then
+    -DWEIR_BUILD_TESTS=OFF -DCMAKE_UNITY_BUILD=OFF "${pass[@]}"; then
     passed=$((passed + 1))
   fi
 }
@@ -177,8 +183,6 @@ stage_packages() {
 
 stage_lint() { count "lint" ci/lint.sh; }
 
-mkdir -p build
-ci/install-deps.sh
 for stage in "${stages[@]}"; do
   begin=$SECONDS
   cpu_seconds && cpu_before=$cpu

@@ -30,6 +30,7 @@ foreach(plugin IN LISTS weir_plugin_targets)
   set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
   string(REGEX REPLACE "^weir_" "" weir_component ${plugin})
   string(REGEX REPLACE "^comm_.*" "collectives" weir_component ${weir_component})  # these three are one package
+  string(REGEX REPLACE "^tool_.*" "tools" weir_component ${weir_component})
   install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT ${weir_component})
 endforeach()
 
@@ -64,8 +65,22 @@ if(WEIR_LIBRARY_TYPE STREQUAL "STATIC")
     string(PREPEND weir_pc_libraries " -ltbb")
   endif()
 endif()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+# The loader searches the folders in /usr. A program that links a library in another folder needs an rpath to start. The folder
+# is known when the tree is installed. A package, or the root of another system, ends in /usr, too.
+set(weir_pc_rpath "")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/usr/weir.pc" @ONLY)
+if(WEIR_LIBRARY_TYPE STREQUAL "SHARED")
+  set(weir_pc_rpath " -Wl,-rpath,\${libdir}")
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/weir.pc.in" "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/weir.pc" @ONLY)
+install(CODE "
+  set(weir_pc weir.pc)
+  if(CMAKE_INSTALL_PREFIX MATCHES \"/usr/?\$\")
+    set(weir_pc usr/weir.pc)
+  endif()
+  cmake_path(APPEND weir_pc_folder \"\${CMAKE_INSTALL_PREFIX}\" \"${CMAKE_INSTALL_LIBDIR}\" pkgconfig)
+  file(INSTALL \"${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/\${weir_pc}\" DESTINATION \"\${weir_pc_folder}\")"
+  COMPONENT development)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
 # The pages, with the cookbook's programs and the template of a backend.

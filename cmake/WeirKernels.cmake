@@ -1,7 +1,7 @@
 # weir_add_kernels(TARGET SOURCES FILE…
 #   [NVIDIA 80 90 90a-real 100-virtual…] [AMD gfx90a gfx942 gfx1100…] [HOST [x86-64-v3…]]
 #   [KERNELS "blur<float, 3>"…] [INCLUDES FOLDER…] [SYSTEM_INCLUDES FOLDER…] [DEFINITIONS NAME=VALUE…] [CXX_STANDARD 14|17|20]
-#   [FAST_MATH] [DEBUG]
+#   [FAST_MATH] [DEBUG] [COMPILER clang]
 #   [OPTIONS OPTION…] [NVIDIA_OPTIONS OPTION…] [AMD_OPTIONS OPTION…] [HOST_OPTIONS OPTION…]
 #   [OPTIONAL] [NO_SOURCE])
 #
@@ -38,12 +38,39 @@ function(weir_nvidia_architectures out)
   set(${out} "${architectures}" PARENT_SCOPE)
 endfunction()
 
+# The same where Clang compiles, which makes PTX alone.
+function(weir_nvidia_ptx out)
+  set(architectures "")
+  foreach(word IN LISTS ARGN)
+    if(NOT word MATCHES "^[0-9]+[af]?(-virtual)?$")
+      message(FATAL_ERROR "weir_add_kernels: '${word}' behind NVIDIA is no PTX, which is all that COMPILER clang makes; write 90 or "
+        "90-virtual")
+    endif()
+    string(REGEX REPLACE "-.*" "" number "${word}")
+    list(APPEND architectures "compute_${number}")
+  endforeach()
+  list(REMOVE_DUPLICATES architectures)
+  set(${out} "${architectures}" PARENT_SCOPE)
+endfunction()
+
 function(weir_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "FAST_MATH;DEBUG;OPTIONAL;NO_SOURCE" "CXX_STANDARD"
-    "SOURCES;NVIDIA;AMD;HOST;KERNELS;INCLUDES;SYSTEM_INCLUDES;DEFINITIONS;OPTIONS;NVIDIA_OPTIONS;AMD_OPTIONS;HOST_OPTIONS")
+  set(flags FAST_MATH DEBUG OPTIONAL NO_SOURCE)
+  set(lists SOURCES NVIDIA AMD HOST KERNELS INCLUDES SYSTEM_INCLUDES DEFINITIONS OPTIONS NVIDIA_OPTIONS AMD_OPTIONS
+    HOST_OPTIONS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "${flags}" "CXX_STANDARD;COMPILER" "${lists}")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_kernels: '${arg_UNPARSED_ARGUMENTS}' stands behind no word that it belongs to; files stand behind "
       "SOURCES, architectures behind NVIDIA, AMD and HOST")
+  endif()
+  if(DEFINED arg_COMPILER)
+    if(NOT arg_COMPILER STREQUAL "clang")
+      message(FATAL_ERROR "weir_add_kernels: there is no COMPILER '${arg_COMPILER}'; say COMPILER clang, or leave it out")
+    endif()
+    find_program(WEIR_KERNEL_CLANG NAMES clang++-20 clang++-19 clang++-18 clang++-17 clang++-16 clang++
+      DOC "Clang 16 or later, which weir_add_kernels(… COMPILER clang) compiles with")
+    if(NOT WEIR_KERNEL_CLANG)
+      message(FATAL_ERROR "weir_add_kernels: COMPILER clang needs Clang 16 or later; name its clang++ in WEIR_KERNEL_CLANG")
+    endif()
   endif()
   if(NOT TARGET ${target})
     message(FATAL_ERROR "weir_add_kernels: there is no target '${target}'; add it first")
@@ -55,11 +82,36 @@ function(weir_add_kernels target)
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "weir_add_kernels: give files behind SOURCES")
   endif()
+  # CMake itself would name a missing file only in its last step, without the call.
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(path "${source}" ABSOLUTE)
+    get_source_file_property(is_generated "${path}" GENERATED)
+    if(NOT EXISTS "${path}" AND NOT is_generated)
+      if(source MATCHES "^[A-Z_]+$")
+        list(JOIN lists ", " words)
+        list(JOIN flags ", " more)
+        message(FATAL_ERROR "weir_add_kernels: '${source}' is neither a file nor a word of this function; the words are "
+          "${words}, CXX_STANDARD, COMPILER, ${more}")
+      endif()
+      message(FATAL_ERROR "weir_add_kernels: there is no file ${path}; if a command makes it, add that command before this "
+        "call")
+    endif()
+  endforeach()
+  foreach(folder IN LISTS arg_INCLUDES arg_SYSTEM_INCLUDES)
+    get_filename_component(path "${folder}" ABSOLUTE)
+    if(NOT IS_ABSOLUTE "${folder}" AND NOT folder MATCHES "^\\$<" AND NOT IS_DIRECTORY "${path}")
+      message(FATAL_ERROR "weir_add_kernels: there is no folder ${path}; give one that is made later by its absolute path")
+    endif()
+  endforeach()
 
   # The images, as BACKEND ARCHITECTURE.
   set(images "")
   if(arg_NVIDIA)
-    weir_nvidia_architectures(architectures ${arg_NVIDIA})
+    if(arg_COMPILER)
+      weir_nvidia_ptx(architectures ${arg_NVIDIA})
+    else()
+      weir_nvidia_architectures(architectures ${arg_NVIDIA})
+    endif()
     list(TRANSFORM architectures PREPEND "cuda " OUTPUT_VARIABLE architectures)
     list(APPEND images ${architectures})
   endif()
@@ -82,8 +134,9 @@ function(weir_add_kernels target)
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "weir_add_kernels: nothing stands behind ${arg_KEYWORDS_MISSING_VALUES}")
   endif()
-  if(NOT images AND arg_NO_SOURCE)
-    message(FATAL_ERROR "weir_add_kernels: without its source and without architectures a bundle would be empty")
+  if(NOT images)
+    message(FATAL_ERROR "weir_add_kernels: nothing would be compiled ahead of time; give architectures behind NVIDIA or AMD, "
+      "or HOST")
   endif()
 
   # The program that compiles, and what a bundle is made anew for when it changes.
@@ -171,7 +224,9 @@ function(weir_add_kernels target)
       string(REGEX REPLACE "[^A-Za-z0-9_.+-]" "-" file "${name}.${image}.image")
       set(file "${output}/${file}")
       set(compiler "")
-      if(image MATCHES "^cuda " AND WEIR_KERNEL_NVCC)
+      if(arg_COMPILER AND NOT image MATCHES "^host ")
+        set(compiler "--clang=${WEIR_KERNEL_CLANG}")
+      elseif(image MATCHES "^cuda " AND WEIR_KERNEL_NVCC)
         set(compiler "--compiler=${WEIR_KERNEL_NVCC}")
       elseif(image MATCHES "^hip " AND WEIR_KERNEL_HIPCC)
         set(compiler "--compiler=${WEIR_KERNEL_HIPCC}")

@@ -45,9 +45,17 @@ weir_package(development libweir-dev
   "Headers, the CMake package and the pkg-config file." DEPENDS "${weir_same}" RECOMMENDS ${weir_library_package}-host)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 if(TARGET weir_host)
+  # A Clang that the work-group pass is for. Where g++ compiles kernels instead, those with barriers run on fibers.
+  get_property(weir_compilers GLOBAL PROPERTY WEIR_WORKGROUP_MAJORS)
+  list(SORT weir_compilers COMPARE NATURAL ORDER DESCENDING)
+  list(TRANSFORM weir_compilers PREPEND clang-)
+  list(JOIN weir_compilers " | " weir_compilers)
+  if(NOT weir_compilers)
+    set(weir_compilers g++)
+  endif()
   weir_package(host ${weir_library_package}-host
-    "The plugin that runs streams on the CPU. It compiles kernels with the system's C++ compiler."
-    DEPENDS "${weir_same}" RECOMMENDS g++)
+    "The plugin that runs streams on the CPU, and Clang's plugin for its kernels. They are compiled with the system's C++ compiler."
+    DEPENDS "${weir_same}" RECOMMENDS "${weir_compilers}")
 endif()
 if(TARGET weir_cuda)
   weir_package(cuda ${weir_library_package}-cuda
@@ -64,7 +72,7 @@ weir_package(collectives ${weir_library_package}-collectives
   DEPENDS "${weir_same}" SUGGESTS "libopenmpi3")
 if(TARGET weir_command OR TARGET weir-conformance)
   weir_package(tools weir-tools
-    "The command weir, and the conformance suite for authors of backends." DEPENDS "${weir_same}"
+    "The command weir with its tools, and the conformance suite for authors of backends." DEPENDS "${weir_same}"
     RECOMMENDS ${weir_library_package}-host)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 endif()

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "collectives/extent.hpp"
@@ -79,33 +80,49 @@ bool uses_receive(const CollectiveCall& call) noexcept {
   return call.kind != Kind::send;
 }
 
-// The group that the calling thread is collecting.
+// The group that the calling thread is collecting. What it uses may lose its last owner before the group's end.
 struct OpenGroup {
+  struct Owners {
+    CommunicatorPtr communicator;
+    StreamPtr stream;
+  };
   int depth = 0;
   std::vector<CollectiveCall> calls;
+  std::vector<Owners> owners;  // of each call
 };
-thread_local OpenGroup open_group;
+
+// Behind a pointer: the memory for thread-local variables of a library that is loaded late is small.
+OpenGroup& open_group() {
+  thread_local const auto group = std::make_unique<OpenGroup>();
+  return *group;
+}
 
 }  // namespace
 
 // --- Groups -----------------------------------------------------------------------------------------------------------
 
-Communicator::Group::Group() : first_(open_group.calls.size()) { ++open_group.depth; }
+Communicator::Group::Group() : first_(open_group().calls.size()) { ++open_group().depth; }
 
 Communicator::Group::~Group() {
-  OpenGroup& open = open_group;
+  OpenGroup& open = open_group();
   --open.depth;
-  if (!submitted_ && open.calls.size() > first_) open.calls.resize(first_);
-  if (open.depth == 0) open.calls.clear();
+  if (submitted_ && open.depth != 0) return;
+  while (open.calls.size() > first_) {
+    open.calls.pop_back();
+    const OpenGroup::Owners gone = std::move(open.owners.back());  // which may call functions that group
+    open.owners.pop_back();
+  }
 }
 
 void Communicator::Group::submit() {
   submitted_ = true;
-  if (open_group.depth != 1) return;
+  if (open_group().depth != 1) return;
   // A library gets its calls together; the order among libraries means nothing. The calls are taken out, since a library may
   // call functions that group.
   std::vector<CollectiveCall> calls;
-  calls.swap(open_group.calls);
+  std::vector<OpenGroup::Owners> owners;
+  calls.swap(open_group().calls);
+  owners.swap(open_group().owners);
   for (auto first = calls.begin(); first != calls.end();) {
     const std::string& library = first->communicator->library_;
     const auto next = std::stable_partition(
@@ -114,7 +131,10 @@ void Communicator::Group::submit() {
     first = next;
   }
   calls.clear();
-  if (open_group.calls.empty()) open_group.calls.swap(calls);  // the next group needs no memory
+  owners.clear();
+  if (!open_group().calls.empty()) return;
+  open_group().calls.swap(calls);  // the next group needs no memory
+  open_group().owners.swap(owners);
 }
 
 // --- A communicator ---------------------------------------------------------------------------------------------------
@@ -190,8 +210,14 @@ void Communicator::enqueue(CollectiveCall call) {
   }
   call.communicator = this;
   call.native_stream = StreamCore::origin(stream).handle;
-  if (open_group.depth != 0) {
-    open_group.calls.push_back(call);
+  if (open_group().depth != 0) {
+    open_group().calls.push_back(call);
+    try {
+      open_group().owners.push_back({CommunicatorPtr(this), StreamPtr(&stream)});
+    } catch (...) {
+      open_group().calls.pop_back();
+      throw;
+    }
   } else {
     submit({&call, 1});
   }
@@ -301,6 +327,18 @@ void Communicator::receive_raw(void* data, std::size_t count, ElementType type, 
 }
 
 void Communicator::barrier(Stream& stream) { enqueue({.communicator = this, .stream = &stream, .kind = Kind::barrier}); }
+
+void Communicator::throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
+                                 std::size_t send_parts) const {
+  std::string rule = "give both the same number";
+  if (receive_parts != 1 && send_parts != 1)
+    rule = fmt::format("give both the same multiple of {}, the number of ranks", size_);
+  else if (receive_parts != 1 || send_parts != 1)
+    rule = fmt::format("with {} ranks the {} must be {} times as many as the {}", size_,
+                       receive_parts != 1 ? "received" : "sent", size_, receive_parts != 1 ? "sent" : "received");
+  throw Error(Errc::length_mismatch, operation, describe(),
+              fmt::format("{} elements are received and {} are sent; {}", received, sent, rule));
+}
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 

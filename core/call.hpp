@@ -69,6 +69,13 @@ class Call {
     }
   }
 
+  /// Throws `capture_unsupported` for a graph that an open capture continues.
+  void check_not_continued(const Graph& graph) const {
+    if (open_captures.load(std::memory_order_acquire) == 0) [[likely]]
+      return;
+    if (Captures::instance().is_continued(graph)) throw_continued_graph(operation_, object_.describe(), graph);
+  }
+
  protected:
   struct Unchecked {};
   Call(const Object& object, const char* operation, Unchecked) noexcept : object_(object), operation_(operation) {}

@@ -59,6 +59,10 @@ void Captures::open(Stream& stream, OpenCapture capture, bool blocking, GraphPtr
   std::unique_ptr<Record> replaced;  // outlives the lock: what it kept may be code of the program's
   std::unique_lock lock(mutex_);
   device_wide_calls_over_.wait(lock, [this] { return device_wide_calls_ == 0; });
+  if (resumed != nullptr && continues(*resumed)) {
+    lock.unlock();
+    throw_continued_graph("Stream::resume_capture", stream.describe(), *resumed);
+  }
   // All that can fail comes before the driver begins.
   auto record = spare_ != nullptr ? std::move(spare_) : std::make_unique<Record>();
   record->capture = capture;
@@ -144,6 +148,15 @@ bool Captures::is_open(const Backend& backend, std::uint64_t id) const noexcept 
   return find(backend, id) != nullptr;
 }
 
+bool Captures::is_continued(const Graph& graph) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return continues(graph);
+}
+
+bool Captures::continues(const Graph& graph) const noexcept {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& r) { return r->resources.resumed.get() == &graph; });
+}
+
 bool Captures::keep(const Backend& backend, std::uint64_t id, const ModulePtr& module) {
   const std::lock_guard lock(mutex_);
   Record* record = find(backend, id);
@@ -210,6 +223,12 @@ void Joining::done() noexcept {
 }
 
 // --- Refusals ---------------------------------------------------------------------------------------------------------
+
+void throw_continued_graph(const char* operation, const std::string& object, const Graph& graph) {
+  throw Error(Errc::capture_unsupported, operation, object,
+              "a capture continues " + graph.describe() +
+                  " and changes it; end that capture first, or use a clone made before it; the capture goes on");
+}
 
 void throw_device_captures(const char* operation, const Device& device) {
   throw Error(Errc::capture_unsupported, operation, device.describe(),

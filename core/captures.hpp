@@ -57,6 +57,8 @@ class Captures {
   bool is_open(const Backend& backend, std::uint64_t id) const noexcept;
   /// Keeps `module` for the graph of the capture. False if Weir did not begin the capture.
   bool keep(const Backend& backend, std::uint64_t id, const ModulePtr& module);
+  /// Whether an open capture continues `graph`.
+  bool is_continued(const Graph& graph) const noexcept;
   /// Called by a stream that goes while it is in a capture.
   void leave(const Stream& stream) noexcept;
 
@@ -84,6 +86,7 @@ class Captures {
 
   Record* find(const Backend& backend, std::uint64_t id) const noexcept;
   std::unique_ptr<Record> remove(const Record& record) noexcept;
+  bool continues(const Graph& graph) const noexcept;
   bool has_on(const Device& device, bool blocking_only) const noexcept;
   /// Takes the stream out of the records that it is in: it goes, or it enters another capture, since external code ended
   /// that one.
@@ -114,6 +117,7 @@ class Joining {
   bool joined_ = false;
 };
 
+[[noreturn]] void throw_continued_graph(const char* operation, const std::string& object, const Graph& graph);
 [[noreturn]] void throw_device_captures(const char* operation, const Device& device);
 [[noreturn]] void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture);
 

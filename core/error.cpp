@@ -115,9 +115,10 @@ std::string_view to_string(Errc code) noexcept { return text_of(code).name; }
 
 Error::Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native)
     : std::system_error(make_error_code(code)) {
-  std::string what = compose(operation, object, detail, code, native);
-  texts_ = std::make_shared<const Texts>(Texts{std::string(operation), std::string(object), std::string(detail),
-                                               std::move(what), std::move(native)});
+  Texts texts{detail::escaped(operation, ""), detail::escaped(object, ""), detail::escaped(detail, "\n\t"), "",
+              std::move(native)};  // lines: logs
+  texts.what = detail::escaped(compose(texts.operation, texts.object, texts.detail, code, texts.native), "\n\t");
+  texts_ = std::make_shared<const Texts>(std::move(texts));
 }
 
 Error::~Error() = default;

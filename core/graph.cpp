@@ -100,6 +100,7 @@ std::string Graph::debug_dot() const {
 GraphPtr Graph::clone() const {
   const Call call(*this, "Graph::clone");
   call.require(Feature::graph_clone);
+  call.check_not_continued(*this);
   if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
   if (!detail::is_watched()) [[likely]]
     return do_clone();
@@ -110,6 +111,7 @@ GraphPtr Graph::clone() const {
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
+  call.check_not_continued(*this);
   if (!detail::is_watched()) [[likely]]
     return do_instantiate(options);
   return detail::out_of_line([this, &options] {
@@ -173,6 +175,7 @@ void GraphExec::update(const Graph& graph) {
   const Call call(*this, "GraphExec::update");
   call.require(Feature::graph_update);
   call.check_device(graph.device(), "the graph");
+  call.check_not_continued(graph);
   if (!detail::is_watched()) [[likely]]
     return do_update(graph);
   Watched watched(device_, OperationKind::update_graph, call.operation());

@@ -79,6 +79,12 @@ void support::note_fault(const Error& error) noexcept try {
   // No memory: the next failure notes it.
 }
 
+void support::poison(const Device& device, const Error& error) noexcept try {
+  HealthCore::poison(device, error);
+} catch (const std::exception&) {
+  // No memory: the device stays usable.
+}
+
 std::optional<Error> Device::do_fault() const { return {}; }
 
 DeviceHealth Device::health() const {

@@ -31,7 +31,13 @@ KernelPtr Module::kernel(std::string_view name) {
     throw Error(Errc::invalid_argument, "Module::kernel", device_.describe(),
                 "the kernel's name has a zero byte in it, behind which drivers do not read");
   }
-  return do_kernel(name);
+  constexpr std::string_view spaces = " \t\n\v\f\r";
+  const std::size_t begin = name.find_first_not_of(spaces);
+  if (begin == name.npos) {
+    throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
+                "the kernel's name is empty; give the name that it has in the source");
+  }
+  return do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
 }
 
 namespace {
@@ -55,7 +61,7 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
     cause = "its parameters are " + list_sizes(*there) + ", and those of the type that was given are " + list_sizes(sizes);
   } else if (const std::uint64_t wrong = kernel.parameter_kinds().contradictions(types.kinds); wrong != 0) {
     const int i = std::countr_zero(wrong);
-    cause = "its parameter " + std::to_string(i) +
+    cause = "its parameter " + std::to_string(i + 1) + " of " + std::to_string(sizes.size()) +
             (types.kinds.floating >> i & 1U ? " is no floating-point number" : " is a floating-point number") +
             ", other than in the type that was given";
   } else {

@@ -128,19 +128,29 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
   const std::string object = fmt::format("tool {}", name);
   std::vector<LoadAttempt> attempts;
   const std::string file_name = fmt::format("{}{}", tool_prefix, name);
-  const std::string path = is_backend_name(file_name) ? find_plugin(file_name, folders, attempts) : "";
+  if (!is_backend_name(file_name)) {
+    throw Error(Errc::plugin_not_found, "reading WEIR_TOOLS", object,
+                fmt::format("'{}' is not a tool's name, which consists of a-z, 0-9 and _", printable(name)));
+  }
+  const std::string path = find_plugin(file_name, folders, attempts);
   if (path.empty()) {
     std::string tried;
     for (const LoadAttempt& attempt : attempts)
       tried += fmt::format("{}{}", tried.empty() ? "; tried " : ", ", attempt.path);
     constexpr std::string_view own[] = {"race", "timeline", "ranges", "validate", "faults", "shake"};
-    const std::string_view meant = nearest_name(name, own);
+    const bool is_own = std::find(std::begin(own), std::end(own), name) != std::end(own);
+    const std::string_view meant = is_own ? "" : nearest_name(name, own);
     throw Error(
         Errc::plugin_not_found, "reading WEIR_TOOLS", object,
-        fmt::format("its library libweir_tool_{}.so was not found{}; Weir's own tools are {}; give the folder of "
-                    "another one in WEIR_PLUGIN_PATH{}",
-                    printable(name), meant.empty() || meant == name ? "" : fmt::format(" (did you mean '{}'?)", meant),
-                    fmt::join(own, ", "), tried));
+        fmt::format(
+            "its library libweir_tool_{}.so was not found{}; {}{}", printable(name),
+            meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
+            is_own
+                ? "build Weir with -DWEIR_BUILD_TOOLS=ON, which is off where Weir is a part of another project (Conan: the "
+                  "option tools; vcpkg: the feature tools), or give the folder of its tools in WEIR_PLUGIN_PATH"
+                : fmt::format("Weir's own tools are {}; give the folder of another one in WEIR_PLUGIN_PATH",
+                              fmt::join(own, ", ")),
+            tried));
   }
   PluginNote note;
   void* const library = load_plugin(file_name, path, note, attempts);

@@ -6,6 +6,7 @@
 #include <link.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -83,10 +84,17 @@ bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
 }  // namespace
 
 PluginNote read_plugin_note(const std::string& path) {
-  struct stat status;
+  struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw NoPluginNote("it is not a file; give the plugin's file that name");
   }
+  // Touching a mapped page behind the end of a file raises SIGBUS, so all that the loader maps must lie within the file.
+  const auto check_end = [size = static_cast<std::uint64_t>(status.st_size)](std::uint64_t offset, std::uint64_t length) {
+    if (offset > size || length > size - offset) {
+      throw NoPluginNote(
+          fmt::format("it is cut short: it has {} bytes, and its ELF headers describe more; copy or build it again", size));
+    }
+  };
   std::ifstream file(path, std::ios::binary);
   if (!file) throw NoPluginNote(fmt::format("it cannot be read ({}); see who may", std::generic_category().message(errno)));
   const auto header = read<Header>(file, 0, "the ELF header");
@@ -101,15 +109,21 @@ PluginNote read_plugin_note(const std::string& path) {
   }
   if (header.e_type != ET_DYN) throw NoPluginNote("it is an ELF file, but not a shared object; link it with -shared");
   if (header.e_phentsize != sizeof(Segment)) throw NoPluginNote("its ELF header is damaged; copy or build it again");
+  // The loader ignores the section headers, but they end a file, so a cut in its last bytes shows here.
+  if (header.e_shoff != 0) check_end(header.e_shoff, std::uint64_t{header.e_shnum} * header.e_shentsize);
 
+  PluginNote found;
+  bool has_note = false;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     const auto segment = read<Segment>(file, header.e_phoff + i * sizeof(Segment), "a program header");
-    if (segment.p_type != PT_NOTE) continue;
+    if (segment.p_type == PT_LOAD) check_end(segment.p_offset, segment.p_filesz);
+    if (segment.p_type != PT_NOTE || has_note) continue;
     if (segment.p_filesz > greatest_segment) throw NoPluginNote("its notes are damaged; copy or build it again");
     std::vector<char> notes(segment.p_filesz);
     read(file, segment.p_offset, notes.data(), notes.size(), "a segment of notes");
-    if (PluginNote found; find_note(notes, segment.p_align == 8 ? 8 : 4, found)) return found;
+    has_note = find_note(notes, segment.p_align == 8 ? 8 : 4, found);
   }
+  if (has_note) return found;
   throw NoPluginNote(
       "it is not a Weir plugin: it has no ELF note of the name \"Weir\" (plugins for Weir before interface revision 6 have "
       "none either); build it with WEIR_PLUGIN from weir/plugin.hpp");

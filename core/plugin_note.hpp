@@ -21,7 +21,8 @@ class NoPluginNote : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the note of the file at `path`. Throws NoPluginNote. Reads a few kilobytes and trusts no number in the file.
+/// Reads the note of the file at `path`. Throws NoPluginNote, also for a file that is cut short: to load one would end the
+/// process by SIGBUS. Reads a few kilobytes and trusts no number in the file.
 PluginNote read_plugin_note(const std::string& path);
 
 }  // namespace weir::detail

@@ -87,15 +87,26 @@ bool is_surprising(BackendState state) {
          state == BackendState::driver_failed;
 }
 
-// The attempts that `cause` does not name already.
-std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cause) {
+// The attempts that failed and that `cause` does not name already.
+std::string tried(std::span<const LoadAttempt> attempts, std::string_view cause) {
   std::string text;
   for (const LoadAttempt& attempt : attempts) {
+    if (attempt.outcome == "opened") continue;
     if (cause.find(attempt.path) != std::string_view::npos && cause.find(attempt.outcome) != std::string_view::npos)
       continue;
     text += fmt::format("{}{} ({})", text.empty() ? "; tried " : ", ", attempt.path, attempt.outcome);
   }
   return text;
+}
+
+// The attempts that a backend's error is about: those at the driver once the plugin was opened, and none if the driver was
+// found.
+std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc code) {
+  if (info.plugin_path.empty()) return info.attempts;
+  if (code != Errc::driver_not_found && code != Errc::driver_too_old) return {};
+  const auto plugin = std::find_if(info.attempts.begin(), info.attempts.end(),
+                                   [&](const LoadAttempt& attempt) { return attempt.path == info.plugin_path; });
+  return {plugin == info.attempts.end() ? plugin : plugin + 1, info.attempts.end()};
 }
 
 [[noreturn]] void throw_without_plugin(std::string_view name) {
@@ -122,6 +133,11 @@ std::string tried(const std::vector<LoadAttempt>& attempts, std::string_view cau
   }
   // The paths that were tried follow in the error's text, so the suggestion comes first.
   const std::string meant = detail::meant_backend(name, known);
+  if (!detail::is_backend_name(name)) {
+    throw Error(Errc::backend_unknown, "", "",
+                fmt::format("there is no backend '{}'{}: names have the form [a-z][a-z0-9_]*; the known ones are {}", name,
+                            meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", ")));
+  }
   throw Error(Errc::backend_unknown, "", "",
               fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}",
                           name, meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
@@ -258,7 +274,7 @@ struct Registry::Implementation {
       info.state = state_of(error.errc());
       info.reason = error.detail() + detail::native_suffix(error.native());
       e.error.emplace(error.errc(), "Registry::open", fmt::format("backend {}", name),
-                      error.detail() + tried(info.attempts, error.detail()), error.native());
+                      error.detail() + tried(attempts_at_fault(info, error.errc()), error.detail()), error.native());
     }
     for (const LoadAttempt& attempt : info.attempts) {
       support::log(LogLevel::debug, fmt::format("backend {}: {}: {}", name, attempt.path, attempt.outcome));

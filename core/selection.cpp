@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/environment.hpp"
+#include "core/error_text.hpp"
 #include "core/near_match.hpp"
 #include "weir/error.hpp"
 
@@ -47,7 +48,7 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
     }
     if (!is_backend_name(name)) {
       const std::string meant = meant_backend(name, known);
-      refuse(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", name),
+      refuse(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", escaped(name)),
              meant.empty() ? remedy : fmt::format("did you mean {}?", meant));
     }
     if (std::find(selection.names.begin(), selection.names.end(), name) != selection.names.end()) {
@@ -83,8 +84,8 @@ DeviceName parse_device_name(std::string_view text, std::span<const std::string_
     const std::string meant = is_backend_name(name.backend) ? "" : meant_backend(name.backend, known);
     throw Error(
         Errc::invalid_argument, "weir::device", "",
-        fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'", text,
-                    meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
+        fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'",
+                    escaped(text), meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
   }
   return name;
 }

@@ -350,11 +350,7 @@ void StreamCore::wait_watched(Stream& stream, Stream& other, const CaptureState&
 void Stream::synchronize() {
   const StreamCall call(*this, "Stream::synchronize");
   call.check_host_wait();
-  if (is_watched()) [[unlikely]]
-    Watched(*this, OperationKind::synchronize, call.operation()).run([this] { do_synchronize(); });
-  else
-    do_synchronize();
-  if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
+  StreamCore::wait_on_host(*this);
 }
 
 bool Stream::is_complete() const {

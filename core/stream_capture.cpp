@@ -214,8 +214,28 @@ void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept
   }
 }
 
+void Stream::discard_capture() {
+  const StreamCall call(*this, "Stream::discard_capture");
+  const auto capture = Captures::instance().find(StreamCore::origin(*this));
+  if (!capture || capture->outer != 0) {
+    if (StreamCore::known_capture(*this).status == CaptureStatus::none)
+      call.refuse(Errc::not_capturing, "the stream is not capturing");
+    call.refuse(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
+  }
+  if (!StreamCore::drop_capture(*this, capture->id))
+    call.refuse(Errc::not_capturing, "another thread ended the capture, or is about to");
+  if (StreamCore::known_capture(*this).id == capture->id) {
+    call.refuse(Errc::capture_wrong_thread,
+                "the driver lets only the thread that began the capture end it; close the stream, or begin captures in mode "
+                "'relaxed'");
+  }
+  StreamCore::free_deferred(*this, false);
+}
+
 GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function) {
+  if (!function) StreamCall(*this, "Stream::capture").refuse(Errc::invalid_argument, "the function is empty");
   begin_capture(mode);
+  const StreamPtr self(this);  // the function may drop the last other owner
   struct End {
     Stream& stream;
     bool ended = false;
@@ -229,11 +249,11 @@ GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& 
   return end_capture();
 }
 
-void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
+bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
   stream.joined_depth_.store(0, std::memory_order_relaxed);
   const Backend& backend = stream.device_->backend();
   auto kept = Captures::instance().claim(backend, id);
-  if (!kept) return;
+  if (!kept) return false;
   try {
     if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
     if (stream.is_of_another_thread()) {
@@ -248,6 +268,7 @@ void StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
     support::log(support::LogLevel::debug, "while a capture was dropped: ", e.what());
   }
   Captures::instance().close(backend, id);
+  return true;
 }
 
 // --- The bodies of conditional nodes ----------------------------------------------------------------------------------
@@ -298,6 +319,7 @@ void Stream::add_child_graph(const Graph& graph) {
   call.require(Feature::graph_child_nodes);
   call.check_device(graph.device(), "the graph");
   const CaptureState capture = call.active_capture();
+  call.check_not_continued(graph);
   if (graph.topology().count(NodeKind::allocate) != 0)
     support::refuse_second_owner_of_memory(call.operation(), graph.describe());
   if (is_watched()) [[unlikely]] {

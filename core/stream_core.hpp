@@ -73,8 +73,8 @@ struct StreamCore {
                     const std::function<std::uint64_t()>& native_begin);
   /// Undoes one `begin_capture({.external = true})`. False if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
-  /// Ends an open capture that the stream began, and drops its graph.
-  static void drop_capture(Stream& stream, std::uint64_t id) noexcept;
+  /// Ends an open capture that the stream began, and drops its graph. False if another call ends it already.
+  static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
   /// Ends a capture whose end tools are told of. If one of them refuses, the capture is ended all the same, for nothing.
   static GraphPtr end_watched_capture(Stream& stream, const char* operation, std::uint64_t id, CaptureResources&& kept);
   /// Ends the driver's capture and drops the graph. A failure is logged.
@@ -83,6 +83,8 @@ struct StreamCore {
 
   // --- Operations that tools are told of ---------------------------------------------------------------------------
 
+  /// What `synchronize` does once nothing forbids it; in core/tools.hpp.
+  static void wait_on_host(Stream& stream);
   static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
   static void wait_for(Stream& stream, const Event& event, const CaptureState& capture);
   static void wait_for(Stream& stream, Stream& other, const CaptureState& capture, const CaptureState& of_other);

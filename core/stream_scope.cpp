@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/stream_scope.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <utility>
 
@@ -14,10 +17,31 @@ namespace weir {
 /// An entry of the thread's list of scopes, of all devices. On the heap, so that the list stays intact if a scope ends on
 /// another thread.
 struct StreamScope::Entry {
+  enum class State : std::uint8_t {
+    listed,
+    ended_elsewhere,  ///< its scope is gone: its thread deletes it
+    left_behind,      ///< its thread is gone, or about to go: its scope deletes it
+  };
+
   StreamPtr stream;
   std::uint64_t thread;
   Entry* outer;
-  std::atomic<bool> ended_elsewhere{false};
+  std::atomic<State> state{State::listed};
+
+  /// Deletes the entry if the other side, scope or thread, has let go of it before.
+  void let_go(State own) noexcept {
+    if (state.exchange(own, std::memory_order_acq_rel) != State::listed) delete this;
+  }
+};
+
+/// Its destructor runs when the thread ends.
+struct StreamScope::ThreadEnd {
+  ~ThreadEnd() {
+    // Static objects may be scopes, and they are destroyed after this on the main thread.
+    if (::syscall(SYS_gettid) == ::getpid()) return;
+    for (Entry* entry = std::exchange(innermost, nullptr); entry != nullptr;)
+      std::exchange(entry, entry->outer)->let_go(Entry::State::left_behind);
+  }
 };
 
 // A plain pointer without a destructor, so that scopes that are static or thread-local objects can still use it.
@@ -42,15 +66,19 @@ StreamScope::StreamScope(const Device& device, StreamPtr stream) {
     throw Error(Errc::wrong_device, "StreamScope", stream->describe(),
                 "the stream cannot be current on " + device.describe() + "; the current stream is unchanged");
   }
+  static thread_local const ThreadEnd thread_end;
+  (void)thread_end;
   forget_ended();
   entry_ = new Entry{std::move(stream), detail::this_thread(), innermost};
   innermost = entry_;
 }
 
 StreamScope::~StreamScope() {
-  if (entry_->thread != detail::this_thread()) {
+  const bool elsewhere = entry_->thread != detail::this_thread();
+  if (elsewhere)
     support::log(support::LogLevel::error, "a StreamScope ended on another thread than the one that it was begun on");
-    entry_->ended_elsewhere.store(true, std::memory_order_release);
+  if (elsewhere || entry_->state.load(std::memory_order_relaxed) == Entry::State::left_behind) {
+    entry_->let_go(Entry::State::ended_elsewhere);
     return;
   }
   Entry** link = &innermost;
@@ -63,7 +91,7 @@ void StreamScope::forget_ended() noexcept {
   Entry* ended = nullptr;
   for (Entry** link = &innermost; *link != nullptr;) {
     Entry* const entry = *link;
-    if (entry->ended_elsewhere.load(std::memory_order_acquire)) {
+    if (entry->state.load(std::memory_order_acquire) == Entry::State::ended_elsewhere) {
       *link = entry->outer;
       entry->outer = std::exchange(ended, entry);
     } else {
@@ -76,7 +104,9 @@ void StreamScope::forget_ended() noexcept {
 
 StreamPtr current_stream(Device& device) {
   for (const StreamScope::Entry* entry = StreamScope::innermost; entry != nullptr; entry = entry->outer) {
-    if (&entry->stream->device() == &device && !entry->ended_elsewhere.load(std::memory_order_acquire)) return entry->stream;
+    if (&entry->stream->device() == &device &&
+        entry->state.load(std::memory_order_acquire) != StreamScope::Entry::State::ended_elsewhere)
+      return entry->stream;
   }
   return device.default_stream();
 }

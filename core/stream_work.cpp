@@ -64,7 +64,13 @@ void Stream::read_bytes(void* destination, const void* source, std::size_t bytes
     else
       do_copy(destination, source, bytes);
   }
-  synchronize();
+  // No further check: if this threw with the copy under way, the caller would free the memory that is written.
+  try {
+    StreamCore::wait_on_host(*this);
+  } catch (...) {
+    if (is_watched()) do_synchronize();  // a tool may have refused the wait
+    throw;
+  }
 }
 
 void Stream::copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
@@ -333,6 +339,12 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
          (!expected || same(types.sizes, *expected)) && kernel.parameter_kinds().contradictions(types.kinds) == 0;
 }
 
+/// Dim3 makes one number of all that it cannot hold.
+std::string as_written(const Dim3& d) {
+  const bool is_exact = std::max({d.x, d.y, d.z}) != UINT32_MAX;
+  return to_string(d) + (is_exact ? "" : " (4294967295 stands for a negative number, or for one that is too large)");
+}
+
 /// Throws why a launch is not possible.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_launch(StreamCall call, const Kernel& kernel, const LaunchConfig& config,
                                                           const ArgumentTypes& types) {
@@ -344,13 +356,13 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
     refuse(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
   }
   if (!block_fits(config.block, limits)) {
-    refuse(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
+    refuse(Errc::invalid_argument, "blocks of " + as_written(config.block) + " threads; the device takes up to " +
                                        to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) +
                                        " in all");
   }
   if (!within(config.grid, limits.max_grid)) {
     refuse(Errc::invalid_argument,
-           "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+           "a grid of " + as_written(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
   }
   if (config.shared_memory_bytes != 0) {
     call.require(Feature::block_cooperation);
@@ -362,20 +374,23 @@ inline bool is_possible(const Device& device, const Kernel& kernel, const Launch
   }
   if (config.cooperative) call.require(Feature::cooperative_launch);
   const std::span<const std::size_t> sizes = types.sizes;
+  const auto argument = [&](std::ptrdiff_t i) {  // counted from 1, as people count
+    return "argument " + std::to_string(i + 1) + " of " + std::to_string(sizes.size());
+  };
   if (const auto& expected = kernel.parameter_sizes(); expected && sizes.size() != expected->size()) {
     refuse(Errc::invalid_argument, "it takes " + std::to_string(expected->size()) + " arguments, and " +
                                        std::to_string(sizes.size()) + " were given");
   } else if (expected) {
     const auto [given, taken] = std::mismatch(sizes.begin(), sizes.end(), expected->begin());
     if (given != sizes.end()) {
-      refuse(Errc::invalid_argument, "argument " + std::to_string(given - sizes.begin()) + " takes " +
-                                         std::to_string(*taken) + " bytes, and one of " + std::to_string(*given) +
+      refuse(Errc::invalid_argument, argument(given - sizes.begin()) + " takes " + std::to_string(*taken) +
+                                         " bytes, and one of " + std::to_string(*given) +
                                          " was given; pass the parameter's own type");
     }
   }
   const int i = std::countr_zero(kernel.parameter_kinds().contradictions(types.kinds));
   const bool floating = (kernel.parameter_kinds().floating >> i & 1U) != 0;
-  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': argument " + std::to_string(i) + " is " +
+  call.refuse(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + argument(i) + " is " +
                                           (floating ? "a floating-point number" : "no floating-point number") +
                                           " to the kernel, and " + (floating ? "another value" : "one") +
                                           " was given; pass the parameter's own type");
@@ -406,7 +421,8 @@ void Stream::launch_raw(const Kernel& kernel, const LaunchConfig& config, std::s
   }
   if (const auto null = std::find(arguments.begin(), arguments.end(), nullptr); null != arguments.end()) {
     call.refuse(Errc::invalid_argument,
-                "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin()) +
+                "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin() + 1) +
+                    " of " + std::to_string(arguments.size()) +
                     " is null; give the address of where the argument lies, also for an argument that is a null pointer");
   }
   launch_packed(kernel, config, arguments.data(), {sizes, {}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -94,6 +95,14 @@ class Watched {
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {
   return act();
+}
+
+[[gnu::always_inline]] inline void StreamCore::wait_on_host(Stream& stream) {
+  if (is_watched(stream)) [[unlikely]]
+    Watched(stream, OperationKind::synchronize, "Stream::synchronize").run([&] { stream.do_synchronize(); });
+  else
+    stream.do_synchronize();
+  if (std::exception_ptr error = stream.do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
 /// `function`, which tells tools when it runs; `id`: of its operation.

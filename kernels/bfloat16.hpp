@@ -9,7 +9,7 @@ namespace weir::kernels {
 inline constexpr const char* bfloat16_header = R"weir(
 #ifndef WEIR_BFLOAT16
 #define WEIR_BFLOAT16
-#ifdef __CUDACC_RTC__
+#if defined(__CUDACC_RTC__) && !defined(__WEIR_HOST__) && !defined(WEIR_GPU)
 #include <./cuda_bf16.h>
 typedef __nv_bfloat16 __hip_bfloat16;
 typedef __nv_bfloat162 __hip_bfloat162;
@@ -18,8 +18,8 @@ typedef __hip_bfloat16 __nv_bfloat16;
 typedef __hip_bfloat162 __nv_bfloat162;
 #else
 #ifdef __WEIR_HOST__
-#define WEIR_BF static inline __attribute__((always_inline, unused))
-#define WEIR_BF_MEMBER inline __attribute__((always_inline))
+#define WEIR_BF WEIR_BOTH static inline __attribute__((always_inline, unused))
+#define WEIR_BF_MEMBER WEIR_BOTH inline __attribute__((always_inline))
 #else
 #define WEIR_BF static inline __device__ __attribute__((always_inline, unused))
 #define WEIR_BF_MEMBER __device__ inline __attribute__((always_inline))

@@ -8,8 +8,8 @@ namespace weir::kernels {
 inline constexpr const char* half_header = R"weir(
 #ifndef WEIR_HALF
 #define WEIR_HALF
-#define WEIR_H static inline __attribute__((always_inline, unused))
-#define WEIR_H_MEMBER inline __attribute__((always_inline))
+#define WEIR_H WEIR_BOTH static inline __attribute__((always_inline, unused))
+#define WEIR_H_MEMBER WEIR_BOTH inline __attribute__((always_inline))
 
 namespace weir_host {
 // Clang 14 has _Float16 for few processors, and __fp16 for all.

@@ -94,8 +94,8 @@ class Lexer {
     const auto known = std::find(source_.files.begin(), source_.files.end(), quoted);
     file_ = static_cast<std::uint32_t>(known - source_.files.begin());
     if (known == source_.files.end()) {
-      source_.files.emplace_back(quoted);
       const std::string name = file_name(quoted);
+      source_.files.emplace_back(quoted);
       users_.push_back(flags.find('3') == std::string_view::npos && name != prelude_file_name &&
                        !name.starts_with(header_folder));
     }

@@ -21,10 +21,10 @@ struct Token {
   Kind kind;
   std::uint32_t begin;  ///< offset in the text
   std::uint32_t end;
-  std::uint32_t line;   ///< in its file, counted from 1
-  std::uint32_t column; ///< of the preprocessed line, counted from 0
-  std::uint32_t file;   ///< index into TokenizedSource::files
-  std::uint32_t match;  ///< for ( ) [ ] { }: the token of the other one; its own index where there is none
+  std::uint32_t line;    ///< in its file, counted from 1
+  std::uint32_t column;  ///< of the preprocessed line, counted from 0
+  std::uint32_t file;    ///< index into TokenizedSource::files
+  std::uint32_t match;   ///< for ( ) [ ] { }: the token of the other one; its own index where there is none
 };
 
 struct TokenizedSource {

@@ -4,8 +4,8 @@
 #include <string_view>
 
 /// Atomic functions. Blocks of a launch run on several workers at once, so they are the processor's own; as on a GPU, they
-/// order nothing else. In `weir_host::alone` stand the same for memory that one worker alone can reach: shared memory of a
-/// block.
+/// order nothing else. A thread that calls one again and again may wait for another thread of its block: WEIR_SPIN lets that
+/// one run.
 namespace weir::kernels {
 
 inline constexpr std::string_view runtime_atomics = R"weir(
@@ -33,16 +33,31 @@ struct atomic_sum {
   static WEIR_ALWAYS_INLINE T add(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
   static WEIR_ALWAYS_INLINE T sub(T* p, T v) { return __atomic_fetch_sub(p, v, __ATOMIC_RELAXED); }
 };
+template <class T, bool whole = atomic_rules<T>::whole>
+struct atomic_order {
+  static WEIR_ALWAYS_INLINE T least(T* p, T v) { return atomic_update(p, [v](T old) { return v < old ? v : old; }); }
+  static WEIR_ALWAYS_INLINE T greatest(T* p, T v) { return atomic_update(p, [v](T old) { return old < v ? v : old; }); }
+};
+// Clang has these as one instruction of its IR: no loop in which threads might wait for each other.
+#ifdef __clang__
+template <class T>
+struct atomic_order<T, true> {
+  static WEIR_ALWAYS_INLINE T least(T* p, T v) { return __atomic_fetch_min(p, v, __ATOMIC_RELAXED); }
+  static WEIR_ALWAYS_INLINE T greatest(T* p, T v) { return __atomic_fetch_max(p, v, __ATOMIC_RELAXED); }
+};
+#else
 template <class T>
 struct atomic_sum<T, false> {
   static WEIR_ALWAYS_INLINE T add(T* p, T v) { return atomic_update(p, [v](T old) { return old + v; }); }
   static WEIR_ALWAYS_INLINE T sub(T* p, T v) { return atomic_update(p, [v](T old) { return old - v; }); }
 };
+#endif
 }  // namespace weir_host
 
-#define WEIR_ATOMIC(name, alone_expression, ...)                                                                     \
+#define WEIR_ATOMIC(name, ...)                                                                     \
   template <class T>                                                                                                  \
   WEIR_ALWAYS_INLINE T name(T* p, typename weir_host::same<T>::type v) {                                              \
+    WEIR_SPIN();                                                                                                      \
     __VA_ARGS__                                                                                                       \
   }                                                                                                                   \
   template <class T>                                                                                                  \
@@ -52,33 +67,24 @@ struct atomic_sum<T, false> {
   template <class T>                                                                                                  \
   WEIR_ALWAYS_INLINE T name##_system(T* p, typename weir_host::same<T>::type v) {                                     \
     return name(p, v);                                                                                                \
-  }                                                                                                                   \
-  namespace weir_host {                                                                                               \
-  namespace alone {                                                                                                   \
-  template <class T>                                                                                                  \
-  WEIR_ALWAYS_INLINE T name(T* p, typename same<T>::type v) {                                                         \
-    const T old = *p;                                                                                                 \
-    *p = (T)(alone_expression);                                                                                       \
-    return old;                                                                                                       \
-  }                                                                                                                   \
-  }                                                                                                                   \
   }
-WEIR_ATOMIC(atomicAdd, old + v, return weir_host::atomic_sum<T>::add(p, v);)
-WEIR_ATOMIC(atomicSub, old - v, return weir_host::atomic_sum<T>::sub(p, v);)
-WEIR_ATOMIC(atomicExch, v, T old; __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED); return old;)
-WEIR_ATOMIC(atomicMin, v < old ? v : old, return weir_host::atomic_update(p, [v](T old) { return v < old ? v : old; });)
-WEIR_ATOMIC(atomicMax, old < v ? v : old, return weir_host::atomic_update(p, [v](T old) { return old < v ? v : old; });)
-WEIR_ATOMIC(atomicInc, old >= v ? T(0) : T(old + 1),
+WEIR_ATOMIC(atomicAdd, return weir_host::atomic_sum<T>::add(p, v);)
+WEIR_ATOMIC(atomicSub, return weir_host::atomic_sum<T>::sub(p, v);)
+WEIR_ATOMIC(atomicExch, T old; __atomic_exchange(p, &v, &old, __ATOMIC_RELAXED); return old;)
+WEIR_ATOMIC(atomicMin, return weir_host::atomic_order<T>::least(p, v);)
+WEIR_ATOMIC(atomicMax, return weir_host::atomic_order<T>::greatest(p, v);)
+WEIR_ATOMIC(atomicInc,
             return weir_host::atomic_update(p, [v](T old) { return old >= v ? T(0) : T(old + 1); });)
-WEIR_ATOMIC(atomicDec, old == T(0) || old > v ? v : T(old - 1),
+WEIR_ATOMIC(atomicDec,
             return weir_host::atomic_update(p, [v](T old) { return old == T(0) || old > v ? v : T(old - 1); });)
-WEIR_ATOMIC(atomicAnd, old & v, return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);)
-WEIR_ATOMIC(atomicOr, old | v, return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);)
-WEIR_ATOMIC(atomicXor, old ^ v, return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);)
+WEIR_ATOMIC(atomicAnd, return __atomic_fetch_and(p, v, __ATOMIC_RELAXED);)
+WEIR_ATOMIC(atomicOr, return __atomic_fetch_or(p, v, __ATOMIC_RELAXED);)
+WEIR_ATOMIC(atomicXor, return __atomic_fetch_xor(p, v, __ATOMIC_RELAXED);)
 #undef WEIR_ATOMIC
 
 template <class T>
 WEIR_ALWAYS_INLINE T atomicCAS(T* p, typename weir_host::same<T>::type compare, typename weir_host::same<T>::type v) {
+  WEIR_SPIN();
   __atomic_compare_exchange(p, &compare, &v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return compare;
 }
@@ -90,16 +96,6 @@ template <class T>
 WEIR_ALWAYS_INLINE T atomicCAS_system(T* p, typename weir_host::same<T>::type compare, typename weir_host::same<T>::type v) {
   return atomicCAS(p, compare, v);
 }
-namespace weir_host {
-namespace alone {
-template <class T>
-WEIR_ALWAYS_INLINE T atomicCAS(T* p, typename same<T>::type compare, typename same<T>::type v) {
-  const T old = *p;
-  if (old == compare) *p = v;
-  return old;
-}
-}  // namespace alone
-}  // namespace weir_host
 )weir";
 
 }  // namespace weir::kernels

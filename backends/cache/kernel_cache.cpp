@@ -53,19 +53,36 @@ std::array<std::uint8_t, 16> hash_of(std::span<const std::byte> content) noexcep
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
+/// Whether a folder is there, and whose.
+bool find_owner(const std::string& folder, ::uid_t& owner) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  owner = status.st_uid;
+  return true;
+}
+
+/// With the mode that the XDG specification asks for.
+void make_folders(const std::filesystem::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno != ENOENT || !path.has_relative_path()) return;
+  make_folders(path.parent_path());
+  ::mkdir(path.c_str(), 0700);
+}
+
 }  // namespace
 
 std::optional<std::string> default_cache_folder() {
   if (auto chosen = support::environment_path("WEIR_CACHE_DIR")) return chosen;
-  // The specification says that a relative XDG_CACHE_HOME is ignored.
+  // Under sudo -E these are another user's, who could not use what would be made there.
+  ::uid_t owner = 0;
+  // The specification says that a relative XDG_CACHE_HOME is ignored, and that one that is not there is made.
   const auto xdg = support::environment("XDG_CACHE_HOME");
-  if (xdg && xdg->starts_with('/')) return *xdg + "/weir";
+  if (xdg && xdg->starts_with('/')) {
+    if (find_owner(*xdg, owner) && owner != ::geteuid()) return std::nullopt;
+    return *xdg + "/weir";
+  }
   // Users without a home, such as services, have a path that does not exist. It is not created.
   const auto home = support::environment("HOME");
-  struct stat status {};
-  if (home && home->starts_with('/') && ::stat(home->c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return *home + "/.cache/weir";
-  }
+  if (home && home->starts_with('/') && find_owner(*home, owner) && owner == ::geteuid()) return *home + "/.cache/weir";
   return std::nullopt;
 }
 
@@ -121,7 +138,7 @@ std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, Ca
 KernelCache::KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity)
     : capacity_(capacity) {
   if (!folder) {
-    warn_once("neither WEIR_CACHE_DIR nor XDG_CACHE_HOME is set, and HOME names no folder that is there");
+    warn_once("WEIR_CACHE_DIR is not set, and XDG_CACHE_HOME, or HOME without it, names no folder of this user's");
     return;
   }
   path_ = *folder + "/" + std::string(backend);
@@ -129,8 +146,7 @@ KernelCache::KernelCache(std::optional<std::string> folder, std::string_view bac
 }
 
 bool KernelCache::open_folder() {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
+  make_folders(std::filesystem::path(path_).parent_path());
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
     warn_once(fmt::format("{} cannot be made: {}", path_, error_text(errno)));
     return false;
@@ -168,14 +184,17 @@ std::optional<Bytes> KernelCache::find(const CacheKey& key) {
 }
 
 std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
-  const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // O_NONBLOCK: to open a FIFO would wait for who writes into it.
+  const FileDescriptor file(::openat(folder_.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  Bytes entry(static_cast<std::size_t>(status.st_size));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  Bytes entry(size <= capacity_ ? size : 0);
   const bool read = file.read(entry.data(), entry.size());
   CacheKey key;
   std::string flaw = read ? "" : "cannot be read";
-  const auto content = read ? content_of_entry(entry, key, flaw) : std::span<const std::byte>();
+  if (size > capacity_) flaw = fmt::format("has {} bytes, more than the whole cache may have", size);
+  const auto content = flaw.empty() ? content_of_entry(entry, key, flaw) : std::span<const std::byte>();
   if (flaw.empty() && key.hex() != name.substr(0, 32)) flaw = "is another entry under this name";
   if (!flaw.empty()) {
     support::log(support::LogLevel::warn, fmt::format("{}/{} {}; it is compiled again", path_, name, flaw));

@@ -45,8 +45,8 @@ bool is_cache_entry(std::span<const std::byte> bytes) noexcept;
 /// The content of the file of an entry, and its key. `flaw`: what is wrong with it; empty if nothing is.
 std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, CacheKey& key, std::string& flaw);
 
-/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; else nothing. Throws
-/// `invalid_environment`.
+/// WEIR_CACHE_DIR, or XDG_CACHE_HOME/weir, or HOME/.cache/weir if the folder HOME is there; nothing where the folder that
+/// these two name is another user's. Throws `invalid_environment`.
 std::optional<std::string> default_cache_folder();
 
 /// Any number of threads and processes may share a folder, since entries are renamed into place. Damaged entries are removed

@@ -159,6 +159,8 @@ class Api : public Symbols {
   static constexpr bool executables_free_memory() noexcept { return false; }
   /// Whether a stream can be destroyed while a capture is open on it, which another thread began.
   static constexpr bool destroys_capturing_streams() noexcept { return true; }
+  /// Whether the answer to a question after an event is that it cannot be told yet that it is complete.
+  static constexpr bool is_pending(Result result) noexcept { return result == CUDA_ERROR_NOT_READY; }
   /// Calls `end` once the event is complete. Not needed here: see `unloading_waits`.
   template <class F>
   static void end_behind(const DeviceContext&, EventHandle, F&& end) noexcept {

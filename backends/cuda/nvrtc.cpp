@@ -143,6 +143,7 @@ struct Subject {
 gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
                          const CompileOptions& options, const gpu::HeaderList& headers, const Subject& subject,
                          std::string& log) {
+  const gpu::CompilerCalls calls(subject.operation, subject.object);
   struct Program {
     const Nvrtc& nvrtc;
     nvrtcProgram handle = nullptr;
@@ -158,6 +159,7 @@ gpu::Program compile_for(const Nvrtc& nvrtc, const std::string& target, std::str
   check(nvrtc.nvrtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
                                  headers.texts.data(), headers.names.data()),
         "nvrtcCreateProgram");
+  calls.opened();
   for (const std::string& kernel : options.kernels) {
     check(nvrtc.nvrtcAddNameExpression(program.handle, kernel.c_str()), "nvrtcAddNameExpression");
   }

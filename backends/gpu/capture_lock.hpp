@@ -29,7 +29,7 @@ class CaptureLock {
   /// Shares the lock while it lives.
   class Question {
    public:
-    explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
+    [[gnu::always_inline]] explicit Question(CaptureLock& lock) noexcept : count_(lock.own_count()) {
       // Either this sees that the lock is held, or the holder sees this count.
       while (count_.fetch_add(1, std::memory_order_seq_cst), lock.is_held_alone_.load(std::memory_order_seq_cst))
         [[unlikely]] {

@@ -28,6 +28,8 @@ class GpuMemoryPool;
 template <class Api>
 class GpuStream;
 template <class Api>
+class NativePool;
+template <class Api>
 class NativeStream;
 template <class Api>
 class ConditionalKernel;
@@ -105,20 +107,40 @@ class GpuDevice final : public Device {
 
   /// Keeps an unused wrapper until its handle is wrapped again. False if another one is kept for that handle.
   bool keep_wrapper(GpuStream<Api>& stream) noexcept;
+  /// Deletes the unused wrapper of a stream that ends, if one is kept.
+  void drop_wrapper(StreamHandle stream) noexcept;
 
   /// The id of a stream to which the driver gives none: the same for all wrappers of one native stream. Drivers reuse
   /// handles, so once the wrappers are gone, or Weir destroys the stream, the handle gets a new id.
   std::shared_ptr<const std::uint64_t> number_of(StreamHandle stream, StreamKind kind);
   void forget_number_of(StreamHandle stream) noexcept;
 
-  /// What events keep of a stream that Weir destroys. Null for other streams, and if the driver does not need it.
+  /// What events keep of a stream. Null for the legacy default stream, and if the driver does not need it.
   std::shared_ptr<NativeStream<Api>> native_stream(StreamHandle stream, StreamKind kind);
 
   /// Whether streams can capture. If not, none is asked for a capture.
   bool streams_capture() const noexcept { return streams_capture_; }
 
+  /// Notes that work is submitted which may wait for the host: a wait for a value, or a host function.
+  void note_work_that_waits() noexcept {
+    if (!has_work_that_waits_.load(std::memory_order_relaxed)) [[unlikely]]
+      has_work_that_waits_.store(true, std::memory_order_relaxed);
+  }
+  /// Unloads a module, for which drivers wait until the device is idle: on another thread if that may need this one.
+  void unload(typename Api::ModuleHandle module) const noexcept;
+
   void add_pool(GpuMemoryPool<Api>& pool);
   void remove_pool(GpuMemoryPool<Api>& pool) noexcept;
+  /// Keeps a native pool that nobody uses any more, for `do_create_memory_pool`. Whether that is all: if not, call
+  /// `trim_kept_pool` until it returns true.
+  bool keep_pool(NativePool<Api>& pool) noexcept;
+  /// False if frees of the pool's memory are pending.
+  bool trim_kept_pool(NativePool<Api>& pool) noexcept;
+  /// Memory from a pool that Weir has made owns that pool until it is freed.
+  void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool);
+  bool has_pool_memory() const noexcept { return pool_memory_count_.load(std::memory_order_relaxed) != 0; }
+  /// Returns the pool; null for other memory.
+  std::shared_ptr<NativePool<Api>> forget_memory(void* memory) noexcept;
 
  protected:
   StreamPtr do_create_stream(bool blocking, int priority) override;
@@ -149,6 +171,9 @@ class GpuDevice final : public Device {
   std::optional<Error> do_fault() const override;
 
  private:
+  /// Null if there is none. One with pending frees is taken only if there are more than `most_pending` of those.
+  NativePool<Api>* take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept;
+  std::shared_ptr<NativePool<Api>> make_native_pool(std::size_t max_size);
   void open() const;
   ModulePtr load(const Program& program, ModuleContents&& contents);
   EventPtr own_event(const EventOptions& options, typename Api::EventHandle native, typename GpuEvent<Api>::Origin origin);
@@ -167,6 +192,11 @@ class GpuDevice final : public Device {
   EventPool<Api>* events_;  // never destroyed: events may outlive main
 
   mutable std::mutex mutex_;  // guards what follows; the driver is called under it only to make missing objects
+  struct KeptPool {
+    NativePool<Api>* pool;
+    bool is_idle;  // no free is pending, and it is trimmed
+  };
+  std::vector<KeptPool> kept_pools_;
   std::unique_ptr<ConditionalKernel<Api>> conditional_kernel_;
   std::mutex wrappers_mutex_;
   std::unordered_map<StreamHandle, GpuStream<Api>*> wrappers_;  // unused wrappers; null while in use
@@ -177,6 +207,12 @@ class GpuDevice final : public Device {
   std::vector<const GpuDevice*> readers_;  // devices that may access this one's memory
   std::vector<const GpuDevice*> enabled_peers_;  // devices whose memory this one may access because Weir enabled it
   StreamHandle copy_stream_ = nullptr;
+
+  std::atomic<bool> has_work_that_waits_{false};
+
+  std::mutex pool_memory_mutex_;
+  std::unordered_map<void*, std::shared_ptr<NativePool<Api>>> pool_memory_;
+  std::atomic<std::size_t> pool_memory_count_{0};
 };
 
 }  // namespace weir::gpu

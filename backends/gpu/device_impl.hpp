@@ -11,6 +11,7 @@
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/module.hpp"
 #include "backends/gpu/program.hpp"
+#include "backends/gpu/retirement.hpp"
 #include "backends/gpu/stream.hpp"
 
 namespace weir::gpu {
@@ -138,6 +139,7 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
   bool is_kept = false;
   try {
     const std::lock_guard lock(wrappers_mutex_);
+    if (const auto& native = stream.native_stream(); native != nullptr && native->ends_with_events()) return false;
     if (wrappers_.size() >= most && !wrappers_.contains(stream.native())) {
       dropped.reserve(wrappers_.size());
       for (const auto& [handle, kept] : wrappers_) dropped.push_back(kept);
@@ -151,6 +153,19 @@ bool GpuDevice<Api>::keep_wrapper(GpuStream<Api>& stream) noexcept {
   }
   for (GpuStream<Api>* const wrapper : dropped) delete wrapper;
   return is_kept;
+}
+
+template <class Api>
+void GpuDevice<Api>::drop_wrapper(StreamHandle stream) noexcept {
+  GpuStream<Api>* unused = nullptr;
+  {
+    const std::lock_guard lock(wrappers_mutex_);
+    const auto kept = wrappers_.find(stream);
+    if (kept == wrappers_.end()) return;
+    unused = kept->second;
+    wrappers_.erase(kept);
+  }
+  delete unused;
 }
 
 // --- Events -----------------------------------------------------------------------------------------------------------
@@ -206,12 +221,14 @@ void GpuDevice<Api>::forget_number_of(StreamHandle stream) noexcept {
 template <class Api>
 std::shared_ptr<NativeStream<Api>> GpuDevice<Api>::native_stream(StreamHandle stream, StreamKind kind) {
   if constexpr (Api::remembers_records()) {
-    if (api_.events_outlive_streams() || kind == StreamKind::legacy_default || kind == StreamKind::per_thread_default)
-      return nullptr;
+    if (api_.events_outlive_streams() || kind == StreamKind::legacy_default) return nullptr;
+    // Each thread's default stream is known by the same handle.
+    if (kind == StreamKind::per_thread_default) return std::make_shared<NativeStream<Api>>(*this, stream);
     const std::lock_guard lock(mutex_);
     const auto known = native_streams_.find(stream);
-    if (auto shared = known == native_streams_.end() ? nullptr : known->second.lock(); kind == StreamKind::borrowed)
-      return shared;
+    if (kind == StreamKind::borrowed && known != native_streams_.end()) {
+      if (auto shared = known->second.lock()) return shared;
+    }
     std::erase_if(native_streams_, [](const auto& entry) { return entry.second.expired(); });
     auto made = std::make_shared<NativeStream<Api>>(*this, stream);
     native_streams_[stream] = made;
@@ -288,18 +305,73 @@ void GpuDevice<Api>::do_unregister_host(void* data) {
 
 template <class Api>
 MemoryPoolPtr GpuDevice<Api>::do_create_memory_pool(const MemoryPoolOptions& options) {
-  const char* const operation = "Device::create_memory_pool";
   const auto current = make_current();
   const CaptureModeScope<Api> relaxed(api_);  // as in do_allocate
-  typename Api::PoolHandle handle = nullptr;
-  const auto result = api_.create_pool(context(), options.max_size, handle);
-  if (result != Api::success) [[unlikely]]
-    fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
-  const Ptr<GpuMemoryPool<Api>> pool =
-      make_owner([&] { return make<GpuMemoryPool<Api>>(*this, handle, true); },
-                 [&] { log_failure(api_, api_.destroy_pool(handle), "while a memory pool was destroyed", describe()); });
+  auto own = make_native_pool(options.max_size);
+  const bool is_new = !own->was_used();
+  const auto pool = make<GpuMemoryPool<Api>>(*this, own->handle(), std::move(own));
   add_pool(*pool);
-  if (options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
+  if (!is_new || options.release_threshold != 0) pool->set_release_threshold(options.release_threshold);
+  return pool;
+}
+
+/// A driver has room for only so many pools, and a program may drop more than that before their frees are over. So if many
+/// have pending frees, or the driver makes no more, one of those is used again.
+template <class Api>
+std::shared_ptr<NativePool<Api>> GpuDevice<Api>::make_native_pool(std::size_t max_size) {
+  const auto owned = [](NativePool<Api>* pool) {
+    return std::shared_ptr<NativePool<Api>>(pool, &NativePool<Api>::give_back);
+  };
+  constexpr std::size_t most_pending = 64;
+  if (auto* const kept = take_kept_pool(max_size, most_pending)) return owned(kept);
+  typename Api::PoolHandle handle = nullptr;
+  const auto result = api_.create_pool(context(), max_size, handle);
+  if (result == Api::success) {
+    return owned(
+        make_owner([&] { return new NativePool<Api>(*this, handle, max_size); },
+                   [&] { log_failure(api_, api_.destroy_pool(handle), "while a memory pool was destroyed", describe()); }));
+  }
+  if (Api::meaning(result).errc == Errc::out_of_memory) {
+    if (auto* const kept = take_kept_pool(max_size, 0)) return owned(kept);
+  }
+  fail(api_, result, "Device::create_memory_pool", describe(), api_.refusal_of_memory(result));
+}
+
+template <class Api>
+bool GpuDevice<Api>::keep_pool(NativePool<Api>& pool) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    kept_pools_.push_back({&pool, false});
+  } catch (const std::bad_alloc&) {
+    // It is leaked, without memory.
+  }
+  return trim_kept_pool(pool);
+}
+
+// Nothing goes wrong if the pool is in use again meanwhile.
+template <class Api>
+bool GpuDevice<Api>::trim_kept_pool(NativePool<Api>& pool) noexcept {
+  if (!pool.is_idle()) return false;
+  end([&] { return api_.MemPoolTrimTo(pool.handle(), 0); }, "while a memory pool was trimmed");
+  const std::lock_guard lock(mutex_);
+  for (KeptPool& kept : kept_pools_) kept.is_idle |= kept.pool == &pool;
+  return true;
+}
+
+template <class Api>
+NativePool<Api>* GpuDevice<Api>::take_kept_pool(std::size_t max_size, std::size_t most_pending) noexcept {
+  const std::lock_guard lock(mutex_);
+  auto found = kept_pools_.end();
+  std::size_t pending = 0;
+  for (auto kept = kept_pools_.begin(); kept != kept_pools_.end(); ++kept) {
+    if (kept->pool->max_size() != max_size) continue;
+    if (found == kept_pools_.end() || kept->is_idle) found = kept;
+    if (kept->is_idle) break;
+    ++pending;
+  }
+  if (found == kept_pools_.end() || (!found->is_idle && pending <= most_pending)) return nullptr;
+  NativePool<Api>* const pool = found->pool;
+  kept_pools_.erase(found);
   return pool;
 }
 
@@ -308,7 +380,7 @@ MemoryPoolPtr GpuDevice<Api>::do_default_memory_pool() {
   const auto current = make_current();
   typename Api::PoolHandle handle = nullptr;
   check(api_, api_.default_pool(context(), handle), "Device::default_memory_pool", *this);
-  return make<GpuMemoryPool<Api>>(*this, handle, false);
+  return make<GpuMemoryPool<Api>>(*this, handle, nullptr);
 }
 
 template <class Api>
@@ -324,6 +396,24 @@ template <class Api>
 void GpuDevice<Api>::remove_pool(GpuMemoryPool<Api>& pool) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase(pools_, &pool);
+}
+
+template <class Api>
+void GpuDevice<Api>::note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+  const std::lock_guard lock(pool_memory_mutex_);
+  pool_memory_.insert_or_assign(memory, pool);
+  pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
+}
+
+template <class Api>
+std::shared_ptr<NativePool<Api>> GpuDevice<Api>::forget_memory(void* memory) noexcept {
+  const std::lock_guard lock(pool_memory_mutex_);
+  const auto found = pool_memory_.find(memory);
+  if (found == pool_memory_.end()) return nullptr;
+  auto pool = std::move(found->second);
+  pool_memory_.erase(found);
+  pool_memory_count_.store(pool_memory_.size(), std::memory_order_relaxed);
+  return pool;
 }
 
 template <class Api>
@@ -444,6 +534,16 @@ ModulePtr GpuDevice<Api>::load(const Program& program, ModuleContents&& contents
         return make<GpuModule<Api>>(*this, module, std::move(contents));
       },
       [&] { end([&] { return api_.ModuleUnload(module); }, "while a module was unloaded"); });
+}
+
+template <class Api>
+void GpuDevice<Api>::unload(typename Api::ModuleHandle module) const noexcept {
+  const auto unload = [this, module] {
+    end([this, module] { return api_.ModuleUnload(module); }, "while a module was unloaded");
+    return true;
+  };
+  if (has_work_that_waits_.load(std::memory_order_relaxed) && Retirement::of_modules().retire(unload)) return;
+  (void)unload();
 }
 
 template <class Api>

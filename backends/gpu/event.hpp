@@ -28,6 +28,8 @@ class GpuEvent final : public Event {
   /// Whether the native event's state is that of this event. A pooled event that was not recorded since it was taken has an
   /// old state. External code or another process may have recorded an event that they know.
   bool counts() const noexcept { return is_recorded() || is_shared() || origin_ == Origin::opened; }
+  /// Whether the last record is one that the memory has: not if external code may have made another.
+  bool is_remembered() const noexcept { return !is_shared() && origin_ != Origin::opened; }
   void renew(Handle handle) noexcept {
     first_ = handle;
     set_native_handle(handle);
@@ -161,16 +163,8 @@ class EventPool {
   EventPtr take(const EventOptions& options) {
     FreeList<GpuEvent<Api>>& list = lists_[index(options)];
     GpuEvent<Api>* event = list.take();
-    if (event == nullptr) {
-      event = new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
-    } else if (event->native() == nullptr) [[unlikely]] {
-      try {
-        event->renew(make_native(options));
-      } catch (...) {
-        list.give_back(event);
-        throw;
-      }
-    }
+    if (event == nullptr || event->native() == nullptr) [[unlikely]]
+      event = make_usable(list, event, options);
     return EventPtr::first(event);
   }
 
@@ -185,6 +179,18 @@ class EventPool {
   }
 
  private:
+  /// Gives an event of the list a native one; null: makes an event.
+  [[gnu::noinline]] GpuEvent<Api>* make_usable(FreeList<GpuEvent<Api>>& list, GpuEvent<Api>* event,
+                                               const EventOptions& options) {
+    if (event == nullptr) return new GpuEvent<Api>(device_, options, make_native(options), GpuEvent<Api>::Origin::pooled);
+    try {
+      event->renew(make_native(options));
+    } catch (...) {
+      list.give_back(event);
+      throw;
+    }
+    return event;
+  }
   static std::size_t index(const EventOptions& o) noexcept {
     return (o.timing ? 1U : 0U) + (o.blocking_sync ? 2U : 0U);
   }

@@ -18,6 +18,21 @@ enum class GraphOwnership : std::uint8_t {
   of_capture,  ///< owned by the capture that is building it
 };
 
+/// Held while an executable is made or destroyed, and while a graph is copied or destroyed. CUDA's driver (580) counts what
+/// executables, their graph, its copies and graphs that have it as a child share without a lock of its own, and crashes.
+/// Recursive, because the end of a graph may end what its host functions own.
+template <class Api>
+std::recursive_mutex& copy_mutex() {
+  static auto& mutex = *new std::recursive_mutex;  // never destroyed: objects end after main, too
+  return mutex;
+}
+
+template <class Api>
+typename Api::Result destroy_graph(const Api& api, typename Api::GraphHandle graph) {
+  const std::lock_guard lock(copy_mutex<Api>());
+  return api.GraphDestroy(graph);
+}
+
 /// The graph that executables were made of, as it was then. It becomes a child node if they are launched in a capture.
 template <class Api>
 class GraphTemplate {
@@ -27,28 +42,28 @@ class GraphTemplate {
   GraphTemplate(const Api& api, GraphPtr graph, Handle handle, KeptModules modules)
       : api_(api), graph_(std::move(graph)), handle_(handle), modules_(std::move(modules)) {}
   ~GraphTemplate() {
-    if (copied_) log_failure(api_, api_.GraphDestroy(handle_), "while a graph was destroyed", "weir");
+    if (copied_) log_failure(api_, destroy_graph(api_, handle_), "while a graph was destroyed", "weir");
   }
   GraphTemplate(const GraphTemplate&) = delete;
   GraphTemplate& operator=(const GraphTemplate&) = delete;
 
-  /// Calls `function(handle)`.
+  /// Calls `function(handle)`, which may copy the graph.
   template <class F>
   void with_handle(F&& function) const {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
     function(handle_);
   }
   const KeptModules& modules() const noexcept { return modules_; }
 
   /// Becomes a copy, since the graph is about to change.
   typename Api::Result become_copy() {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
     Handle copy = nullptr;
     const auto result = api_.GraphClone(&copy, handle_);
     if (result != Api::success) return result;
     handle_ = copy;
     copied_ = true;
-    graph_.reset();
+    graph_.reset();  // it lives: its own call brought it here
     return result;
   }
 
@@ -79,10 +94,10 @@ class GpuGraph final : public Graph {
   }
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
-  /// Calls `function(handle)`.
+  /// Calls `function(handle)`, which may copy the graph.
   template <class F>
   void with_handle(F&& function) const {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_, copy_mutex<Api>());
     check_there("Graph");
     function(native());
   }
@@ -146,7 +161,7 @@ class GpuGraph final : public Graph {
   }
   static void destroy(const GpuDevice<Api>& device, Handle handle) noexcept {
     const CaptureModeScope<Api> relaxed(device.api());
-    log_failure(device.api(), device.api().GraphDestroy(handle), "while a graph was destroyed", device.describe());
+    log_failure(device.api(), destroy_graph(device.api(), handle), "while a graph was destroyed", device.describe());
   }
   void look_through(Handle graph, Contents& contents) const;
   void check(typename Api::Result result, const char* operation) const {
@@ -173,11 +188,16 @@ struct Executable {
       : device(d), made_of(std::move(g)), errors(std::move(e)), auto_free(frees) {}
   ~Executable() {
     if (handle == nullptr) return;
-    device.end([this] { return device.api().GraphExecDestroy(handle); }, "while an executable graph was destroyed",
-               device.api().objects_need_current());
+    device.end(
+        [this] {
+          const std::lock_guard lock(copy_mutex<Api>());
+          return device.api().GraphExecDestroy(handle);
+        },
+        "while an executable graph was destroyed", device.api().objects_need_current());
   }
   typename Api::Result instantiate(typename Api::GraphHandle graph) {
     const CaptureModeScope<Api> relaxed(device.api());
+    const std::lock_guard lock(copy_mutex<Api>());
     return device.api().GraphInstantiateWithFlags(&handle, graph, auto_free ? Api::instantiate_auto_free : 0);
   }
   /// Enqueues the free of the memory that the last launch left, behind that launch.
@@ -204,7 +224,7 @@ struct Executable {
 
   const GpuDevice<Api>& device;
   Handle handle = nullptr;  // null before `instantiate`
-  std::shared_ptr<GraphTemplate<Api>> made_of;
+  std::shared_ptr<GraphTemplate<Api>> made_of;  // or of which it was last updated
   Ptr<GraphErrors> errors;  // null if there are no host functions
   const bool auto_free;     // InstantiateOptions::auto_free_on_launch, if the graph allocates
   std::vector<void*> left;  // memory that a launch leaves for the next launch, or the end, to free
@@ -214,10 +234,9 @@ struct Executable {
 /// memory.
 template <class Api>
 struct LastLaunch {
-  std::shared_ptr<const OwnedEvent<Api>> over;  // recorded behind it; null before the first
+  Ptr<GpuEvent<Api>> over;  // recorded behind it; null before the first
   typename Api::StreamHandle on = nullptr;
   bool of_this_thread = false;  // on a per-thread default stream, whose handle stands for another stream in each thread
-  std::shared_ptr<const NativeStream<Api>> stream;
 };
 
 /// An executable graph.

@@ -98,7 +98,10 @@ GraphPtr GpuGraph<Api>::do_clone() const {
   const std::lock_guard lock(mutex_);
   check_there("Graph::clone");
   Handle copy = nullptr;
-  check(device_.api().GraphClone(&copy, native()), "Graph::clone");
+  {
+    const std::lock_guard copying(copy_mutex<Api>());
+    check(device_.api().GraphClone(&copy, native()), "Graph::clone");
+  }
   GraphPtr clone = own(device_, copy, [&] { return modules_; });
   if (!device_.api().clones_own_objects()) static_cast<GpuGraph&>(*clone).cloned_ = GraphPtr(const_cast<GpuGraph*>(this));
   return clone;
@@ -111,8 +114,7 @@ std::shared_ptr<GraphTemplate<Api>> GpuGraph<Api>::as_template() const {
   const std::lock_guard lock(mutex_);
   check_there("Graph::instantiate");
   if (auto existing = template_.lock()) return existing;
-  auto made = std::make_shared<GraphTemplate<Api>>(device_.api(), GraphPtr(const_cast<GpuGraph*>(this)), native(),
-                                                   modules_);
+  auto made = std::make_shared<GraphTemplate<Api>>(device_.api(), GraphPtr(const_cast<GpuGraph*>(this)), native(), modules_);
   template_ = made;
   return made;
 }
@@ -207,12 +209,12 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
 
 template <class Api>
 void GpuGraphExec<Api>::end(std::unique_ptr<Executable<Api>> executable, LastLaunch<Api>&& last) noexcept {
-  if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->handle);
+  if (last.over != nullptr && !executable->left.empty()) executable->free_left(last.over->native());
   if (device_.api().unloading_waits() || last.over == nullptr) return;  // it goes here
-  const auto event = last.over->handle;
-  device_.api().end_behind(device_.context(), event,
-                           [executable = std::move(executable), over = std::move(last.over),
-                            stream = std::move(last.stream)]() mutable { executable.reset(); });
+  const auto event = last.over->native();
+  device_.api().end_behind(
+      device_.context(), event,
+      [executable = std::move(executable), over = std::move(last.over)]() mutable { executable.reset(); });
 }
 
 template <class Api>
@@ -240,21 +242,21 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
   const char* const operation = "GraphExec::launch";
   const bool by_thread = stream.kind() == StreamKind::per_thread_default;
   if (last_launch_.over != nullptr && (last_launch_.on != stream.native() || by_thread) && !api.orders_launches()) {
-    check(api, api.StreamWaitEvent(stream.native(), last_launch_.over->handle, 0), operation, stream);
+    stream.wait_for(*last_launch_.over, operation);
   }
   // A replaced executable is destroyed behind its own last launch, so its event must not be recorded again.
-  std::shared_ptr<const OwnedEvent<Api>> over = last_launch_.over;
-  if (over == nullptr || over.use_count() > 2) {
-    over = std::make_shared<const OwnedEvent<Api>>(api, device_.events().make_native({}));
-  }
+  Ptr<GpuEvent<Api>> over = last_launch_.over;
+  if (over == nullptr || over->use_count() > 2)
+    over = Ptr<GpuEvent<Api>>::attach(static_cast<GpuEvent<Api>*>(device_.events().take({}).detach()));
   check(api, api.GraphLaunch(executable_->handle, stream.native()), operation, stream);
-  const auto result = api.EventRecord(over->handle, stream.native());
-  if (result != Api::success) {
+  try {
+    stream.record_plainly(*over, operation);
+  } catch (const std::exception& e) {
     // Without an event nobody could tell when the launch is over: wait for it.
-    log_failure(api, result, "while the end of a launch was noted", stream.describe());
+    support::log(support::LogLevel::error, "while the end of a launch was noted: ", e.what());
     log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
   }
-  last_launch_ = {std::move(over), stream.native(), by_thread, stream.native_stream()};
+  last_launch_ = {std::move(over), stream.native(), by_thread};
 }
 
 template <class Api>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/device_headers.hpp"
+#include "backends/gpu/device_headers.hpp"
 #include "weir/module.hpp"
 
 namespace weir::gpu {
@@ -16,8 +16,8 @@ struct HeaderList {
       names.push_back(name.c_str());
       texts.push_back(text.c_str());
     }
-    names.insert(names.end(), kernels::device_header_names.begin(), kernels::device_header_names.end());
-    texts.insert(texts.end(), kernels::device_header_texts.begin(), kernels::device_header_texts.end());
+    names.insert(names.end(), device_header_names.begin(), device_header_names.end());
+    texts.insert(texts.end(), device_header_texts.begin(), device_header_texts.end());
   }
 
   int count() const noexcept { return static_cast<int>(names.size()); }

@@ -1,11 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
+#include "backends/gpu/native_stream.hpp"
+#include "backends/gpu/retirement.hpp"
 #include "weir/memory.hpp"
 
 namespace weir::gpu {
+
+/// A pool that Weir has made, in use as long as the `MemoryPool` or memory from it is there. One whose memory was ever freed
+/// is never destroyed: CUDA's driver (580) crashes when it is, beside other threads' pools, also when the frees are over. It
+/// serves again for the next pool of its size, and is trimmed once its frees are over.
+template <class Api>
+class NativePool {
+ public:
+  using Handle = typename Api::PoolHandle;
+
+  NativePool(GpuDevice<Api>& device, Handle handle, std::size_t max_size) noexcept
+      : device_(device), handle_(handle), max_size_(max_size) {}
+  NativePool(const NativePool&) = delete;
+  NativePool& operator=(const NativePool&) = delete;
+
+  Handle handle() const noexcept { return handle_; }
+  std::size_t max_size() const noexcept { return max_size_; }
+  bool was_used() const noexcept { return used_; }
+
+  /// Ends the use of the pool.
+  static void give_back(NativePool* pool) noexcept {
+    GpuDevice<Api>& device = pool->device_;
+    if (pool->used_ && !pool->leaks_) {
+      if (device.keep_pool(*pool)) return;
+      (void)Retirement::instance().retire([&device, pool] { return device.trim_kept_pool(*pool); });
+      return;
+    }
+    if (!pool->leaks_)
+      device.end([&] { return device.api().destroy_pool(pool->handle_); }, "while a memory pool was destroyed");
+    delete pool;
+  }
+
+  /// Memory was freed on the stream just now. `id`: the stream's, or 0 for a stream that another thread names, too.
+  void freed_on(typename Api::StreamHandle stream, std::uint64_t id,
+                const std::shared_ptr<const NativeStream<Api>>& native_stream) noexcept {
+    const std::lock_guard lock(mutex_);
+    used_ = true;
+    try {
+      auto known = std::find_if(frees_.begin(), frees_.end(), [id](const Free& free) { return id != 0 && free.id == id; });
+      if (known == frees_.end()) {
+        constexpr std::size_t few = 8;
+        if (frees_.size() >= few) (void)are_over();
+        frees_.push_back(
+            {id, std::make_unique<OwnedEvent<Api>>(device_.api(), device_.events().make_native({})), native_stream});
+        known = std::prev(frees_.end());
+      }
+      check(device_.api(), device_.api().EventRecord(known->over->handle, stream), "Stream::allocate_async (free)", device_);
+    } catch (const std::exception& e) {
+      leaks_ = true;
+      support::log(support::LogLevel::error, "a memory pool is leaked, since the end of a free was not noted: ", e.what());
+    }
+  }
+  /// The pool is neither destroyed nor used again.
+  void leak() noexcept { leaks_ = true; }
+  /// Whether all frees of its memory are over.
+  bool is_idle() noexcept {
+    const std::lock_guard lock(mutex_);
+    return are_over();
+  }
+
+ private:
+  struct Free {
+    std::uint64_t id;
+    std::unique_ptr<const OwnedEvent<Api>> over;      // recorded behind the last free on the stream
+    std::shared_ptr<const NativeStream<Api>> stream;  // which the event may need
+  };
+
+  bool are_over() noexcept {
+    if (frees_.empty() || device_.is_poisoned()) return true;
+    const auto result = device_.with_current([&] {
+      std::erase_if(frees_, [&](const Free& f) { return !Api::is_pending(device_.api().query_event(f.over->handle)); });
+      return Api::success;
+    });
+    return result != Api::success || frees_.empty();
+  }
+
+  GpuDevice<Api>& device_;
+  const Handle handle_;
+  const std::size_t max_size_;
+  std::mutex mutex_;
+  std::vector<Free> frees_;        // by stream
+  std::atomic<bool> used_{false};  // memory of it was freed
+  std::atomic<bool> leaks_{false};
+};
 
 /// A pool of stream-ordered memory: the device's default one, or an owned one.
 template <class Api>
@@ -13,15 +105,16 @@ class GpuMemoryPool final : public MemoryPool {
  public:
   using Handle = typename Api::PoolHandle;
 
-  GpuMemoryPool(GpuDevice<Api>& device, Handle handle, bool own) : MemoryPool(device, handle), device_(device), own_(own) {}
+  /// `own`: null for the default pool.
+  GpuMemoryPool(GpuDevice<Api>& device, Handle handle, std::shared_ptr<NativePool<Api>> own)
+      : MemoryPool(device, handle), device_(device), own_(std::move(own)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
+  const std::shared_ptr<NativePool<Api>>& own() const noexcept { return own_; }
 
  protected:
   ~GpuMemoryPool() override {
-    if (!own_) return;
-    device_.remove_pool(*this);
-    device_.end([this] { return device_.api().destroy_pool(native()); }, "while a memory pool was destroyed");
+    if (own_) device_.remove_pool(*this);
   }
 
   std::size_t do_used_bytes() const override { return get(Api::pool_used, "MemoryPool::used_bytes"); }
@@ -47,7 +140,7 @@ class GpuMemoryPool final : public MemoryPool {
   }
 
   GpuDevice<Api>& device_;
-  bool own_;
+  const std::shared_ptr<NativePool<Api>> own_;
 };
 
 }  // namespace weir::gpu

@@ -123,9 +123,7 @@ class GpuModule final : public Module {
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 
  protected:
-  ~GpuModule() override {
-    device_.end([this] { return device_.api().ModuleUnload(native()); }, "while a module was unloaded");
-  }
+  ~GpuModule() override { device_.unload(native()); }
 
   KernelPtr do_kernel(std::string_view name) override {
     const char* const operation = "Module::kernel";

@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "backends/gpu/capture.hpp"
+#include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
+#include "weir/backend_support.hpp"
 
 namespace weir::gpu {
 
 template <class Api>
-class GpuDevice;
+class RecordMemory;
 
 /// A stream's handle, for drivers whose events need the stream on which they were last recorded. It is destroyed when
 /// neither the stream nor such an event needs it.
@@ -23,43 +26,79 @@ class NativeStream {
   NativeStream(const GpuDevice<Api>& device, typename Api::StreamHandle handle) noexcept
       : device_(device), handle_(handle) {}
   ~NativeStream() {
-    if (ends_with_events_.load(std::memory_order_acquire)) {
+    if (ends_with_events()) {
       device_.end([this] { return device_.api().StreamDestroy(handle_); }, "while a stream was destroyed");
     }
   }
   NativeStream(const NativeStream&) = delete;
   NativeStream& operator=(const NativeStream&) = delete;
 
+  typename Api::StreamHandle handle() const noexcept { return handle_; }
   void end_with_events() noexcept { ends_with_events_.store(true, std::memory_order_release); }
+  bool ends_with_events() const noexcept { return ends_with_events_.load(std::memory_order_acquire); }
+
+  /// For a stream that is about to capture, with its device current. HIP refuses each wait for an event that was recorded on
+  /// it before, whoever waits. So a stream of Weir's own waits for these events, and others from then on wait for that.
+  void move_records() noexcept;
 
  private:
+  friend class RecordMemory<Api>;
+  template <class Record>
+  void move(Record& record);
+
   const GpuDevice<Api>& device_;
   const typename Api::StreamHandle handle_;
   std::atomic<bool> ends_with_events_{false};
+  std::mutex mutex_;                     // guards what follows
+  RecordMemory<Api>* first_ = nullptr;   // of the events recorded here, outside captures, which may not be complete
+  std::shared_ptr<NativeStream> aside_;  // the stream of Weir's own
 };
 
 /// What an event was last recorded on, for drivers that do not keep this well.
 template <class Api>
 class RecordMemory {
  public:
+  using Handle = typename Api::EventHandle;
+
+  /// An event of Weir's own that stands for a record, on a stream that never captures.
+  struct Moved {
+    std::shared_ptr<const NativeStream<Api>> on;
+    OwnedEvent<Api> event;
+  };
   struct Record {
-    std::shared_ptr<const NativeStream<Api>> stream;  // null if Weir does not destroy it
-    std::uint64_t capture = 0;                        // or 0
-    std::vector<typename Api::NodeHandle> nodes;      // of that capture, for which the event stands
+    std::shared_ptr<NativeStream<Api>> stream;    // null for the legacy default stream
+    std::uint64_t capture = 0;                    // or 0
+    std::vector<typename Api::NodeHandle> nodes;  // of that capture, for which the event stands
+    Handle event = nullptr;                       // the native event
+    std::shared_ptr<const Moved> moved;           // what is waited for instead
+    bool is_over = false;                         // nothing need be waited for
   };
 
+  RecordMemory() = default;
+  RecordMemory(const RecordMemory&) = delete;
+  RecordMemory& operator=(const RecordMemory&) = delete;
+  ~RecordMemory() { set({}); }
+
   void set(Record&& record) noexcept {
-    const std::lock_guard lock(mutex_);
-    std::swap(record_, record);  // the former one is destroyed outside the lock
+    const std::lock_guard setting(setting_);
+    exchange(record);
   }
-  /// Of a record outside captures; nearly nothing where the one before was on the same stream.
-  void set_stream(const std::shared_ptr<const NativeStream<Api>>& stream) {
+  /// Records the event outside captures by `call`, so that no thread's record comes in between. Little more than the call
+  /// where the record before was on the same stream.
+  template <class F>
+  typename Api::Result record(const std::shared_ptr<NativeStream<Api>>& stream, Handle event, F&& call) {
+    const std::lock_guard setting(setting_);
+    const auto result = call();
+    if (result != Api::success) return result;
     {
       const std::lock_guard lock(mutex_);
-      if (record_.stream == stream && record_.capture == 0) [[likely]]
-        return;
+      const bool is_plain = record_.capture == 0 && record_.moved == nullptr && !record_.is_over;
+      if (record_.stream == stream && record_.event == event && is_plain) [[likely]]
+        return result;
     }
-    set({stream, 0, {}});
+    Record made{stream, 0, {}, event, nullptr, false};
+    exchange(made);
+    return result;
   }
   /// In which it was recorded, or 0.
   std::uint64_t capture() const noexcept {
@@ -74,11 +113,103 @@ class RecordMemory {
     const std::lock_guard lock(mutex_);
     return record_.stream;
   }
+  /// What a wait is to wait for: `moved`, unless it is null, or nothing, if `is_over`; else the event itself.
+  struct Awaited {
+    std::shared_ptr<const Moved> moved;
+    bool is_over = false;
+    std::uint64_t number = 0;  // of the record
+    bool operator==(const Awaited&) const = default;
+  };
+  Awaited awaited() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return {record_.moved, record_.is_over, number_};
+  }
 
  private:
+  friend class NativeStream<Api>;
+  /// Makes `record` the last one; it is the former one then.
+  void exchange(Record& record) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(record_, record);
+      ++number_;
+    }
+    if (const auto former = std::exchange(listed_by_, nullptr)) {
+      const std::lock_guard lock(former->mutex_);
+      unlist();
+    }
+    if (record_.stream == nullptr || record_.capture != 0) return;
+    listed_by_ = record_.stream;
+    const std::lock_guard lock(listed_by_->mutex_);
+    next_ = std::exchange(listed_by_->first_, this);
+    before_ = &listed_by_->first_;
+    if (next_ != nullptr) next_->before_ = &next_;
+  }
+  /// With the lock of the stream whose list it is.
+  void unlist() noexcept {
+    if (before_ == nullptr) return;
+    *before_ = next_;
+    if (next_ != nullptr) next_->before_ = before_;
+    before_ = nullptr;
+  }
+
+  std::mutex setting_;  // held while the event is recorded
   mutable std::mutex mutex_;
   Record record_;
+  std::uint64_t number_ = 0;
+  std::shared_ptr<NativeStream<Api>> listed_by_;  // guarded by `setting_`
+  RecordMemory* next_ = nullptr;                  // in that stream's list, and so guarded by its lock
+  RecordMemory** before_ = nullptr;               // what points to this; null if this is in no list
 };
+
+template <class Api>
+void NativeStream<Api>::move_records() noexcept {
+  const CaptureModeScope<Api> relaxed(device_.api());
+  const std::lock_guard lock(mutex_);
+  for (RecordMemory<Api>*next = first_, *memory = next; memory != nullptr; memory = next) {
+    next = memory->next_;
+    const std::lock_guard of_event(memory->mutex_);
+    if (memory->record_.stream.get() == this && memory->record_.capture == 0) {
+      try {
+        move(memory->record_);
+      } catch (const std::exception& e) {
+        support::log(support::LogLevel::error,
+                     "an event that was recorded on a stream that now captures cannot be waited "
+                     "for meanwhile: ",
+                     e.what());
+        continue;
+      }
+    }
+    memory->unlist();
+  }
+}
+
+template <class Api>
+template <class Record>
+void NativeStream<Api>::move(Record& record) {
+  const Api& api = device_.api();
+  const char* const operation = "Stream::begin_capture";
+  record.is_over = !Api::is_pending(api.query_event(record.event));
+  if (record.is_over) return;
+  if (aside_ == nullptr) {
+    typename Api::StreamHandle made = nullptr;
+    check(api, api.StreamCreateWithPriority(&made, Api::stream_non_blocking, api.usual_priority()), operation, device_);
+    aside_ = make_owner([&] { return std::make_shared<NativeStream>(device_, made); },
+                        [&] { log_failure(api, api.StreamDestroy(made), "while a stream was destroyed", "weir"); });
+    aside_->end_with_events();
+  }
+  typename Api::EventHandle event = nullptr;
+  check(api, api.EventCreate(&event, api.event_flags({})), operation, device_);
+  using Moved = typename RecordMemory<Api>::Moved;
+  const auto moved = make_owner(
+      [&] {
+        return std::shared_ptr<const Moved>(new Moved{aside_, {api, event}});
+      },
+      [&] { log_failure(api, api.EventDestroy(event), "while an event was destroyed", "weir"); });
+  check(api, api.StreamWaitEvent(aside_->handle(), record.event, 0), operation, device_);
+  check(api, api.EventRecord(event, aside_->handle()), operation, device_);
+  record.moved = moved;
+}
 
 /// For drivers that keep this well.
 struct NoRecordMemory {};

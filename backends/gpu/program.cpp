@@ -2,13 +2,20 @@
 #include "backends/gpu/program.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <bit>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "backends/cache/kernel_cache.hpp"
 #include "backends/cache/source_files.hpp"
 #include "weir/backend_support.hpp"
+#include "weir/error.hpp"
 #include "weir/version.hpp"
 
 namespace weir::gpu {
@@ -54,7 +61,55 @@ cache::KernelCache& kernel_cache(const char* backend) {
   return kept;
 }
 
+struct OpenCalls {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int under_way = 0;
+  unsigned ended = 0;
+  bool process_ends = false;
+  int process = 0;
+};
+OpenCalls& open_calls() {
+  static auto* const calls = new OpenCalls;
+  return *calls;
+}
+
+void wait_for_calls() {
+  OpenCalls& calls = open_calls();
+  if (calls.process != ::getpid()) return;  // a forked child does not have their threads
+  std::unique_lock lock(calls.mutex);
+  calls.process_ends = true;
+  calls.changed.wait_for(lock, std::chrono::seconds(5), [&] { return calls.under_way == 0; });
+}
+
 }  // namespace
+
+CompilerCalls::CompilerCalls(const char* operation, std::string_view object) {
+  OpenCalls& calls = open_calls();
+  const std::lock_guard lock(calls.mutex);
+  if (calls.process_ends) {
+    throw Error(Errc::compiler_not_found, operation, object,
+                "the process is ending, and the compiler with it; let threads that compile end before main returns");
+  }
+  calls.process = ::getpid();
+  if (calls.under_way++ == 0 && calls.ended == 0) std::atexit(&wait_for_calls);
+}
+
+// Handlers run in the reverse order of their registration, and this one must come before the destructors of all that the
+// compiler has made.
+void CompilerCalls::opened() const {
+  OpenCalls& calls = open_calls();
+  const std::lock_guard lock(calls.mutex);
+  if (calls.ended == 0 && !calls.process_ends) std::atexit(&wait_for_calls);
+}
+
+CompilerCalls::~CompilerCalls() {
+  OpenCalls& calls = open_calls();
+  const std::lock_guard lock(calls.mutex);
+  if (std::has_single_bit(++calls.ended) && !calls.process_ends) std::atexit(&wait_for_calls);
+  --calls.under_way;
+  calls.changed.notify_all();
+}
 
 std::vector<std::byte> Program::packed() const {
   std::vector<std::byte> bytes;

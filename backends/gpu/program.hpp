@@ -33,6 +33,18 @@ struct Program {
   static Program from_image(std::span<const std::byte> bytes);
 };
 
+/// Scope of calls to a run-time compiler. The end of the process waits for those that are under way, some seconds at most,
+/// since the static objects of the compiler's library go then. Throws if the end has begun.
+class CompilerCalls {
+ public:
+  CompilerCalls(const char* operation, std::string_view object);
+  ~CompilerCalls();
+  /// The compiler has made a program, and so opened the libraries that it needs: their static objects are to go later, too.
+  void opened() const;
+  CompilerCalls(const CompilerCalls&) = delete;
+  CompilerCalls& operator=(const CompilerCalls&) = delete;
+};
+
 /// A compilation at run time, as the cache knows it.
 struct Invocation {
   const char* backend;                     ///< "cuda": the cache's folder

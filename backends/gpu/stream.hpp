@@ -73,6 +73,10 @@ class GpuStream final : public Stream {
     std::optional<Held> held_;
   };
 
+  /// Records an event outside captures, or makes this stream wait for it; for events of the backend's own.
+  void record_plainly(GpuEvent<Api>& event, const char* operation);
+  void wait_for(const GpuEvent<Api>& event, const char* operation);
+
   /// A capture as the driver reports it.
   struct Capture {
     CaptureStatus status = CaptureStatus::none;
@@ -174,7 +178,13 @@ class GpuStream final : public Stream {
   }
   bool learn_identity() const;
   [[noreturn]] void refuse_while_capturing(const char* operation) const;
-  typename Api::EventHandle waited_for();
+  GpuEvent<Api>& waited_for();
+  /// This stream is about to capture.
+  void leave_records_behind() const noexcept {
+    if constexpr (Api::remembers_records()) {
+      if (native_stream_ != nullptr) native_stream_->move_records();
+    }
+  }
   HostCalls& host_calls();
   void keep_in_capture(const RefCounted& object);
   [[gnu::noinline]] void launch_otherwise(const GpuKernel<Api>& kernel, const LaunchConfig& config, void* const* arguments,
@@ -193,9 +203,13 @@ class GpuStream final : public Stream {
       throw_in_conditional_body(operation, what);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const;
+  [[gnu::noinline]] void record_in_capture(GpuEvent<Api>& event, const CaptureState& capture);
   void depend_on(const std::vector<typename Api::NodeHandle>& nodes);
   void wait_for_captured(const GpuEvent<Api>& event, const CaptureState& capture);
   void go_on_behind(std::span<typename Api::NodeHandle> nodes, const char* operation);
+  bool free(void* memory, const CaptureState& capture) const;
+  [[gnu::noinline]] bool free_to_pool(void* memory, const CaptureState& capture);
+  [[gnu::noinline]] void note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool);
   bool is_freed(Result result) const;
   bool free_on_legacy_stream(void* memory) const;
   void check_memory_operation(Result result, const char* operation) const;
@@ -213,8 +227,8 @@ class GpuStream final : public Stream {
   mutable std::recursive_mutex order_;
 
   // The event with which other streams wait for this one. Made at the first such wait.
-  std::atomic<typename Api::EventHandle> waited_for_{nullptr};
-  std::optional<const OwnedEvent<Api>> waited_for_owner_;
+  std::atomic<GpuEvent<Api>*> waited_for_{nullptr};
+  EventPtr waited_for_owner_;
 
   // The driver does not tell these while the stream captures. They are asked for when the stream is made, unless it captures
   // then.

@@ -85,6 +85,7 @@ template <class Api>
 template <class F>
 std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture) {
   const Submission submission(*this);
+  leave_records_behind();
   Capture begun;
   Result result{}, asked{};
   {
@@ -94,7 +95,7 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::
     if (asked != Api::success) {
       typename Api::GraphHandle graph = nullptr;
       (void)api_.StreamEndCapture(native(), &graph);
-      if (graph != nullptr && graph != into) (void)api_.GraphDestroy(graph);
+      if (graph != nullptr && graph != into) (void)destroy_graph(api_, graph);
     }
   }
   if (result == Api::illegal_state) {  // another thread began one meanwhile
@@ -129,7 +130,7 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
   if (result != Api::success) {
     // The capture owns a graph that it continues: if it fails, the driver destroys the graph with it.
     if (resumed != nullptr) resumed->lose();
-    if (graph != nullptr) (void)api_.GraphDestroy(graph);  // of a tool that has the call fail behind it
+    if (graph != nullptr) (void)destroy_graph(api_, graph);  // of a tool that has the call fail behind it
     check(result, operation);
   }
   if (resumed == nullptr) {
@@ -161,11 +162,9 @@ void GpuStream<Api>::do_keep_in_graph(const ModulePtr& module, const CaptureStat
 template <class Api>
 void GpuStream<Api>::add_child(typename Api::GraphHandle graph) {
   const Capture capture = this->capture(true);
-  if (graph == capture.graph) {  // drivers would recurse without end
-    throw Error(
-        Errc::invalid_argument, "Stream::add_child_graph", describe(),
-        "the capture continues this graph, which cannot be a node of itself; add a clone of it, or launch an executable "
-        "that was made of it before the capture; the capture goes on");
+  if (graph == capture.graph) {  // of capture_info, or external code captures into it; drivers would recurse without end
+    throw Error(Errc::capture_unsupported, "Stream::add_child_graph", describe(),
+                "this is the graph that is being captured, which cannot be a node of itself; the capture goes on");
   }
   typename Api::NodeHandle node = nullptr;
   check(api_.GraphAddChildGraphNode(&node, capture.graph, capture.dependencies.data(), capture.dependencies.size(), graph),
@@ -198,25 +197,37 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
   ConditionalKernel<Api>& kernel = device_.conditional_kernel();
   const Submission submission(*this);
   typename Api::ConditionalHandle handle{};
-  check(api_.create_condition(device_.context(), capture().graph, handle), operation);
-  check(kernel.launch(native(), handle, condition), operation);
-  const Capture capture = this->capture(true);
-  typename Api::NodeHandle node = nullptr;
-  typename Api::GraphHandle body_graph = nullptr;
-  check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(), capture.dependencies.size(),
-                                  handle, loop, node, body_graph),
-        operation);
-  go_on_behind({&node, 1}, operation);
-
+  Capture capture;
+  capture.dependencies.reserve(16);  // of the node behind the kernel that sets the condition: one
   // The body is captured on its own stream, which nobody else knows.
   std::shared_ptr<const void> native_stream;
   const StreamPtr stream = device_.create_body_stream(native_stream);
   auto& body_stream = static_cast<GpuStream&>(*stream);
+  // Once the graph has the condition, only the driver can fail. The graph is useless then, so its capture is broken.
+  const auto break_capture = [&] { (void)api_.StreamQuery(native()); };
   const BodyCapture body_capture(body_stream, outer, [&] {
-    return body_stream.begin_native(operation, body_graph, [&] {
-      return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
-                                         Api::capture_mode(CaptureMode::thread_local_));
-    });
+    typename Api::NodeHandle node = nullptr;
+    typename Api::GraphHandle body_graph = nullptr;
+    check(api_.create_condition(device_.context(), this->capture().graph, handle), operation);
+    return make_owner(
+        [&] {
+          check(kernel.launch(native(), handle, condition), operation);
+          Result asked{};
+          {
+            [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
+            asked = ask(capture, true);
+          }
+          check(asked, operation);
+          check(api_.add_conditional_node(device_.context(), capture.graph, capture.dependencies.data(),
+                                          capture.dependencies.size(), handle, loop, node, body_graph),
+                operation);
+          go_on_behind({&node, 1}, operation);
+          return body_stream.begin_native(operation, body_graph, [&] {
+            return api_.begin_capture_to_graph(body_stream.native(), body_graph, nullptr, 0,
+                                               Api::capture_mode(CaptureMode::thread_local_));
+          });
+        },
+        break_capture);
   });
   struct End {
     GpuStream& stream;
@@ -230,12 +241,18 @@ void GpuStream<Api>::do_capture_conditional(ConditionalKind kind, const std::uin
       if (!ended) (void)end();
     }
   } native_capture{body_stream};
-  body(*stream);
-  if (stream->is_closed()) {
-    throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
-  }
-  if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
-  check(native_capture.end(), operation);
+  make_owner(
+      [&] {
+        body(*stream);
+        if (stream->is_closed()) {
+          throw Error(Errc::stream_closed, operation, describe(), "the function of the body closed its stream");
+        }
+        if (loop) check(kernel.launch(body_stream.native(), handle, condition), operation);
+        check(native_capture.end(), operation);
+      },
+      [&] {
+        if (loop) break_capture();  // a body that does not set the condition would run for ever
+      });
   stream->close();
 }
 

@@ -74,8 +74,12 @@ void GpuStream<Api>::do_close(bool destroy) {
                 "are leaked. End the capture on that thread before the stream goes, or begin it with CaptureMode::relaxed");
   }
   device_.forget_number_of(native());
+  if constexpr (Api::remembers_records()) {
+    if (auto* const event = waited_for_.load(std::memory_order_acquire)) event->memory().set({});
+  }
   if (native_stream_ != nullptr && native_stream_.use_count() > 1) {
     native_stream_->end_with_events();
+    device_.drop_wrapper(native());  // which would keep it
     native_stream_.reset();
     return;
   }
@@ -200,14 +204,46 @@ PendingWork GpuStream<Api>::do_pending() const {
 template <class Api>
 void GpuStream<Api>::do_record(Event& event, const CaptureState& capture) {
   auto& recorded = static_cast<GpuEvent<Api>&>(event);
-  const auto handle = recorded.native_for_record(static_cast<bool>(capture));
+  if (capture) [[unlikely]]
+    return record_in_capture(recorded, capture);
+  record_plainly(recorded, "Stream::record");
+}
+
+template <class Api>
+void GpuStream<Api>::record_in_capture(GpuEvent<Api>& event, const CaptureState& capture) {
+  const auto handle = event.native_for_record(true);
   submit("Stream::record", [&] { return api_.EventRecord(handle, native()); });
-  recorded.recorded(handle);
+  event.recorded(handle);
+  if constexpr (Api::remembers_records())
+    event.memory().set({native_stream_, capture.id, this->capture(true).dependencies, handle, nullptr, false});
+}
+
+template <class Api>
+void GpuStream<Api>::record_plainly(GpuEvent<Api>& event, const char* operation) {
+  const auto handle = event.native_for_record(false);
   if constexpr (Api::remembers_records()) {
-    if (capture) {
-      recorded.memory().set({native_stream_, capture.id, this->capture(true).dependencies});
-    } else {
-      recorded.memory().set_stream(native_stream_);
+    const Submission submission(*this);  // no capture begins before the record is remembered
+    check(event.memory().record(native_stream_, handle, [&] { return api_.EventRecord(handle, native()); }), operation);
+  } else {
+    submit(operation, [&] { return api_.EventRecord(handle, native()); });
+  }
+  event.recorded(handle);
+}
+
+/// Waits for an event that was recorded outside captures.
+template <class Api>
+void GpuStream<Api>::wait_for(const GpuEvent<Api>& event, const char* operation) {
+  if constexpr (!Api::remembers_records()) {
+    submit(operation, [&] { return api_.StreamWaitEvent(native(), event.native(), 0); });
+  } else {
+    for (;;) {
+      const auto awaited = event.memory().awaited();
+      if (awaited.is_over) return;
+      const auto handle = awaited.moved != nullptr ? awaited.moved->event.handle : event.native();
+      const auto result = submitted([&] { return api_.StreamWaitEvent(native(), handle, 0); });
+      // The event's stream may have begun a capture in between.
+      if (Api::meaning(result).errc == Errc::capture_isolation && awaited != event.memory().awaited()) continue;
+      return check(result, operation);
     }
   }
 }
@@ -247,6 +283,7 @@ void GpuStream<Api>::wait_for_captured(const GpuEvent<Api>& event, const Capture
   const Submission submission(*this);
   auto record = event.memory().get();
   if (record.capture != 0 && record.capture == capture.id && !api_.waits_join_captures()) return depend_on(record.nodes);
+  if (!capture) leave_records_behind();
   check(api_.StreamWaitEvent(native(), event.native(), 0), "Stream::wait");
   if (record.capture != 0 && !capture && !api_.events_forget_captures()) go_on_behind(record.nodes, "Stream::wait");
 }
@@ -258,6 +295,7 @@ void GpuStream<Api>::do_wait(const Event& event, [[maybe_unused]] const CaptureS
   if constexpr (Api::remembers_records()) {
     if (awaited.memory().capture() != 0) [[unlikely]]
       return wait_for_captured(awaited, capture);
+    if (!capture && awaited.is_remembered()) return wait_for(awaited, "Stream::wait");
   }
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), awaited.native(), 0); });
 }
@@ -281,9 +319,15 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
       const Submission submission(*this);
       return depend_on(theirs.dependencies);
     }
-    if (!capture && of_other && !api_.events_forget_captures()) joined = awaited.capture(true);
+    if (!capture && !of_other) {
+      GpuEvent<Api>& event = awaited.waited_for();
+      awaited.record_plainly(event, "Stream::wait");
+      return wait_for(event, "Stream::wait");
+    }
+    if (!capture && !api_.events_forget_captures()) joined = awaited.capture(true);
+    if (!capture) leave_records_behind();
   }
-  const typename Api::EventHandle event = awaited.waited_for();
+  const typename Api::EventHandle event = awaited.waited_for().native();
   awaited.submit("Stream::wait", [&] { return api_.EventRecord(event, awaited.native()); });
   submit("Stream::wait", [&] { return api_.StreamWaitEvent(native(), event, 0); });
   if constexpr (Api::remembers_records()) {
@@ -292,12 +336,13 @@ void GpuStream<Api>::do_wait_stream(Stream& other, [[maybe_unused]] const Captur
 }
 
 template <class Api>
-typename Api::EventHandle GpuStream<Api>::waited_for() {
-  if (const auto event = waited_for_.load(std::memory_order_acquire)) [[likely]] return event;
+GpuEvent<Api>& GpuStream<Api>::waited_for() {
+  if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
+    return *event;
   const std::lock_guard lock(mutex_);
-  if (!waited_for_owner_) waited_for_owner_.emplace(api_, device_.events().make_native({}));
-  waited_for_.store(waited_for_owner_->handle, std::memory_order_release);
-  return waited_for_owner_->handle;
+  if (waited_for_owner_ == nullptr) waited_for_owner_ = device_.events().take({});
+  waited_for_.store(static_cast<GpuEvent<Api>*>(waited_for_owner_.get()), std::memory_order_release);
+  return static_cast<GpuEvent<Api>&>(*waited_for_owner_);
 }
 
 // --- Host work --------------------------------------------------------------------------------------------------------
@@ -315,6 +360,7 @@ HostCalls& GpuStream<Api>::host_calls() {
 template <class Api>
 void GpuStream<Api>::do_launch_host_function(HostFunction&& function, const CaptureState& state) {
   const char* const operation = "Stream::launch_host_function";
+  device_.note_work_that_waits();
   if (state) [[unlikely]] {
     refuse_in_conditional_body(state, operation, "host functions");
     const Submission submission(*this);
@@ -376,6 +422,7 @@ struct CallbackCall {
 
 template <class Api>
 void GpuStream<Api>::do_add_callback(StreamCallback&& callback) {
+  device_.note_work_that_waits();
   const Submission submission(*this);
   auto* const call = CallbackCall<Api>::take(std::move(callback), *this);
   const auto result = api_.StreamAddCallback(native(), &CallbackCall<Api>::run, call, 0);

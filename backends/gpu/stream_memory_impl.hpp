@@ -60,14 +60,26 @@ void* GpuStream<Api>::do_allocate_async(std::size_t bytes, MemoryPool* pool, con
   const auto from = pool != nullptr ? static_cast<GpuMemoryPool<Api>*>(pool)->native() : typename Api::PoolHandle{};
   const auto result = submitted([&] { return api_.allocate_async(memory, bytes, from, native()); });
   if (result != Api::success) [[unlikely]] fail(api_, result, operation, describe(), api_.refusal_of_memory(result));
+  if (pool == nullptr || capture) [[likely]]
+    return memory;  // what a graph allocates is the graph's
+  if (const auto& own = static_cast<GpuMemoryPool<Api>*>(pool)->own()) note_memory(memory, own);
   return memory;
+}
+
+template <class Api>
+void GpuStream<Api>::note_memory(void* memory, const std::shared_ptr<NativePool<Api>>& pool) {
+  make_owner([&] { return device_.note_memory(memory, pool), true; },
+             [&] {
+               pool->leak();
+               (void)api_.free_async(memory, native());
+             });
 }
 
 /// Whether the driver has freed the memory. False if it refuses because of another stream's capture: of a blocking stream,
 /// if the free is ordered against the legacy default stream; with older HIP, any capture in global mode.
 template <class Api>
 bool GpuStream<Api>::is_freed(Result result) const {
-  if (result == Api::success) [[likely]] return true;
+  if (result == Api::success) return true;
   const Errc cause = Api::meaning(result).errc;
   if (cause == Errc::capture_implicit || cause == Errc::capture_unsupported) return false;
   if (!Api::is_shut_down(result)) check(result, "Stream::allocate_async (free)");  // the memory is gone with the driver then
@@ -76,6 +88,40 @@ bool GpuStream<Api>::is_freed(Result result) const {
 
 template <class Api>
 bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& capture) {
+  if (!device_.has_pool_memory()) [[likely]]
+    return free(memory, capture);
+  return free_to_pool(memory, capture);
+}
+
+/// The memory may be that of a pool that Weir has made.
+template <class Api>
+bool GpuStream<Api>::free_to_pool(void* memory, const CaptureState& capture) {
+  // Forgotten before the driver may give its address to other memory.
+  const std::shared_ptr<NativePool<Api>> pool = device_.forget_memory(memory);
+  if (pool == nullptr) return free(memory, capture);
+  struct Kept {
+    NativePool<Api>* pool;
+    ~Kept() {
+      if (pool != nullptr) pool->leak();  // the driver still has the memory
+    }
+  } kept{pool.get()};
+  if (!free(memory, capture)) {
+    device_.note_memory(memory, pool);
+    kept.pool = nullptr;
+    return false;
+  }
+  kept.pool = nullptr;
+  const bool by_thread = kind() == StreamKind::per_thread_default;
+  const bool on_legacy = kind() == StreamKind::legacy_default || (by_thread && is_of_another_thread());
+  const Submission submission(*this);
+  const CaptureModeScope<Api> relaxed(api_);
+  pool->freed_on(on_legacy ? api_.legacy_stream() : native(), by_thread ? 0 : id_.load(std::memory_order_relaxed),
+                 native_stream_);
+  return true;
+}
+
+template <class Api>
+[[gnu::always_inline]] inline bool GpuStream<Api>::free(void* memory, const CaptureState& capture) const {
   if (kind() == StreamKind::legacy_default || (kind() == StreamKind::per_thread_default && is_of_another_thread())) {
     return free_on_legacy_stream(memory);
   }
@@ -83,7 +129,8 @@ bool GpuStream<Api>::do_deallocate_async(void* memory, const CaptureState& captu
   if (capture) return is_freed(submitted(free));  // a node of the stream's own capture
   // The free does not affect captures of other streams, in whatever mode.
   const CaptureModeScope<Api> relaxed(api_);
-  return is_freed(submitted(free));
+  const Result result = submitted(free);
+  return result == Api::success || is_freed(result);
 }
 
 /// On the legacy stream a free is ordered against captures, so the driver must be able to refuse it. Memory of another
@@ -130,6 +177,7 @@ template <class Api>
 void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) {
   const char* const name = operation.is_wait() ? "Stream::wait_value" : "Stream::write_value";
   refuse_in_conditional_body(capture, name, "memory operations");
+  if (operation.is_wait()) device_.note_work_that_waits();
   check_memory_operation(submitted([&] { return api_.memory_operation(native(), operation); }), name);
 }
 
@@ -137,6 +185,7 @@ template <class Api>
 void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) {
   const char* const name = "Stream::batch";
   refuse_in_conditional_body(capture, name, "memory operations");
+  device_.note_work_that_waits();
   if (operations.size() > Api::max_batch && !api_.orders_submissions()) {
     batch_as_graph(operations, capture);
     return;
@@ -163,8 +212,9 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     typename Api::GraphExecHandle exec = nullptr;
     ~Native() {
       // The driver keeps the executable until its launch is over.
+      const std::lock_guard lock(copy_mutex<Api>());
       if (exec != nullptr) log_failure(api, api.GraphExecDestroy(exec), "while a batch's graph was destroyed", "weir");
-      if (graph != nullptr) log_failure(api, api.GraphDestroy(graph), "while a batch's graph was destroyed", "weir");
+      if (graph != nullptr) log_failure(api, destroy_graph(api, graph), "while a batch's graph was destroyed", "weir");
     }
   } native_graph{api_};
   const auto current = device_.make_current();
@@ -186,7 +236,10 @@ void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations,
     add_child(native_graph.graph);
     return;
   }
-  check(api_.GraphInstantiateWithFlags(&native_graph.exec, native_graph.graph, 0), name);
+  {
+    const std::lock_guard lock(copy_mutex<Api>());
+    check(api_.GraphInstantiateWithFlags(&native_graph.exec, native_graph.graph, 0), name);
+  }
   const Submission submission(*this);
   check(api_.GraphLaunch(native_graph.exec, native()), name);
 }

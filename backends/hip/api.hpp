@@ -159,6 +159,9 @@ class Api : public Symbols {
   /// The runtime keeps the stream in a list of the thread that began the capture, and follows it there.
   static constexpr bool destroys_capturing_streams() noexcept { return false; }
   static constexpr bool executables_free_memory() noexcept { return true; }
+  /// Whether the answer to a question after an event is that it is not complete, or that a capture of some thread forbids
+  /// the question.
+  static bool is_pending(Result result) noexcept;
   void end_behind(const DeviceContext& device, EventHandle event, UniqueFunction<void()>&& end) const noexcept;
 
   /// Not tried on all releases whether streams and events work with another device current.

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "backends/hip/api.hpp"
-#include "weir/unique_function.hpp"
 
 /// What the backend keeps beside the runtime's own state.
 namespace weir::hip {
@@ -33,35 +29,6 @@ class Api::Helpers {
 
   std::mutex mutex_;
   std::vector<OfDevice> of_devices_;
-};
-
-/// A background thread that destroys objects once they can be destroyed: streams when they are idle, executable graphs when
-/// their last launch is over, pools when no capture forbids it. The thread starts with the first such object. It stops at
-/// exit, before the runtime shuts down; objects that are left then go with the process.
-class Retirement {
- public:
-  static Retirement& instance();
-  /// Calls `try_to_end()` again and again until it returns true, with the device current and in relaxed capture mode. If
-  /// memory runs out or the process ends, the object leaks.
-  void retire(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept;
-
- private:
-  struct Retired {
-    const Api* api;
-    int device;
-    UniqueFunction<bool()> try_to_end;
-  };
-  Retirement() = default;
-  void add(Retired&& retired);
-  void run();
-  static void stop_at_exit();
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Retired> retired_;
-  std::unique_ptr<std::thread> thread_;
-  bool stopping_ = false;
-  int process_ = 0;
 };
 
 }  // namespace weir::hip

@@ -182,6 +182,7 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
   }
 
   const Functions& hiprtc = *functions_;
+  const gpu::CompilerCalls calls(operation, object);
   struct Program {
     const Functions& hiprtc;
     hiprtcProgram handle = nullptr;
@@ -198,6 +199,7 @@ gpu::Program Compiler::compile(const std::string& architecture, std::string_view
   check(hiprtc.hiprtcCreateProgram(&program.handle, std::string(source).c_str(), options.name.c_str(), headers.count(),
                                    headers.texts.data(), headers.names.data()),
         "hiprtcCreateProgram");
+  calls.opened();
   for (const std::string& kernel : options.kernels) {
     check(hiprtc.hiprtcAddNameExpression(program.handle, kernel.c_str()), "hiprtcAddNameExpression");
   }

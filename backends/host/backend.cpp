@@ -4,6 +4,7 @@
 #include <tbb/version.h>
 
 #include "backends/host/device.hpp"
+#include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/plugin.hpp"
@@ -16,6 +17,7 @@ class HostBackend final : public Backend {
  public:
   HostBackend() : Backend("host") {
     const long devices = support::environment_number("WEIR_HOST_DEVICES", 1, 1, 64);
+    (void)handles_signals();  // throws if the variable says nothing
     bool has_compiler = false;
     const std::string compiler = describe_compiler(has_compiler);
     mutable_versions().runtime = std::string("oneTBB ") + TBB_runtime_version() + ", " +
@@ -29,8 +31,13 @@ class HostBackend final : public Backend {
 
 Backend* create(PluginContext&) { return new HostBackend; }
 
+void compile_sealed_image(ImageCompilation& request) {
+  compile_image(request);
+  seal(request.image);
+}
+
 }  // namespace
 }  // namespace weir::host
 
 WEIR_PLUGIN("host", WEIR_VERSION_STRING, weir::host::create)
-WEIR_PLUGIN_COMPILER(weir::host::compile_image)
+WEIR_PLUGIN_COMPILER(weir::host::compile_sealed_image)

@@ -2,9 +2,12 @@
 #include "backends/host/child_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,25 +37,31 @@ struct Attributes {
   Attributes& operator=(const Attributes&) = delete;
 };
 
-struct Pipe {
-  int read_end = -1;
-  int write_end = -1;
-  Pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) check(errno, "pipe2");
-    read_end = ends[0];
-    write_end = ends[1];
+/// What the child writes. A file in memory rather than a pipe: a program that the child leaves behind, such as a compiler
+/// cache's server, may hold it open for ever.
+struct OutputFile {
+  int descriptor = ::memfd_create("output", MFD_CLOEXEC | no_exec_seal);
+  OutputFile() {
+    if (descriptor < 0 && errno == EINVAL) descriptor = ::memfd_create("output", MFD_CLOEXEC);
+    if (descriptor < 0) check(errno, "memfd_create");
+    ::fcntl(descriptor, F_SETFL, O_APPEND);
   }
-  ~Pipe() {
-    ::close(read_end);
-    close_write_end();
+  ~OutputFile() { ::close(descriptor); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  std::string read() const {
+    std::string content;
+    char buffer[4096];
+    while (true) {
+      const ssize_t size = ::pread(descriptor, buffer, sizeof(buffer), static_cast<off_t>(content.size()));
+      if (size <= 0) return content;
+      content.append(buffer, static_cast<std::size_t>(size));
+    }
   }
-  void close_write_end() {
-    if (write_end >= 0) ::close(write_end);
-    write_end = -1;
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+
+ private:
+  static constexpr unsigned no_exec_seal = 8;  // MFD_NOEXEC_SEAL, from Linux 6.3 on, where administrators may demand it
 };
 
 // A compiler waits for its own children, which fails if SIGCHLD is ignored. It must not inherit the calling thread's signal
@@ -69,6 +78,16 @@ void use_default_signals(Attributes& attributes) {
         "posix_spawnattr_setflags");
 }
 
+// Whether a child ends within that time, or the system cannot tell. It stays to be waited for.
+bool ends_within(pid_t child, std::chrono::nanoseconds time) {
+  const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (descriptor < 0) return true;
+  pollfd ended{.fd = descriptor, .events = POLLIN, .revents = 0};
+  const int count = ::poll(&ended, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
+  ::close(descriptor);
+  return count != 0;
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
   for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
@@ -79,13 +98,15 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment, unsigned cpu_seconds) {
-  Pipe pipe;
+                       const std::vector<std::string>& environment, unsigned cpu_seconds, const std::function<void()>& late,
+                       std::chrono::nanoseconds patience) {
+  const OutputFile output;
   FileActions actions;
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
+  check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 1), "posix_spawn_file_actions_adddup2");
+  check(::posix_spawn_file_actions_adddup2(&actions.value, output.descriptor, 2), "posix_spawn_file_actions_adddup2");
+  // Behind these: the file is descriptor 0 if this process has closed its own.
   check(::posix_spawn_file_actions_addopen(&actions.value, 0, "/dev/null", O_RDONLY, 0), "posix_spawn_file_actions_addopen");
-  check(::posix_spawn_file_actions_adddup2(&actions.value, pipe.write_end, 1), "posix_spawn_file_actions_adddup2");
-  check(::posix_spawn_file_actions_adddup2(&actions.value, pipe.write_end, 2), "posix_spawn_file_actions_adddup2");
 #if __GLIBC_PREREQ(2, 34)
   check(::posix_spawn_file_actions_addclosefrom_np(&actions.value, 3), "posix_spawn_file_actions_addclosefrom_np");
 #endif
@@ -101,24 +122,18 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
     limit.rlim_cur = cpu_seconds;
     ::prlimit(child, RLIMIT_CPU, &limit, nullptr);
   }
-  pipe.close_write_end();
+
+  if (late && !ends_within(child, patience)) late();
 
   ChildOutcome outcome;
-  for (char buffer[4096];;) {
-    const ssize_t size = ::read(pipe.read_end, buffer, sizeof(buffer));
-    if (size > 0) {
-      outcome.output.append(buffer, static_cast<std::size_t>(size));
-    } else if (size == 0 || errno != EINTR) {
-      break;
-    }
-  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno == EINTR) continue;
     outcome.reaped_elsewhere = true;
-    return outcome;
+    break;
   }
-  outcome.status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  if (!outcome.reaped_elsewhere) outcome.status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  outcome.output = output.read();
   return outcome;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,13 @@ struct ChildOutcome {
   std::string output;  ///< standard output and standard error together
 };
 
-/// Runs `arguments[0]`, an absolute path, in `folder` and waits for it. `environment`: the whole environment of the child,
-/// as "NAME=value". Uses no shell. The child has no input, no open files of this process, and default signal handling.
-/// Throws std::system_error if it cannot be started. `cpu_seconds`: after so much time of a processor SIGXCPU ends it, and
-/// each program that it starts; 0: no limit.
+/// Runs `arguments[0]`, an absolute path, in `folder` and waits for it, and not for what it leaves running. `environment`:
+/// the whole environment of the child, as "NAME=value". Uses no shell. The child has no input, no open files of this
+/// process, and default signal handling. Throws std::system_error if it cannot be started. `cpu_seconds`: after so much time
+/// of a processor SIGXCPU ends it, and each program that it starts; 0: no limit. `late`: called if the program still runs
+/// after `patience`, where the system can tell (Linux 5.3).
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment, unsigned cpu_seconds = 0);
+                       const std::vector<std::string>& environment, unsigned cpu_seconds = 0,
+                       const std::function<void()>& late = {}, std::chrono::nanoseconds patience = {});
 
 }  // namespace weir::host

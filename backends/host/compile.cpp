@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gnu/libc-version.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <optional>
 #include <system_error>
 
 #include "backends/cache/kernel_cache.hpp"
+#include "backends/host/address_sanitizer.hpp"
 #include "backends/host/child_process.hpp"
 #include "backends/host/compiler.hpp"
+#include "backends/host/division.hpp"
 #include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
 #include "backends/host/kernel_headers.hpp"
 #include "backends/host/kernel_source.hpp"
+#include "backends/host/launch_check.hpp"
 #include "backends/host/module.hpp"
 #include "backends/host/temporary_folder.hpp"
+#include "kernels/fiber_groups.hpp"
 #include "kernels/lexer.hpp"
-#include "kernels/split.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin.hpp"
 #include "weir/version.hpp"
 
-/// From source to a module: preprocess, rewrite, compile, cache, load.
+/// From source to a module: preprocess, complete, compile, link, cache, load.
 namespace weir::host {
 namespace {
 
@@ -72,9 +81,8 @@ bool lacks_program(const std::string& output) {
 constexpr unsigned most_cpu_seconds = 60;
 
 bool exceeded_its_time(const ChildOutcome& outcome) {
-  return outcome.status == -SIGXCPU ||
-         ((outcome.status != 0 || outcome.reaped_elsewhere) &&
-          outcome.output.find("CPU time limit exceeded") != std::string::npos);
+  return outcome.status == -SIGXCPU || ((outcome.status != 0 || outcome.reaped_elsewhere) &&
+                                        outcome.output.find("CPU time limit exceeded") != std::string::npos);
 }
 
 // The path at which a compiler reads the source to show its lines, if that is in the folder where it runs.
@@ -87,17 +95,74 @@ std::optional<std::filesystem::path> shown_file(const std::string& name) {
   return path;
 }
 
+// The tier that is tried first: blocks that the work-group pass forms, where the compiler has it, or fibers. The pass
+// optimizes.
+Tier choose_tier(const Compiler& compiler, bool debug) {
+  constexpr const char* variable = "WEIR_HOST_TIER";
+  const auto asked = support::environment(variable);
+  const auto fail = [&](const std::string& cause, const std::string& remedy) {
+    throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *asked), "",
+                cause.empty() ? remedy : cause + "; " + remedy);
+  };
+  if (asked && *asked != "fibers" && *asked != "pass") {
+    fail("",
+         "say 'fibers', so that each thread that waits has a stack of its own, or 'pass', so that Clang's work-group pass "
+         "forms blocks of threads, or unset it, so that it is the pass where there is one");
+  }
+  if (asked == "pass" && compiler.pass.empty()) {
+    fail(fmt::format("{} ({}) has no work-group pass: {}", compiler.path, compiler.version,
+                     compiler.reads_cuda
+                         ? fmt::format("no weir_workgroup-{}.so lies in {}", compiler.major, plugin_folder().string())
+                         : std::string("it is no Clang of version 16 or later")),
+         "name a Clang that has one in WEIR_HOST_CXX, or say 'fibers'");
+  }
+  return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
+}
+
+// What the pass says of each kernel, without the places that Clang adds.
+std::string remarks_of(std::string_view output) {
+  constexpr std::string_view begin = "remark: ", end = " [-Rpass";
+  std::string remarks;
+  for (std::size_t at = 0; (at = output.find(begin, at)) != output.npos;) {
+    at += begin.size();
+    if (!remarks.empty()) remarks += "; ";
+    remarks += output.substr(at, output.find(end, at) - at);
+  }
+  return remarks;
+}
+
+// Whether WEIR_HOST_SANITIZE asks for AddressSanitizer, which is in this process then.
+bool asked_for_sanitizer() {
+  constexpr const char* variable = "WEIR_HOST_SANITIZE";
+  const auto asked = support::environment(variable);
+  const auto fail = [&](const std::string& text) {
+    throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *asked), "", text);
+  };
+  if (!asked) return false;
+  if (*asked != "address") fail("say 'address', or unset it");
+  if (!has_address_sanitizer()) {
+    fail(fmt::format("AddressSanitizer's runtime is not in this process; start the program with LD_PRELOAD={}, or build it "
+                     "with -fsanitize=address",
+                     address_sanitizer_of(find_compiler())));
+  }
+  return true;
+}
+
 class Compilation {
  public:
-  /// `architecture`: as `compiler_flags` takes it.
+  /// `architecture`: as `compiler_flags` takes it. `on_fibers`: whatever is chosen otherwise.
+  /// `sanitize`: for AddressSanitizer.
   Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size,
-              bool cooperation)
-      : source_(source),
+              bool cooperation, bool on_fibers = false, bool sanitize = false)
+      : sanitize_(sanitize),
+        source_(source),
         options_(options),
         cooperation_(cooperation),
         compiler_(find_compiler()),
         flags_(compiler_flags(compiler_, architecture, options)),
-        unit_(compose_unit(source, options, warp_size)) {
+        warp_size_(warp_size),
+        first_tier_(on_fibers || sanitize ? Tier::fibers : host::choose_tier(compiler_, options.debug)),
+        unit_(compose_unit(source, options, warp_size, first_tier_, front_end())) {
     // The folder of the source, where its headers are found, and which "../common.h" leaves.
     for (const auto& [name, text] : options.headers) {
       std::size_t ups = 0;
@@ -105,30 +170,48 @@ class Compilation {
       while (static_cast<std::size_t>(std::count(shown_.begin(), shown_.end(), '/')) < ups + 1) shown_ += "/in";
     }
     if (!options.headers.empty()) flags_.emplace_back("-I.");
+    // What is compared must be rounded alike.
+    if (checks_launches() && !compiler_.is_gcc) flags_.insert(flags_.end(), {"-ffp-contract=off", "-fveclib=none"});
   }
+
+  bool is_on_fibers() const noexcept { return first_tier_ == Tier::fibers; }
 
   /// Not from the cache. What the compiler warns of is put into `log`.
   Image compiled(std::string& log) {
-    preprocess();
+    start();
     return compile(log);
+  }
+
+  /// Compiled anew, in a folder where a debugger finds the source as long as that lives.
+  std::pair<Image, TemporaryFolder> image_for_debugger() {
+    start();
+    std::string log;
+    Image image = compile(log);
+    tell(log);
+    show(source_);
+    return {std::move(image), *std::move(folder_)};
   }
 
   Image image() {
     cache::KernelCache& cache = kernel_cache();
     const bool alone = stands_alone();
-    if (!alone) preprocess();
+    if (!alone) start();
     const cache::CacheKey key = this->key(alone);
     if (auto kept = cache.find(key)) return *std::move(kept);
-    if (alone) preprocess();
+    if (alone) start();
     std::string log;
     Image image = compile(log);
-    if (!log.empty())
-      support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
+    tell(log);
     cache.store(key, image);
     return image;
   }
 
  private:
+  void tell(const std::string& log) const {
+    if (!log.empty())
+      support::log(support::LogLevel::info, fmt::format("{} on {}:\n{}", compiler_.path, options_.name, log));
+  }
+
   // Whether the text alone decides the result: then a cached module is found without running the compiler.
   bool stands_alone() const {
     if (!options_.extra.empty()) return false;
@@ -146,10 +229,14 @@ class Compilation {
   cache::CacheKey key(bool alone) const {
     cache::CacheKeyBuilder builder;
     builder.add(WEIR_VERSION_STRING)
-        .add(fmt::format("{} {} {}", rewriter_revision, kernels::splitter_revision, cooperation_))
+        .add(fmt::format("{} {} {} {}", unit_revision, cooperation_, static_cast<int>(first_tier_), sanitize_))
         .add(compiler_.identity)
         .add(cpu_features());
     for (const std::string& flag : flags_) builder.add(flag);
+    // The key is made before it is known whether the module needs fibers.
+    builder.add(compose_unit({}, options_, warp_size_, Tier::fibers, front_end()))
+        .add(complete_unit({}, Tier::lockstep, front_end()).text)
+        .add(kernels::fiber_groups_header);
     builder.add("kernels");
     for (const std::string& kernel : options_.kernels) builder.add(kernel);
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();
@@ -160,25 +247,28 @@ class Compilation {
   }
 
   // Runs the compiler in a folder of the temporary folder, where the source lies under the name its messages carry.
-  // With `less`, optimization that takes too long is given up for that.
-  ChildOutcome run(std::vector<std::string> arguments, const char* less = nullptr) const {
+  // `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
+  ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+    constexpr const char* most = "-O3";
+    constexpr const char* less = "-O2";
     arguments.insert(arguments.begin(), compiler_.path);
     ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
-      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds);
+      outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds,
+                          say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
     };
     try {
-      start(less != nullptr ? most_cpu_seconds : 0);
-      const bool can_do_less = less != nullptr && std::count(arguments.begin(), arguments.end(), "-O3") > 0;
+      const bool can_do_less = optimized != nullptr && std::count(arguments.begin(), arguments.end(), most) > 0;
+      start(can_do_less ? most_cpu_seconds : 0);
       // If the application reaps children itself, how one ended is not known.
-      const bool vanished = outcome.reaped_elsewhere && !std::filesystem::exists(folder_->path() + "/module.so");
+      const bool vanished =
+          outcome.reaped_elsewhere && optimized != nullptr && !std::filesystem::exists(folder_->path() + "/" + optimized);
       if (can_do_less && (exceeded_its_time(outcome) || vanished)) {
-        std::replace(arguments.begin(), arguments.end(), std::string("-O3"), std::string(less));
+        std::replace(arguments.begin(), arguments.end(), std::string(most), std::string(less));
         start(0);
-        outcome.output.insert(0,
-                              fmt::format("compiled with {}: with -O3 it does not end within {} s of a processor's time, "
-                                          "or the process's own limit\n",
-                                          less, most_cpu_seconds));
+        outcome.output.insert(0, fmt::format("compiled with {}: with {} it does not end within {} s of a processor's time, "
+                                             "or the process's own limit\n",
+                                             less, most, most_cpu_seconds));
       }
     } catch (const std::system_error& failure) {
       throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
@@ -199,8 +289,20 @@ class Compilation {
     return outcome;
   }
 
+  // For a user who waits at a terminal: what to call when a step takes long, once.
+  std::function<void()> say_what_takes_long() const {
+    if (said_ || ::isatty(STDERR_FILENO) == 0) return {};
+    return [this] {
+      said_ = true;
+      std::fprintf(stderr, "weir: compiling %s with %s …\n", options_.name.c_str(), compiler_.path.c_str());
+    };
+  }
+
   [[noreturn]] void fail(const std::string& output) const {
-    throw StepFailed(fmt::format("{} ({}):\n{}", compiler_.path, compiler_.version, output));
+    const bool assembly = output.find("no such instruction") != output.npos || output.find("in 'asm'") != output.npos ||
+                          output.find("invalid instruction mnemonic") != output.npos;
+    throw StepFailed(fmt::format("{} ({}):\n{}{}", compiler_.path, compiler_.version, output,
+                                 assembly ? "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__" : ""));
   }
 
   // A file that a step wrote. If the application reaps children itself, only its presence tells of success.
@@ -227,12 +329,25 @@ class Compilation {
     return path + name;
   }
 
-  void preprocess() {
+  // Lays out what the steps read, and preprocesses the source.
+  void start() {
     folder_.emplace();
     std::filesystem::create_directories(folder_->path() + shown_);
-    write_file(folder_->path() + "/unit.cpp", unit_);
     show(source_);
     for (const auto& [name, text] : options_.headers) write_shown(name, text);
+    preprocessed_ = preprocess(unit_);
+  }
+
+  FrontEnd front_end() const { return compiler_.reads_cuda ? FrontEnd::cuda : FrontEnd::cpp; }
+
+  // How the compiler is told the language of a file.
+  std::vector<std::string> language() const {
+    if (front_end() == FrontEnd::cuda) return {cuda_flags().begin(), cuda_flags().end()};
+    return {"-x", "c++"};
+  }
+
+  std::string preprocess(std::string_view unit) const {
+    write_file(folder_->path() + "/unit.cpp", unit);
     std::vector<std::string> arguments = flags_;
     // Before the user's folders: CUDA's own headers, which might be in them, are not for this compiler.
     if (source_.find("include") != std::string_view::npos) {
@@ -240,36 +355,133 @@ class Compilation {
       write_kernel_headers(folder_->path() + shown_ + "/" + folder);
       arguments.insert(arguments.begin(), {"-I", folder});
     }
-    arguments.insert(arguments.end(), {"-x", "c++", "-E", own("unit.cpp"), "-o", own("unit.ii")});
-    preprocessed_ = result("unit.ii", run(std::move(arguments)));
+    for (std::string& option : language()) arguments.push_back(std::move(option));
+    arguments.insert(arguments.end(), {"-E", own("unit.cpp"), "-o", own("unit.ii")});
+    return result("unit.ii", run(std::move(arguments)));
+  }
+
+  // With the work-group pass. Returns nothing if that does not compile: then the tier of fibers says why.
+  std::optional<Image> compile_groups(std::string& log) try {
+    const std::string remarks = remarks_of(compile_object(Tier::groups));
+    if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
+    return link(log);
+  } catch (const StepFailed& failure) {
+    const std::string_view said = failure.what();
+    // A pass of another LLVM, or one that is damaged, is there in vain.
+    const bool not_loaded = said.find("unable to load plugin") != said.npos;
+    support::log(not_loaded ? support::LogLevel::warn : support::LogLevel::info,
+                 fmt::format("{} runs on fibers: {}", options_.name, said));
+    return std::nullopt;
   }
 
   Image compile(std::string& log) {
-    const RewrittenUnit rewritten = rewrite_kernels(preprocessed_, !options_.debug, cooperation_, options_.kernels);
-    write_file(folder_->path() + "/rewritten.ii", rewritten.text);
+    if (first_tier_ == Tier::groups) {
+      if (std::optional<Image> image = compile_groups(log)) return *std::move(image);
+      preprocessed_ = preprocess(compose_unit(source_, options_, warp_size_, Tier::fibers, front_end()));
+    }
+    log = compile_object(mentions_volatile(preprocessed_) ? Tier::lockstep : Tier::fibers);
+    return link(log);
+  }
+
+  // Makes module.o of the preprocessed unit. Returns what the compiler says.
+  std::string compile_object(Tier tier) const {
+    const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
+    write_file(folder_->path() + "/complete.ii", unit.text);
     show(lines_of(preprocessed_, options_.name));
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
+    const auto add = [&](std::initializer_list<const char*> more) {
+      arguments.insert(arguments.end(), more.begin(), more.end());
+    };
+    // A report of a fault names the line. In version 4, because addr2line takes Clang's files of version 5 for others.
+    const char* const amount = options_.debug ? "-g" : compiler_.is_gcc ? "-g1" : "-gline-tables-only";
+    arguments.insert(arguments.begin(), {amount, "-gdwarf-4"});
+    if (!options_.debug) arguments.insert(arguments.begin(), "-fdebug-prefix-map=" + folder_->path() + shown_ + "=.");
     // Compilers for GPUs fuse in the same way.
-    arguments.insert(arguments.begin(), rewritten.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
-    if (compiler_.is_gcc && !shown_file(options_.name)) arguments.push_back("-fno-diagnostics-show-caret");
-    arguments.insert(arguments.end(), {"-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", "-x", "c++-cpp-output",
-                                       own("rewritten.ii"), "-o", own("module.so")});
-    const ChildOutcome outcome = run(std::move(arguments), options_.debug ? nullptr : "-O2");
-    log = outcome.output;
+    arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
+    if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
+    if (!division.empty()) {
+      write_file(folder_->path() + "/division.s", division);
+      arguments.push_back("-Wa," + own("division.s"));
+    }
+    if (tier == Tier::groups) {
+      add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
+      arguments.push_back("-fpass-plugin=" + compiler_.pass);
+    }
+    add({"-fstack-clash-protection"});  // no frame reaches past the guard page
+    if (tier == Tier::lockstep) {
+      // The sanitizer's calls are the prelude's own: its library is not linked.
+      add({"-fsanitize=thread"});
+      if (compiler_.is_gcc) {
+        add({"--param=tsan-distinguish-volatile=1"});
+      } else {
+        add({"-mllvm", "-tsan-distinguish-volatile", "-mllvm", "-tsan-instrument-memintrinsics=0", "-mllvm",
+             "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-instrument-atomics=0"});
+      }
+    }
+    if (sanitize_ && tier == Tier::lockstep) {
+      support::log(support::LogLevel::warn, options_.name,
+                   ": AddressSanitizer does not look at it, since it says 'volatile'");
+    } else if (sanitize_) {
+      // Nor is this one's: the process has it. It would take a fiber's frames that are not left for those of another one.
+      add({"-fsanitize=address,bounds", "-fno-sanitize-recover=bounds", "-fno-omit-frame-pointer",
+           compiler_.is_gcc ? "--param=asan-use-after-return=0" : "-fsanitize-address-use-after-return=never"});
+    }
+    for (std::string& option : language()) arguments.push_back(std::move(option));
+    arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
+    return run(std::move(arguments), object).output;
+  }
+
+  Image link(std::string& log) const {
+    std::vector<std::string> arguments = flags_after_preprocessing(flags_);
+    // The compiler's library is part of the module, whose faults are the kernel's.
+    arguments.insert(arguments.end(), {"-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,--compress-debug-sections=zlib",
+                                       own(object)});
+    if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
+    const std::string made = result(object, {});
+    const std::vector<std::string> dynamic = undefined_thread_variables(std::as_bytes(std::span(made)));
+    if (!dynamic.empty()) {
+      write_file(folder_->path() + "/dynamic.s", define_dynamic_memory(dynamic));
+      arguments.push_back(own("dynamic.s"));
+    }
+    arguments.insert(arguments.end(), {"-o", own("module.so")});
+    const ChildOutcome outcome = run_linker(arguments);
+    log += outcome.output;
     const std::string bytes = result("module.so", outcome);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
     return {begin, begin + bytes.size()};
   }
 
+  // Few kernels need the C++ library, which takes the linker longer than all else: they are linked without it first.
+  ChildOutcome run_linker(const std::vector<std::string>& arguments) const {
+    if (!compiler_.is_gcc) {  // which has the option from 13 on
+      std::vector<std::string> without = arguments;
+      without.insert(without.end(), {"-nostdlib++", "-lm"});
+      try {
+        return run(std::move(without));
+      } catch (const StepFailed&) {
+      }
+    }
+    return run(arguments);
+  }
+
+  static constexpr const char* object = "module.o";
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration patience = std::chrono::seconds(2);
+
+  const bool sanitize_;
   std::string_view source_;
   const CompileOptions& options_;
   bool cooperation_;
   Compiler compiler_;
   std::vector<std::string> flags_;
+  int warp_size_;
+  const Tier first_tier_;
   std::string unit_;
   std::optional<TemporaryFolder> folder_;
   std::string shown_ = "/shown";
   std::string preprocessed_;
+  const Clock::time_point begin_ = Clock::now();
+  mutable bool said_ = false;
 };
 
 std::string without_line_end(std::string text) {
@@ -298,12 +510,6 @@ auto with_errors(const char* operation, const std::string& object, const Compile
     if (refusal.reason() == RefusedSource::Reason::wrong) {
       throw fail(Errc::compilation_failed, fmt::format("{} did not compile:\n{}", options.name, refusal.what()));
     }
-    if (refusal.reason() == RefusedSource::Reason::not_understood) {
-      throw fail(Errc::unsupported,
-                 fmt::format("{} cannot run here: the threads of a block work together in a way that cannot be split "
-                             "(docs/kernels.md)\n{}",
-                             options.name, refusal.what()));
-    }
     throw fail(Errc::unsupported, fmt::format("{} cannot run here: {}\n{}", options.name, no_cooperation, refusal.what()));
   } catch (const BadImage& bad) {
     throw fail(Errc::backend_failure, fmt::format("the compiler's output cannot be loaded: {}", bad.what()));
@@ -318,9 +524,21 @@ auto with_errors(const char* operation, const std::string& object, const Compile
 
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
   return with_errors("Device::compile", device.describe(), options, device.feature(Feature::block_cooperation).reason, [&] {
-    Compilation compilation(source, options, "native", device.properties().warp_size,
-                            device.supports(Feature::block_cooperation));
-    return load_image(device, compilation.image(), options.debug);
+    const bool sanitize = asked_for_sanitizer();
+    const auto compilation = [&](bool on_fibers) {
+      return Compilation(source, options, "native", device.properties().warp_size,
+                         device.supports(Feature::block_cooperation), on_fibers, sanitize);
+    };
+    Compilation chosen = compilation(false);
+    if (options.debug) {
+      auto [image, folder] = chosen.image_for_debugger();
+      return load_image(device, image, std::move(folder));
+    }
+    ModulePtr module =
+        load_image(device, chosen.image(), sanitize ? std::optional<TemporaryFolder>(std::in_place) : std::nullopt);
+    if (checks_launches() && !chosen.is_on_fibers())
+      static_cast<HostModule&>(*module).set_reference(load_image(device, compilation(true).image(), std::nullopt));
+    return module;
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/compiler.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -8,9 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -24,6 +28,20 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Of Clang. Version 14 does not keep what CUDA needs of its front end apart from NVIDIA's toolkit.
+constexpr int oldest_cuda_clang = 16;
+
+// Of Clang: "Debian clang version 14.0.6". 0 if it does not say.
+int major_version(const Compiler& compiler) {
+  constexpr std::string_view before = "version ";
+  const std::size_t at = compiler.version.find(before);
+  int major = 0;
+  if (at == std::string::npos) return major;
+  const char* const begin = compiler.version.data() + at + before.size();
+  std::from_chars(begin, compiler.version.data() + compiler.version.size(), major);
+  return major;
+}
+
 // Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
 Compiler ask(const std::string& path) {
   const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
@@ -36,6 +54,9 @@ Compiler ask(const std::string& path) {
   compiler.version = first_line(answer.output);
   compiler.is_gcc = answer.output.find("Free Software Foundation") != std::string::npos;
   compiler.identity = answer.output;
+  if (!compiler.is_gcc) compiler.major = major_version(compiler);
+  compiler.reads_cuda = !compiler.is_gcc && compiler.version.find("Apple") == std::string::npos &&
+                        major_version(compiler) >= oldest_cuda_clang;
   return compiler;
 }
 
@@ -76,6 +97,29 @@ std::vector<std::string> search_path() {
   return folders;
 }
 
+// --- Plugins
+
+constexpr std::string_view plugin_begin = "weir_workgroup-", plugin_end = ".so";
+
+std::string plugin_for(const std::filesystem::path& folder, int major) {
+  return (folder / fmt::format("{}{}{}", plugin_begin, major, plugin_end)).string();
+}
+
+// The versions of LLVM that a folder has plugins for, the newest one first.
+std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
+  std::vector<int> majors;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    int major = 0;
+    if (!name.starts_with(plugin_begin)) continue;
+    std::from_chars(name.data() + plugin_begin.size(), name.data() + name.size(), major);
+    if (file->path().string() == plugin_for(folder, major)) majors.push_back(major);
+  }
+  std::sort(majors.begin(), majors.end(), std::greater<>());
+  return majors;
+}
+
 // --- Options
 
 bool is_option(const std::string& option, std::string_view name) {
@@ -84,85 +128,32 @@ bool is_option(const std::string& option, std::string_view name) {
 }
 
 // Options that only NVRTC or HIPRTC know.
-constexpr std::string_view gpu_options[] = {"--gpu-architecture",
-                                            "-arch",
-                                            "--offload-arch",
-                                            "--gpu-code",
-                                            "-code",
-                                            "--device-c",
-                                            "-dc",
-                                            "--device-w",
-                                            "-dw",
-                                            "--relocatable-device-code",
-                                            "-rdc",
-                                            "--extensible-whole-program",
-                                            "-ewp",
-                                            "--device-debug",
-                                            "-G",
-                                            "--generate-line-info",
-                                            "-lineinfo",
-                                            "--dopt",
-                                            "-dopt",
-                                            "--ptxas-options",
-                                            "-Xptxas",
-                                            "--maxrregcount",
-                                            "-maxrregcount",
-                                            "--ftz",
-                                            "-ftz",
-                                            "--prec-sqrt",
-                                            "-prec-sqrt",
-                                            "--prec-div",
-                                            "-prec-div",
-                                            "--fmad",
-                                            "-fmad",
-                                            "--use_fast_math",
-                                            "-use_fast_math",
-                                            "--extra-device-vectorization",
-                                            "-extra-device-vectorization",
-                                            "--modify-stack-limit",
-                                            "-modify-stack-limit",
-                                            "--dlink-time-opt",
-                                            "-dlto",
-                                            "--gen-opt-lto",
-                                            "--define-macro",
-                                            "--undefine-macro",
-                                            "--include-path",
-                                            "--pre-include",
-                                            "--no-source-include",
-                                            "--builtin-move-forward",
-                                            "--builtin-initializer-list",
-                                            "--disable-warnings",
-                                            "--restrict",
-                                            "--device-as-default-execution-space",
-                                            "-default-device",
-                                            "--device-int128",
-                                            "--device-float128",
-                                            "--optimization-info",
-                                            "--display-error-number",
-                                            "--no-display-error-number",
-                                            "--diag-error",
-                                            "-diag-error",
-                                            "--diag-suppress",
-                                            "-diag-suppress",
-                                            "--diag-warn",
-                                            "-diag-warn",
-                                            "--brief-diagnostics",
-                                            "--split-compile",
-                                            "--minimal",
-                                            "--device-stack-protector",
-                                            "--rocm-path",
-                                            "--hip-path",
-                                            "--hip-version",
-                                            "--cuda-device-only",
-                                            "--cuda-gpu-arch",
-                                            "-fgpu-rdc",
-                                            "-mcumode",
-                                            "-mwavefrontsize64",
-                                            "-munsafe-fp-atomics"};
+constexpr std::string_view gpu_options =
+    "--gpu-architecture -arch --offload-arch --gpu-code -code --device-c -dc --device-w -dw --relocatable-device-code "
+    "-rdc --extensible-whole-program -ewp --device-debug -G --generate-line-info -lineinfo --dopt -dopt "
+    "--ptxas-options -Xptxas --maxrregcount -maxrregcount --ftz -ftz --prec-sqrt -prec-sqrt --prec-div -prec-div "
+    "--fmad -fmad --use_fast_math -use_fast_math --extra-device-vectorization -extra-device-vectorization "
+    "--modify-stack-limit -modify-stack-limit --dlink-time-opt -dlto --gen-opt-lto --define-macro --undefine-macro "
+    "--include-path --pre-include --no-source-include --builtin-move-forward --builtin-initializer-list "
+    "--disable-warnings --restrict --device-as-default-execution-space -default-device --device-int128 "
+    "--device-float128 --optimization-info --display-error-number --no-display-error-number --diag-error -diag-error "
+    "--diag-suppress -diag-suppress --diag-warn -diag-warn --brief-diagnostics --split-compile --minimal "
+    "--device-stack-protector --rocm-path --hip-path --hip-version --cuda-device-only --cuda-gpu-arch -fgpu-rdc "
+    "-mcumode -mwavefrontsize64 -munsafe-fp-atomics";
+
+bool is_gpu_option(const std::string& option) {
+  for (std::string_view rest = gpu_options; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(' '));
+    if (is_option(option, name)) return true;
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  return false;
+}
 
 // Options that make a compilation do something else, and options that Weir passes itself.
-constexpr std::string_view reserved_options[] = {"-c", "-E", "-S", "-P", "-C", "-CC", "-###", "-shared", "-static", "-pie",
-                                                 "-fsyntax-only", "-save-temps", "--save-temps", "--version", "--help"};
+constexpr std::string_view reserved_options[] = {
+    "-c",          "-E",           "-S",        "-P",    "-C", "-CC", "-###", "-shared", "-static", "-pie", "-fsyntax-only",
+    "-save-temps", "--save-temps", "--version", "--help"};
 constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
 
 // Options whose value is the next argument.
@@ -179,23 +170,24 @@ bool is_one_of(const std::string& option, const Names& names) {
 void check_extra(const std::vector<std::string>& extra) {
   for (std::size_t i = 0; i < extra.size(); ++i) {
     const std::string& option = extra[i];
-    if (std::any_of(std::begin(gpu_options), std::end(gpu_options), [&](auto name) { return is_option(option, name); })) {
+    if (is_gpu_option(option)) {
       throw std::invalid_argument(
           fmt::format("the option '{}' is one of NVRTC or HIPRTC; give it only if device.backend().name() is "
                       "\"cuda\" or \"hip\"",
                       option));
     }
-    const bool reserved = is_one_of(option, reserved_options) ||
-                          std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
-                                      [&](auto prefix) { return option.starts_with(prefix); });
+    const bool reserved =
+        is_one_of(option, reserved_options) || std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
+                                                           [&](auto prefix) { return option.starts_with(prefix); });
     if (reserved || option.empty() || option[0] != '-' || option.find('\0') != std::string::npos) {
       throw std::invalid_argument(
-          fmt::format("'{}' cannot be an extra option: what is read and what is written is Device::compile's "
-                      "business",
-                      option));
+          fmt::format("'{}' cannot be an extra option: Device::compile itself says what is compiled and where to", option));
     }
-    if (is_one_of(option, options_with_value) && ++i == extra.size()) {
-      throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
+    if (!is_one_of(option, options_with_value)) continue;
+    if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
+    if (extra[i].starts_with('@')) {  // compilers read options from such a file, wherever it stands
+      throw std::invalid_argument(
+          fmt::format("the option '{}' cannot have the value '{}', since it begins with '@'", option, extra[i]));
     }
   }
 }
@@ -220,26 +212,75 @@ std::vector<std::string> compiler_environment(const std::string& compiler) {
   return environment;
 }
 
-Compiler find_compiler() {
+std::string find_program(std::string_view name) {
+  std::vector<std::string> folders = search_path();
+  for (const char* const folder : {"/usr/local/bin", "/usr/bin", "/bin"}) folders.emplace_back(folder);
+  for (const std::string& folder : folders) {
+    std::string path = fmt::format("{}/{}", folder, name);
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
+std::string address_sanitizer_of(const Compiler& compiler) {
+#if defined(__x86_64__)
+  const char* const of_clang = "libclang_rt.asan-x86_64.so";
+#else
+  const char* const of_clang = "libclang_rt.asan-aarch64.so";
+#endif
+  const std::string question = std::string("-print-file-name=") + (compiler.is_gcc ? "libasan.so" : of_clang);
+  return first_line(run_child({compiler.path, question}, "/", compiler_environment(compiler.path)).output);
+}
+
+std::filesystem::path plugin_folder() {
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<const void*>(&plugin_folder), &info) == 0) return {};
+  const std::filesystem::path folder = std::filesystem::absolute(info.dli_fname).parent_path();
+  std::error_code error;
+  return std::filesystem::exists(folder / WEIR_PLUGIN_FOLDER, error) ? folder / WEIR_PLUGIN_FOLDER : folder;
+}
+
+Compiler find_compiler(const std::filesystem::path& plugins) {
+  const auto with_pass = [&](Compiler compiler) {
+    const std::string pass = plugin_for(plugins, compiler.major);
+    struct stat status {};
+    if (compiler.reads_cuda && ::stat(pass.c_str(), &status) == 0) {
+      compiler.pass = pass;
+      compiler.identity += fmt::format(" {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    }
+    return compiler;
+  };
   if (const auto chosen = support::environment_path("WEIR_HOST_CXX")) {
     try {
-      return compiler_at(*chosen);
+      return with_pass(compiler_at(*chosen));
     } catch (const std::runtime_error& reason) {
       throw NoCompiler(fmt::format("WEIR_HOST_CXX names no C++ compiler: {}; name another, or unset it", reason.what()));
     }
   }
   const std::vector<std::string> folders = search_path();
   std::string refusals;
-  for (const std::string_view name : {"c++", "g++", "clang++"}) {
+  const auto first_of = [&](const std::string& name) -> std::optional<Compiler> {
     for (const std::string& folder : folders) {
       const std::string path = fmt::format("{}/{}", folder, name);
       if (::access(path.c_str(), F_OK) != 0) continue;
       try {
-        return compiler_at(path);
+        return with_pass(compiler_at(path));
       } catch (const std::runtime_error& reason) {
-        refusals += fmt::format("; {}", reason.what());
+        const std::string refusal = fmt::format("; {}", reason.what());
+        if (refusals.find(refusal) == refusals.npos) refusals += refusal;
       }
     }
+    return std::nullopt;
+  };
+  for (const int major : majors_with_pass(plugins)) {
+    for (const std::string& name : {fmt::format("clang++-{}", major), std::string("clang++")}) {
+      if (const auto compiler = first_of(name); compiler && compiler->major == major && !compiler->pass.empty()) {
+        return *compiler;
+      }
+    }
+  }
+  for (const char* const name : {"c++", "g++", "clang++"}) {
+    if (const auto compiler = first_of(name)) return *compiler;
   }
   throw NoCompiler(
       fmt::format("there is no C++ compiler: none of c++, g++, clang++ can be used from {}{}; install one (on Debian, "
@@ -252,7 +293,7 @@ std::string describe_compiler(bool& found) {
   try {
     const Compiler compiler = find_compiler();
     found = true;
-    return fmt::format("{}, {}", compiler.version, compiler.path);
+    return fmt::format("{}, {}{}{}", compiler.version, compiler.path, compiler.pass.empty() ? "" : ", ", compiler.pass);
   } catch (const NoCompiler& reason) {
     return reason.what();
   }
@@ -272,7 +313,9 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
                                     // As on a GPU: no exceptions, and functions set no errno.
                                     "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
                                     // Kernels often read memory as another type.
-                                    "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never"};
+                                    "-fno-strict-aliasing", "-fno-semantic-interposition", "-fdiagnostics-color=never",
+                                    // Shared variables are the worker's own: no other module has them.
+                                    "-ftls-model=local-dynamic"};
   const auto add = [&](std::initializer_list<const char*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
   if (architecture != "native") {
     flags.push_back(fmt::format("-march={}", architecture));
@@ -285,21 +328,21 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
   }
   add({"-Wno-narrowing"});  // `int a[2] = {0.0, 1.5}` is a warning of CUDA's compilers
   if (options.debug) {
-    add({"-O0", "-g"});
+    add({"-O0"});
   } else {
     add({"-O3"});
   }
   if (compiler.is_gcc) {
-    // Symbols that are unique in the process would prevent the unloading of a module.
-    add({"-fno-gnu-unique"});
-    // Without these the loop over threads is not vectorized if a kernel has many pointers or a guard with two conditions.
-    if (!options.debug) {
-      add({"--param=vect-max-version-for-alias-checks=100", "--param=logical-op-non-short-circuit=0"});
-    }
+    // Symbols that are unique in the process would prevent the unloading of a module. Dynamic shared memory has no
+    // initializer. CUDA's attributes may stand where C++ has no use for them.
+    add({"-fno-gnu-unique", "-fno-extern-tls-init", "-Wno-attributes"});
   } else {
-    add({"-Qunused-arguments"});
+    add({"-Qunused-arguments", "-fno-strict-float-cast-overflow"});  // casts to integers saturate, as on a GPU
+    // A lane may hand a shuffle a variable that it has given no value: no promise is made that arguments have one.
+    const int major = major_version(compiler);
+    if (major >= 14) add({"-Xclang", major == 14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis"});
 #if defined(__x86_64__) || defined(__i386__)
-    add({"-fno-integrated-as"});  // divisions are assembler macros: see kernel_prelude_division.hpp
+    add({"-fno-integrated-as"});  // divisions are assembler macros: see division.hpp
 #endif
     if (!options.debug) add({"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000"});
 #if defined(__x86_64__)
@@ -316,6 +359,22 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
   }
   for (const std::string& folder : options.include_directories) flags.push_back("-I" + folder);
   flags.insert(flags.end(), options.extra.begin(), options.extra.end());
+  return flags;
+}
+
+std::span<const char* const> cuda_flags() noexcept {
+  static constexpr const char* flags[] = {"-x",
+                                          "cuda",
+                                          "--cuda-host-only",
+                                          "-nocudainc",
+                                          "-nocudalib",
+                                          "-fdeclspec",
+                                          "--cuda-gpu-arch=sm_70",
+                                          "--cuda-path=/none",
+                                          "-Xclang",
+                                          "-fcuda-is-device",
+                                          "-Xclang",
+                                          "-fcuda-allow-variadic-functions"};
   return flags;
 }
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// Reads a shared object without loading it, since loading runs its initializers.
+/// Reads what a compiler made. A shared object is not loaded for that, since loading runs its initializers.
 namespace weir::host {
 
 /// Why an image is not usable.
@@ -17,6 +17,14 @@ class BadImage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Puts a hash behind an image, where no loader looks, so that a damaged one is not loaded: the loader trusts what it reads.
+void seal(std::vector<std::byte>& image);
+/// Throws BadImage unless the hash behind the image is there and right.
+void check_seal(std::span<const std::byte> image);
+
+/// The thread-local variables that an object file uses and does not define. Throws BadImage.
+std::vector<std::string> undefined_thread_variables(std::span<const std::byte> object);
 
 class ElfImage {
  public:
@@ -31,19 +39,20 @@ class ElfImage {
   /// object.
   explicit ElfImage(std::span<const std::byte> bytes);
 
+  /// How much memory it takes when it is loaded.
+  std::size_t loaded_size() const noexcept { return loaded_size_; }
   const std::vector<Variable>& variables() const noexcept { return variables_; }
   const Variable* find(std::string_view name) const noexcept;
   /// The initial content of a string variable; empty if it is not in the file.
   std::string_view string(const Variable& variable) const;
 
  private:
-  template <class T>
-  T read(std::uint64_t offset, const char* what) const;
   void read_segments();
   void read_symbols();
 
   std::span<const std::byte> bytes_;
   std::vector<Variable> variables_;
+  std::size_t loaded_size_ = 0;
 };
 
 }  // namespace weir::host

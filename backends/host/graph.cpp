@@ -14,7 +14,28 @@ namespace weir::host {
 
 // --- Content ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+constexpr std::uint32_t max_depth = 1000;
+
+const GraphData* nested_graph(const Work& work) noexcept {
+  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return sub_graph->graph.get();
+  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->body.get();
+  return nullptr;
+}
+
+}  // namespace
+
+void check_nesting(const char* operation, const std::string& object, const GraphData& inner) {
+  if (inner.depth < max_depth) return;
+  throw Error(Errc::invalid_argument, operation, object,
+              "the graph has " + std::to_string(inner.depth) +
+                  " levels of graphs in it, and more cannot be run; capture the "
+                  "work of some in one graph");
+}
+
 std::uint32_t GraphData::add(NodeKind kind, Work work, std::vector<std::uint32_t> after) {
+  if (const GraphData* const inner = nested_graph(work)) depth = std::max(depth, inner->depth + 1);
   nodes.push_back({kind, std::move(work), std::move(after)});
   return static_cast<std::uint32_t>(nodes.size() - 1);
 }
@@ -32,6 +53,7 @@ Ptr<GraphData> GraphData::copy() const {
   auto result = make<GraphData>();
   result->nodes = nodes;
   result->memory = memory;
+  result->depth = depth;
   return result;
 }
 
@@ -89,6 +111,7 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
   if (capture && !data_->memory.empty()) {
     support::refuse_second_owner_of_memory("GraphExec::launch", describe());
   }
+  if (capture) check_nesting("GraphExec::launch", describe(), *data_);
   if (Capture::add(queue, NodeKind::child_graph, SubGraph{data_, nullptr})) return;
   if (last_ && last_.get() != &queue && !last_->has_reached(last_number_)) queue.enqueue(SignalWait{last_, last_number_});
   // A launch waits for the records that exist when it is enqueued.
@@ -106,12 +129,6 @@ void HostGraphExec::do_launch(Stream& stream, const CaptureState& capture) {
 void HostGraphExec::do_upload(Stream&) {}
 
 namespace {
-
-const GraphData* nested_graph(const Work& work) noexcept {
-  if (const auto* const sub_graph = std::get_if<SubGraph>(&work)) return sub_graph->graph.get();
-  if (const auto* const conditional = std::get_if<Conditional>(&work)) return conditional->body.get();
-  return nullptr;
-}
 
 /// The difference between the shapes of two graphs; empty if there is none.
 std::string difference_of(const GraphData& now, const GraphData& then) {

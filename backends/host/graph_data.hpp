@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/host/work.hpp"
@@ -23,11 +24,16 @@ class GraphData final : public RefCounted {
   std::vector<GraphNode> nodes;
   /// Memory that was allocated while the graph was captured: there for as long as a graph or an executable needs it.
   std::vector<std::shared_ptr<void>> memory;
+  std::uint32_t depth = 0;  ///< how many levels of graphs are nested in it
 
   std::uint32_t add(NodeKind kind, Work work, std::vector<std::uint32_t> after);
   Topology topology() const;
   /// Copies the nodes; host functions and memory are shared.
   Ptr<GraphData> copy() const;
 };
+
+/// Graphs are prepared, run and destroyed by recursion, which needs stack. Throws `invalid_argument` if `inner` is nested so
+/// deep that it can be part of no other graph.
+void check_nesting(const char* operation, const std::string& object, const GraphData& inner);
 
 }  // namespace weir::host

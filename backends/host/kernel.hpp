@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/host/kernel_abi.hpp"
+#include "backends/host/kernel_crash.hpp"
 #include "backends/host/parallel.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
@@ -21,16 +22,23 @@ struct ImageCompilation;
 /// A kernel compiled for the CPU, as the stream engine runs it.
 namespace weir::host {
 
+class HostModule;
+
 class HostKernel final : public Kernel {
  public:
   /// `record` must live as long as the module.
-  HostKernel(ModulePtr module, std::string name, const KernelRecord& record);
+  HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record);
 
   RunBlocks run_blocks() const noexcept { return run_; }
+  /// All of its module, as it is loaded.
+  std::span<const std::byte> code() const noexcept { return code_; }
   /// The lower one of the device's and the kernel's limit. A larger launch is an error, as on a GPU.
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
   /// Of its launches, whose steps are blocks.
   Pace& pace() const noexcept { return pace_; }
+  /// The same kernel on fibers, with which launches are compared; or null.
+  const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
+  void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
 
  protected:
   KernelProperties do_properties() const override;
@@ -39,7 +47,10 @@ class HostKernel final : public Kernel {
 
  private:
   RunBlocks run_;
+  std::span<const std::byte> code_;
   std::uint32_t max_threads_per_block_;
+  KernelTier tier_;
+  Ptr<const HostKernel> reference_;
   alignas(64) mutable Pace pace_;  // written by each launch, while other threads read the rest
 };
 
@@ -58,6 +69,10 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size);
 int warp_size();
 /// The error of a launch with a block that could not go on.
 Error fault_error(const HostKernel& kernel, const KernelFault& fault);
+/// That of a launch of which a thread has crashed in the block of that index.
+Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3& block);
+/// That of a launch with blocks for which there was no memory.
+Error out_of_memory_error(const HostKernel& kernel);
 /// The compiler and its version, or why there is none: for BackendVersions::compiler.
 /// `found` tells whether there is one.
 std::string describe_compiler(bool& found);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-
 /// The interface between a compiled module and launches. The prelude of kernels declares the same (kernel_prelude.hpp,
-/// kernels/runtime.hpp): change both together, and the revision in both.
+/// kernels/fiber_threads.hpp): change them together, and the revision in all.
 namespace weir::host {
 
 /// In KernelFault::thread: it is not one block that could not go on, but the grid.
@@ -22,7 +22,43 @@ struct KernelFault {
   std::uint32_t expected;        ///< how many of them had not returned
   std::uint64_t
       missing_lanes;  ///< of a warp's function: lanes that were named and did not call it; 0 if the caller was not named
+  const char* others = nullptr;  ///< where threads that did not reach `place` wait: "__syncthreads at kernel.cu:14"
 };
+
+/// A thread of a block that waits for others. Lies on the waiting thread's stack.
+struct Wait {
+  enum Kind : std::uint32_t {
+    block,   ///< for all threads of the block
+    grid,    ///< for all threads of the grid
+    lanes,   ///< for the lanes of its warp that it names
+    active,  ///< for the lanes of its warp that come to the same call before they wait for something else
+    step,    ///< as `active`, at an access to memory
+    turn     ///< for nothing: other threads run first
+  };
+
+  const char* function;
+  const char* file;
+  std::uint32_t line;
+  Kind kind;
+  std::uint64_t named;       ///< `lanes`: the mask
+  const void* address;       ///< `active`: a number of the call; `step`: where the code goes on
+  /// Called once for those that met, before they go on: the waits of a warp by lane or of a block by thread, null where a
+  /// lane or thread is not there.
+  void (*combine)(Wait* const* waits, std::uint32_t count);
+  std::uint32_t thread;      ///< linear index in the block
+};
+
+/// How a module runs threads of a kernel on a fiber.
+struct FiberKernel {
+  /// Runs the block's threads from number `first` on, one after the other. Returns how many have started, all of them:
+  /// while one waits, `LaunchServices::wait` starts the next ones elsewhere.
+  std::uint32_t (*run_threads)(const FiberKernel& kernel, void* fibers, const std::uint32_t* block, std::uint32_t first);
+  /// The running thread's threadIdx.
+  void (*thread_index)(std::uint32_t* index);
+  std::uint32_t warp_size;
+};
+
+struct BlockRange;
 
 /// Services of the worker for compiled code.
 struct LaunchServices {
@@ -33,6 +69,13 @@ struct LaunchServices {
   void (*fail)(void* launch, const KernelFault& fault);
   /// Waits until all blocks of a cooperative launch have called it. False if they cannot, which has been told then.
   bool (*sync_grid)(void* launch, const char* place);
+  /// Runs all threads of a range of blocks, each block's on fibers as soon as one of them waits.
+  void (*run_fibers)(const BlockRange& range, const FiberKernel& kernel);
+  /// Called by a thread on a fiber, `started` threads of whose block have started. Returns when the thread goes on, with how
+  /// many have started by then; does not return if the block fails.
+  std::uint32_t (*wait)(void* fibers, Wait& wait, std::uint32_t started);
+  /// An `assert` of the calling thread has failed. The texts live as long as the module. Does not return.
+  void (*fail_assertion)(const char* condition, const char* file, std::uint32_t line) = nullptr;
 };
 
 /// A part of a launch.
@@ -44,10 +87,19 @@ struct BlockRange {
   std::uint64_t shared_bytes;  ///< of dynamic shared memory
   const LaunchServices* services;
   void* launch;                ///< for LaunchServices::fail
+  bool cooperative;            ///< other blocks of the launch may wait for these
+  const std::atomic<bool>* is_over = nullptr;  ///< whether a thread of the launch has crashed
+  mutable std::uint64_t running_block = 0;     ///< whose threads run: written for reports
 };
 
 /// Runs all threads of the blocks of a range. `arguments`: the address of each parameter's value.
 using RunBlocks = void (*)(const BlockRange& range, const void* const* arguments);
+
+/// The most shared memory of a block: as much as on a large GPU. More would not fit into a second-level cache.
+inline constexpr std::uint64_t most_shared_bytes = 227 * 1024;
+
+/// How a kernel's threads run: `KernelProperties::tier`.
+enum class KernelTier : std::uint32_t { unknown, fibers, workgroup };
 
 struct KernelRecord {
   const char* name;
@@ -58,6 +110,7 @@ struct KernelRecord {
   std::uint64_t known_kinds;            ///< parameters that are numbers, pointers or enumerators: as detail::NumberKinds
   std::uint64_t floating_kinds;         ///< those of them that are floating-point numbers
   std::uint64_t constant_kinds;         ///< those of them that are pointers to const
+  KernelTier tier;
 };
 
 struct ModuleRecord {
@@ -65,11 +118,12 @@ struct ModuleRecord {
   std::uint32_t record_size;  ///< sizeof(KernelRecord)
   const KernelRecord* const* first;
   const KernelRecord* const* last;  ///< one past the last
+  const LaunchServices** services;  ///< what calls the worker outside of a launch's own code: set when it is loaded
 };
 
-inline constexpr std::uint32_t module_revision = 4;
+inline constexpr std::uint32_t module_revision = 7;
 /// The symbol of the module's record, with the revision in it, so that it can be checked before anything is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_4";
+inline constexpr const char* module_symbol = "weir_host_module_7";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string: the processor features that the code uses, in the words of /proc/cpuinfo, with spaces between.
 inline constexpr const char* features_symbol = "weir_host_cpu_features";

@@ -7,8 +7,8 @@
 namespace weir::host {
 
 inline constexpr std::string_view prelude_math = R"weir(
-#define WEIR_FUNCTION static inline __attribute__((always_inline, unused))
-#define WEIR_C_FUNCTION inline __attribute__((always_inline))
+#define WEIR_FUNCTION WEIR_BOTH static inline __attribute__((always_inline, unused))
+#define WEIR_C_FUNCTION WEIR_DEVICE inline __attribute__((always_inline))
 
 // --- Smaller and greater. As in C, a NaN loses against a number; unlike the C library's, these vectorize.
 extern "C" {
@@ -79,7 +79,7 @@ WEIR_FUNCTION double rnorm(int n, const double* x) { return 1.0 / norm(n, x); }
 WEIR_FUNCTION float rnormf(int n, const float* x) { return 1.0f / normf(n, x); }
 // The inverse of erf for z from 0 to 1, where x is 1 - z: an approximation by M. Giles, made exact by Newton's method.
 namespace weir_host {
-static inline double inverse_of_erf(double z, double x) {
+WEIR_BOTH static inline double inverse_of_erf(double z, double x) {
   if (!(x > 0.0 && z >= 0.0)) return x == 0.0 ? __builtin_huge_val() : __builtin_nan("");
   double w = -log(x * (1.0 + z)), y;
   if (w < 5.0) {
@@ -125,6 +125,7 @@ WEIR_FUNCTION double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654
 WEIR_FUNCTION void sincospi(double x, double* s, double* c) { *s = sinpi(x); *c = cospi(x); }
 WEIR_FUNCTION void sincospif(float x, float* s, float* c) { *s = sinpif(x); *c = cospif(x); }
 
+#ifndef WEIR_GPU
 // --- Fast forms: here as exact as the others. The C library declares some of them for itself.
 extern "C" {
 WEIR_C_FUNCTION float __expf(float x) noexcept { return expf(x); }
@@ -139,6 +140,7 @@ WEIR_C_FUNCTION float __cosf(float x) noexcept { return cosf(x); }
 WEIR_C_FUNCTION float __tanf(float x) noexcept { return tanf(x); }
 WEIR_C_FUNCTION void __sincosf(float x, float* s, float* c) noexcept { *s = sinf(x); *c = cosf(x); }
 }
+#endif
 WEIR_FUNCTION float __fdividef(float a, float b) { return a / b; }
 WEIR_FUNCTION float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
@@ -277,8 +279,10 @@ WEIR_FUNCTION double __ll2double_rn(long long x) { return (double)x; }
 WEIR_FUNCTION double __ull2double_rn(unsigned long long x) { return (double)x; }
 WEIR_FUNCTION float __double2float_rn(double x) { return (float)x; }
 
+#ifndef WEIR_GPU
 // --- Time, in ticks of a clock that runs evenly
 WEIR_FUNCTION long long clock64() {
+  WEIR_SPIN();
 #if defined(__x86_64__)
   return (long long)__builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
@@ -292,7 +296,8 @@ WEIR_FUNCTION long long clock64() {
 
 typedef long clock_t;  // as the C library has it
 extern "C" WEIR_C_FUNCTION clock_t clock() noexcept { return (clock_t)clock64(); }
-WEIR_FUNCTION void __nanosleep(unsigned int) {}
+WEIR_FUNCTION void __nanosleep(unsigned int) { __weir_turn(); }
+#endif
 WEIR_FUNCTION void __trap() { __builtin_trap(); }
 
 // --- Memory
@@ -306,9 +311,21 @@ WEIR_LOAD(__ldca) WEIR_LOAD(__ldcg) WEIR_LOAD(__ldcs) WEIR_LOAD(__ldlu) WEIR_LOA
 WEIR_STORE(__stwb) WEIR_STORE(__stcg) WEIR_STORE(__stcs) WEIR_STORE(__stwt)
 #undef WEIR_LOAD
 #undef WEIR_STORE
-WEIR_FUNCTION void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-WEIR_FUNCTION void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-WEIR_FUNCTION void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WEIR_FUNCTION size_t __cvta_generic_to_shared(const void* address) { return (size_t)address; }
+#ifndef WEIR_GPU
+WEIR_FUNCTION void __threadfence_block() {
+  WEIR_SPIN();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+WEIR_FUNCTION void __threadfence() {
+  WEIR_SPIN();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+WEIR_FUNCTION void __threadfence_system() {
+  WEIR_SPIN();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+#endif
 
 #undef WEIR_FUNCTION
 #undef WEIR_C_FUNCTION

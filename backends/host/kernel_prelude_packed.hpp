@@ -9,7 +9,7 @@ namespace weir::host {
 
 /// Stands behind `prelude_math` and is read as C++14.
 inline constexpr std::string_view prelude_packed = R"weir(
-#define WEIR_FUNCTION static inline __attribute__((always_inline, unused))
+#define WEIR_FUNCTION WEIR_BOTH static inline __attribute__((always_inline, unused))
 namespace weir_host {
 template <class T>
 WEIR_FUNCTION T packed(unsigned int x, int i) {
@@ -189,6 +189,7 @@ WEIR_DIRECTED(ru)
 WEIR_DIRECTED(rd)
 #undef WEIR_DIRECTED
 
+#ifndef WEIR_GPU
 // --- Doubles rounded in a direction: by the processor, whose mode is set for one operation. What is volatile stays between.
 #define WEIR_ROUNDED(type, name, parameters, copies, operation, mode) \
   WEIR_FUNCTION type name parameters {                                \
@@ -213,15 +214,16 @@ WEIR_DIRECTED(rd)
   WEIR_ROUNDED(double, __ll2double_##way, (long long a), long long x = a, (double)x, mode)                                \
   WEIR_ROUNDED(double, __ull2double_##way, (unsigned long long a), unsigned long long x = a, (double)x, mode)
 #define WEIR_COMMA ,
-WEIR_DIRECTED(rz, FE_TOWARDZERO)
-WEIR_DIRECTED(ru, FE_UPWARD)
-WEIR_DIRECTED(rd, FE_DOWNWARD)
+WEIR_DIRECTED(rz, WEIR_TOWARDZERO)
+WEIR_DIRECTED(ru, WEIR_UPWARD)
+WEIR_DIRECTED(rd, WEIR_DOWNWARD)
 #undef WEIR_COMMA
 #undef WEIR_DIRECTED
 #undef WEIR_ROUNDED
+#endif
 
 // --- Bessel's functions of an imaginary argument, by their series, all of whose terms have one sign
-static inline __attribute__((unused)) double cyl_bessel_i0(double x) {
+WEIR_BOTH static inline __attribute__((unused)) double cyl_bessel_i0(double x) {
   double term = 1, sum = 1;
   for (double k = 1; term > 1e-17 * sum && sum < 1e308; ++k) {
     term *= x / (2 * k) * (x / (2 * k));
@@ -229,7 +231,7 @@ static inline __attribute__((unused)) double cyl_bessel_i0(double x) {
   }
   return sum;
 }
-static inline __attribute__((unused)) double cyl_bessel_i1(double x) {
+WEIR_BOTH static inline __attribute__((unused)) double cyl_bessel_i1(double x) {
   double term = 1, sum = 1;
   for (double k = 1; term > 1e-17 * sum && sum < 1e308; ++k) {
     term *= x / (2 * k) * (x / (2 * (k + 1)));

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/host/memory.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <new>
 
+#include "backends/host/address_sanitizer.hpp"
 #include "backends/host/device.hpp"
+#include "backends/host/launch_check.hpp"
 #include "backends/host/queue.hpp"
 #include "weir/error.hpp"
 
@@ -50,13 +53,19 @@ class PendingFree final : public Waiter {
 
 void* allocate_aligned(const HostDevice& device, const char* operation, std::size_t bytes) {
   // The system would grant more memory than there is, and end the process when it is used.
-  void* const memory =
-      bytes > device.properties().total_memory ? nullptr : std::aligned_alloc(allocation_alignment, rounded(bytes));
-  if (memory == nullptr) refuse(device, operation, bytes);
+  void* memory = nullptr;
+  // Not rounded up, so that AddressSanitizer knows where it ends.
+  if (bytes > device.properties().total_memory ||
+      ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
+    refuse(device, operation, bytes);
+  note_memory(memory, bytes);
   return memory;
 }
 
-void free_aligned(void* memory) noexcept { std::free(memory); }
+void free_aligned(void* memory) noexcept {
+  forget_memory(memory);
+  std::free(memory);
+}
 
 void free_behind_work(void* memory) {
   std::vector<std::pair<Ptr<Queue>, std::uint64_t>> points;
@@ -75,8 +84,20 @@ void free_behind_work(void* memory) {
 // --- Pool -------------------------------------------------------------------------------------------------------------
 
 struct HostMemoryPool::Header {
-  HostMemoryPool* pool;  // an owned reference while the block is in use
-  std::size_t size;      // without the header
+  HostMemoryPool* const pool;       // an owned reference while the block is in use
+  const std::size_t size;           // without the header
+  const Queue* freed_on = nullptr;  // while it is in `queued_`
+  std::uint32_t frees_to_skip = 0;  // that are enqueued, and behind which the queue has the block again
+
+  static Header& of(void* memory) noexcept {
+    return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
+  }
+  void* memory() noexcept { return reinterpret_cast<std::byte*>(this) + allocation_alignment; }
+  /// Lets the first bytes alone be used.
+  void show(std::size_t bytes) noexcept {
+    poison(this + 1, allocation_alignment + size - sizeof(Header));
+    unpoison(memory(), bytes);
+  }
 };
 
 HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options)
@@ -84,17 +105,26 @@ HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& opti
 
 HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
 
-void* HostMemoryPool::take(std::size_t bytes) {
+void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
   if (bytes > device().properties().total_memory) refuse(device(), "Stream::allocate_async", bytes);
   const std::size_t size = rounded(bytes);
-  const auto hand_out = [this](Header* header) {
+  const auto hand_out = [this, bytes](Header* header) {
     used_ += header->size;
-    header->pool = this;
     retain();
-    return static_cast<void*>(reinterpret_cast<std::byte*>(header) + allocation_alignment);
+    header->show(bytes);
+    return header->memory();
   };
   std::lock_guard lock(mutex_);
   // Blocks of more than twice the size are left for larger requests.
+  if (const auto found = queued_.lower_bound({&queue, size});
+      found != queued_.end() && found->first.first == &queue && found->first.second <= 2 * size) {
+    Header& header = *found->second;
+    queued_.erase(found);
+    header.freed_on = nullptr;
+    ++header.frees_to_skip;
+    header.show(bytes);
+    return header.memory();  // it has never left `used_`
+  }
   if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
     Header* const header = found->second;
     spare_.erase(found);
@@ -106,22 +136,47 @@ void* HostMemoryPool::take(std::size_t bytes) {
                 std::to_string(bytes) + " bytes do not fit into the pool: " + std::to_string(used_) + " of at most " +
                     std::to_string(max_size_) + " are in use");
   }
-  auto* const header = static_cast<Header*>(
-      allocate_aligned(static_cast<HostDevice&>(device()), "Stream::allocate_async", size + allocation_alignment));
-  header->size = size;
+  auto* const header =
+      new (allocate_aligned(static_cast<HostDevice&>(device()), "Stream::allocate_async", size + allocation_alignment))
+          Header{this, size};
   reserved_ += size;
   return hand_out(header);
 }
 
+void HostMemoryPool::offer_to(const Queue& queue, void* memory) noexcept {
+  Header& header = Header::of(memory);
+  const std::lock_guard lock(header.pool->mutex_);
+  try {
+    header.pool->queued_.emplace(std::pair(&queue, header.size), &header);
+    header.freed_on = &queue;
+  } catch (const std::bad_alloc&) {
+    // No memory for the list: the block comes back when the free has run.
+  }
+}
+
+void HostMemoryPool::forget_queued_free(Header& header) noexcept {
+  if (header.freed_on == nullptr) return;
+  const auto [first, last] = queued_.equal_range({header.freed_on, header.size});
+  queued_.erase(std::find_if(first, last, [&](const auto& each) { return each.second == &header; }));
+  header.freed_on = nullptr;
+}
+
 void HostMemoryPool::give_back(void* memory) noexcept {
-  auto* const header = reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
-  const auto pool = Ptr<HostMemoryPool>::attach(header->pool);
-  std::lock_guard lock(pool->mutex_);
+  Header* const header = &Header::of(memory);
+  Ptr<HostMemoryPool> pool;  // released outside the lock
+  std::lock_guard lock(header->pool->mutex_);
+  if (header->frees_to_skip != 0) {
+    --header->frees_to_skip;
+    return;
+  }
+  pool = Ptr<HostMemoryPool>::attach(header->pool);
+  pool->forget_queued_free(*header);
   pool->used_ -= header->size;
   bool kept = false;
   if (pool->reserved_ <= pool->threshold_) {
     try {
       pool->spare_.emplace(header->size, header);
+      header->show(0);
       kept = true;
     } catch (const std::bad_alloc&) {
       // No memory for the list: the block goes back to the system.

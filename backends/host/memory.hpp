@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/host/signal.hpp"
@@ -15,6 +16,7 @@
 namespace weir::host {
 
 class HostDevice;
+class Queue;
 
 /// The alignment of all allocations, as on GPUs.
 inline constexpr std::size_t allocation_alignment = 256;
@@ -27,14 +29,18 @@ void free_aligned(void* memory) noexcept;
 /// it stays, and the caller does not wait.
 void free_behind_work(void* memory);
 
-/// Memory that is freed and reused in the order of streams. Blocks know their pool.
+/// Memory that is freed and reused in the order of streams. Blocks know their pool. A queue gets a block that it has freed
+/// again at once, since what uses it next comes behind the free; others get it when the free has run.
 class HostMemoryPool final : public MemoryPool {
  public:
   HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options);
   ~HostMemoryPool() override;
 
-  void* take(std::size_t bytes);
-  /// Returns a block to its pool.
+  /// For work of `queue`.
+  void* take(std::size_t bytes, const Queue& queue);
+  /// Called before the free of a block is enqueued there: from now on the queue may have the block again.
+  static void offer_to(const Queue& queue, void* memory) noexcept;
+  /// A free: returns the block to its pool, unless the queue that it was offered to has it again.
   static void give_back(void* memory) noexcept;
 
  protected:
@@ -46,6 +52,8 @@ class HostMemoryPool final : public MemoryPool {
 
  private:
   struct Header;
+  using QueuedFrees = std::multimap<std::pair<const Queue*, std::size_t>, Header*>;
+  void forget_queued_free(Header& header) noexcept;
   void trim_locked(std::size_t keep) noexcept;
 
   mutable std::mutex mutex_;
@@ -54,6 +62,7 @@ class HostMemoryPool final : public MemoryPool {
   std::size_t used_ = 0;
   std::size_t reserved_ = 0;
   std::multimap<std::size_t, Header*> spare_;
+  QueuedFrees queued_;  // blocks whose frees have not run, by queue and size
 };
 
 }  // namespace weir::host

@@ -15,11 +15,12 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "backends/host/elf_image.hpp"
-#include "backends/cache/file_descriptor.hpp"
 #include "backends/cache/kernel_cache.hpp"
+#include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
 #include "backends/host/memory.hpp"
+#include "backends/host/source_lines.hpp"
+#include "backends/host/work.hpp"
 #include "kernels/kernel_name.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -52,7 +53,7 @@ void* open_in_memory(std::span<const std::byte> image) {
 
 void* open_as_file(std::span<const std::byte> image, const TemporaryFolder& folder) {
   const std::string path = folder.path() + "/module.so";
-  const cache::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  const cache::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
   if (!file || !file.write(image.data(), image.size()))
     throw std::system_error(errno, std::generic_category(), "writing " + path);
   return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -115,13 +116,12 @@ const std::string& cpu_features() {
   return features;
 }
 
-ModulePtr load_image(Device& device, std::span<const std::byte> bytes, bool for_debugger) {
+ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::optional<TemporaryFolder> folder) {
   const ElfImage image(bytes);
   check_image(image);
-  std::optional<TemporaryFolder> folder;
-  void* handle = for_debugger ? nullptr : open_in_memory(bytes);
+  void* handle = folder ? nullptr : open_in_memory(bytes);
   if (handle == nullptr) {
-    folder.emplace();
+    if (!folder) folder.emplace();
     handle = open_as_file(bytes, *folder);
   }
   if (handle == nullptr) {
@@ -137,11 +137,14 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, bool for_
   }
   std::vector<HostModule::Variable> variables;
   for (const ElfImage::Variable& variable : image.variables()) {
-    if (variable.name.starts_with("weir_host_")) continue;
+    if (variable.name.starts_with("weir_host_") || variable.name.starts_with("_ZN9weir_host")) continue;  // the prelude's
     auto* const address = reinterpret_cast<std::byte*>(map->l_addr + variable.address);
     variables.push_back({variable.name, Span<std::byte>(address, variable.size)});
   }
-  return make<HostModule>(device, handle, *record, std::move(variables), std::move(folder));
+  *record->services = &launch_services();
+  return make<HostModule>(device, handle, *record, std::move(variables), bytes,
+                          std::span(reinterpret_cast<const std::byte*>(map->l_addr), image.loaded_size()),
+                          std::move(folder));
 }
 
 ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) {
@@ -152,8 +155,11 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
       std::string flaw;
       bytes = cache::content_of_entry(bytes, key, flaw);
       if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
+    } else {
+      check_image(ElfImage(bytes));  // says best what is wrong with what is no image at all
+      check_seal(bytes);
     }
-    return load_image(device, bytes, false);
+    return load_image(device, bytes, std::nullopt);
   } catch (const BadImage& bad) {
     throw Error(Errc::invalid_image, "Device::load_module", device.describe(),
                 fmt::format("the image of {} bytes: {}", size, bad.what()));
@@ -181,27 +187,41 @@ int rank_image(const Device& device, std::span<const std::byte> bytes) {
 }
 
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
+                       std::span<const std::byte> image, std::span<const std::byte> code,
                        std::optional<TemporaryFolder> file)
-    : Module(device, handle), record_(record), variables_(std::move(variables)), file_(std::move(file)) {}
+    : Module(device, handle),
+      record_(record),
+      variables_(std::move(variables)),
+      image_(image.begin(), image.end()),
+      code_(code),
+      file_(std::move(file)) {}
 
 HostModule::~HostModule() { ::dlclose(native_handle()); }
+
+std::string HostModule::place_of(const void* instruction) const {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(instruction) - code_.data());
+  const std::string line = source_line(image_, offset);
+  return !line.empty() ? line : fmt::format("module + 0x{:x} (CompileOptions::debug tells the line)", offset);
+}
 
 KernelPtr HostModule::do_kernel(std::string_view name) {
   std::vector<std::string_view> names;
   const std::string wanted = kernels::normalized_name(name);
   for (const KernelRecord* const record : kernels()) {
     if (kernels::normalized_name(record->name) == wanted) {
-      return make<HostKernel>(ModulePtr(this), std::string(name), *record);
+      auto kernel = make<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
+      if (reference_)
+        kernel->set_reference(Ptr<const HostKernel>(static_cast<const HostKernel*>(reference_->kernel(name).get())));
+      return kernel;
     }
     names.emplace_back(record->name);
   }
   throw Error(
       Errc::kernel_not_found, "Module::kernel", device().describe(),
-      names.empty()
-          ? fmt::format("there is no kernel '{}': the module has no kernels at all; a kernel is a __global__ function", name)
-          : fmt::format("there is no kernel '{}'; the module has {}; instances of templates are those in "
-                        "CompileOptions::kernels, and those that the source instantiates",
-                        name, list(names)));
+      fmt::format("there is no kernel '{}'; the module has {}; a kernel is a __global__ function, or an instance of a "
+                  "template that the source instantiates or CompileOptions::kernels names (KERNELS in "
+                  "weir_add_kernels)",
+                  name, names.empty() ? "no kernels at all" : list(names)));
 }
 
 Span<std::byte> HostModule::do_global(std::string_view name) {

@@ -88,8 +88,10 @@ Progress Program::start(Queue& queue, Continuation& continuation) {
   }
   // One more than the nodes, so that the continuation is not resumed before this returns.
   unfinished_.store(node_count_ + 1, std::memory_order_release);
-  for (std::size_t i = 1; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
-  run_from(&nodes_[roots_[0]], Lane::worker);
+  // A schedule chooses among all roots.
+  const bool begins_here = roots_.size() == 1 || !is_shaken_;
+  for (std::size_t i = begins_here ? 1 : 0; i < roots_.size(); ++i) hand_out(nodes_[roots_[i]]);
+  if (begins_here) run_from(&nodes_[roots_[0]], Lane::worker);
   return finish(1) ? Progress::done : Progress::pending;
 }
 

@@ -7,6 +7,7 @@
 
 #include "backends/host/device.hpp"
 #include "backends/host/kernel.hpp"
+#include "backends/host/kernel_abi.hpp"
 
 namespace weir::host {
 namespace {
@@ -49,9 +50,8 @@ void describe_properties(DeviceProperties& p, int ordinal, int threads) {
   p.warp_size = warp_size();
   p.max_threads_per_block = 1024;
   p.max_threads_per_multiprocessor = 1024;
-  // Memory of the worker that runs a block: as much as a large GPU has. More would not fit into the second-level cache.
   p.shared_memory_per_block = std::size_t{48} << 10U;
-  p.shared_memory_per_block_optin = std::size_t{227} << 10U;
+  p.shared_memory_per_block_optin = most_shared_bytes;
   p.max_block = {1024, 1024, 64};
   p.max_grid = {0x7FFFFFFF, 65535, 65535};
   p.l2_cache_size = cache_size(_SC_LEVEL2_CACHE_SIZE);

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "backends/host/launch_check.hpp"
 #include "backends/host/schedule.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/error.hpp"
@@ -124,9 +125,11 @@ struct alignas(64) Scheduler::Seat {
 };
 
 Scheduler& Scheduler::instance() {
-  static auto* const scheduler =
-      new Scheduler(static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
-                    Schedule::from_environment());
+  static auto* const scheduler = new Scheduler(
+      checks_launches()
+          ? 1
+          : static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
+      Schedule::from_environment());
   return *scheduler;
 }
 

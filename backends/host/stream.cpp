@@ -132,8 +132,9 @@ CaptureState HostStream::do_capture_state() const { return Capture::state_of(*qu
 GraphPtr HostStream::do_captured_graph() const { return Capture::graph_of(*queue_); }
 
 void HostStream::do_add_child_graph(const Graph& graph, const CaptureState&) {
-  capture_only("Stream::add_child_graph", NodeKind::child_graph,
-               SubGraph{static_cast<const HostGraph&>(graph).data()->copy(), nullptr});
+  const GraphData& data = *static_cast<const HostGraph&>(graph).data();
+  check_nesting("Stream::add_child_graph", describe(), data);
+  capture_only("Stream::add_child_graph", NodeKind::child_graph, SubGraph{data.copy(), nullptr});
 }
 
 /// The same limits as those of drivers.
@@ -160,11 +161,13 @@ void HostStream::check_conditional_body(const GraphData& body) const {
 void HostStream::do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
                                         UniqueFunction<void(Stream&)>&& body, const CaptureState&) {
   const bool loop = kind == ConditionalKind::while_nonzero;
+  const char* const operation = loop ? "Stream::capture_while" : "Stream::capture_if";
   const StreamPtr inner = device().create_stream();
   const GraphPtr graph = inner->capture([&](Stream& stream) { body(stream); });
-  check_conditional_body(*static_cast<const HostGraph&>(*graph).data());
-  capture_only(loop ? "Stream::capture_while" : "Stream::capture_if", NodeKind::conditional,
-               Conditional{condition, loop, static_cast<const HostGraph&>(*graph).data(), nullptr});
+  const Ptr<GraphData>& data = static_cast<const HostGraph&>(*graph).data();
+  check_conditional_body(*data);
+  check_nesting(operation, describe(), *data);
+  capture_only(operation, NodeKind::conditional, Conditional{condition, loop, data, nullptr});
 }
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ void* HostStream::do_allocate_async(std::size_t bytes, MemoryPool* pool, const C
     void* const memory = allocate_aligned(device, "Stream::allocate_async", bytes);
     if (Capture::add_memory(*queue_, std::shared_ptr<void>(memory, free_aligned))) return memory;
   }
-  return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes);
+  return (pool != nullptr ? static_cast<HostMemoryPool&>(*pool) : device.memory_pool()).take(bytes, *queue_);
 }
 
 bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) {
@@ -205,6 +208,7 @@ bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) 
   if (queue_->is_non_blocking() && queue_->is_idle()) {
     HostMemoryPool::give_back(memory);
   } else {
+    HostMemoryPool::offer_to(*queue_, memory);
     queue_->enqueue(PoolFree{memory});
   }
   return true;

@@ -100,31 +100,33 @@ void ValueWaits::look(Bucket& bucket) noexcept {
 }
 
 void ValueWaits::poll() noexcept {
-  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::microseconds;
   constexpr int eager_looks = 200;
-  constexpr auto longest_pause = 200us;
-  auto pause = 10us;
   int looks = 0;
   std::uint64_t seen = 0;
+  auto since = Clock::now();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
-      if (seen != additions_) {  // a new wait is likely to end soon
+      const auto is_new = [&] { return seen != additions_; };
+      if (waiting_.load(std::memory_order_relaxed) == 0) {
+        wake_.wait(lock, [this] { return waiting_.load(std::memory_order_relaxed) != 0; });
+      } else if (looks >= eager_looks) {
+        // A store is noticed late by a small part of the time for which it was awaited, so that long waits cost little.
+        const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - since);
+        wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(20000)), is_new);
+      }
+      if (is_new()) {  // a new wait is likely to end soon
         seen = additions_;
         looks = 0;
-        pause = 10us;
+        since = Clock::now();
       }
     }
     for (Bucket& bucket : buckets_) {
       if (bucket.count.load(std::memory_order_relaxed) != 0) look(bucket);
     }
-    if (++looks < eager_looks) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(pause);
-      pause = std::min<std::chrono::microseconds>(pause * 2, longest_pause);
-    }
+    if (++looks < eager_looks) std::this_thread::yield();
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
+#include "backends/host/fibers.hpp"
+#include "backends/host/launch_check.hpp"
 #include "backends/host/memory.hpp"
 #include "backends/host/program.hpp"
 #include "backends/host/queue.hpp"
@@ -244,7 +246,12 @@ Progress WorkRun::run_launch(const Launch& launch) {
     keep_thrown(*queue_, "a kernel was not run", e.what());
     return Progress::done;
   }
+  crashed_.store(false, std::memory_order_relaxed);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  if (launch.kernel->reference()) {
+    run_checked(launch, blocks);
+    return Progress::done;
+  }
   if (launch.cooperative) {
     run_together(blocks);
     return Progress::done;
@@ -255,6 +262,36 @@ Progress WorkRun::run_launch(const Launch& launch) {
       run_parallel(*this, blocks, std::max<std::uint64_t>(blocks / pieces, 1), queue_->level(), *continuation_,
                    &launch.kernel->pace());
   return done ? Progress::done : Progress::pending;
+}
+
+/// Runs a launch on fibers and, from the same memory, as its kernel is compiled. What the latter leaves stays.
+void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
+  const HostKernel& kernel = *launch.kernel;
+  const auto run = [&](const Work& work) {
+    work_ = &work;
+    if (launch.cooperative) {
+      run_together(blocks);
+    } else {
+      do_range(0, blocks);
+    }
+  };
+  const Work& as_compiled = *work_;
+  LaunchCheck check(kernel, *kernel.reference());
+  if (check.is_possible()) {
+    Work on_fibers = launch;
+    std::get<Launch>(on_fibers).kernel = kernel.reference();
+    run(on_fibers);
+    check.begin_second_run();
+  }
+  run(as_compiled);
+  const std::string difference = check.difference(argument_addresses_, *kernel.parameter_sizes());
+  if (difference.empty()) return;
+  queue_->keep_error(std::make_exception_ptr(
+      Error(Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
+            "WEIR_HOST_CHECK: " + difference +
+                "; either threads race, or add floating-point numbers in any order, or it is an error of Weir: report it")));
+} catch (const std::bad_alloc& e) {
+  keep_thrown(*queue_, "a launch was not checked, or not run", e.what());
 }
 
 /// Reports a block that could not go on. The other blocks of the launch run; the stream's next synchronize throws.
@@ -280,18 +317,32 @@ bool WorkRun::sync_grid(void* run, const char* place) {
   return outcome.all_came;
 }
 
-BlockRange WorkRun::block_range(std::uint64_t first, std::uint64_t last) {
-  static constexpr LaunchServices services = {[](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
-                                              [](void* memory) { WorkerMemory::mine().give_back(memory); }, &WorkRun::fail,
-                                              &WorkRun::sync_grid};
-  const auto& launch = std::get<Launch>(*work_);
+const LaunchServices& launch_services() noexcept {
+  static constexpr LaunchServices services = {
+      [](std::size_t bytes) { return WorkerMemory::mine().take(bytes); },
+      [](void* memory) { WorkerMemory::mine().give_back(memory); },
+      &WorkRun::fail,
+      &WorkRun::sync_grid,
+      &run_fibers,
+      &wait_on_fiber,
+      [](const char* condition, const char* file, std::uint32_t line) {
+        KernelSection::current().leave(
+            {.cause = KernelCrash::Cause::assertion, .file = file, .line = line, .condition = condition});
+      }};
+  return services;
+}
+
+BlockRange WorkRun::block_range(const Launch& launch, std::uint64_t first, std::uint64_t last) {
   return {{launch.grid.x, launch.grid.y, launch.grid.z},
           {launch.block.x, launch.block.y, launch.block.z},
           first,
           last,
           launch.shared_bytes,
-          &services,
-          this};
+          &launch_services(),
+          this,
+          launch.cooperative,
+          &crashed_,
+          first};
 }
 
 /// A cooperative launch: a thread for each block, since a worker that waited for other blocks could keep them from running.
@@ -317,13 +368,32 @@ void WorkRun::run_together(std::uint64_t blocks) {
   barrier_ = nullptr;
 }
 
+void WorkRun::do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last) {
+  if (crashed_.load(std::memory_order_relaxed)) return;
+  const BlockRange range = block_range(launch, first, last);
+  KernelSection section(launch.kernel->code());
+  section.run(launch.kernel->run_blocks(), range, argument_addresses_.data());
+  if (!section.crash()) return;
+  WorkerMemory::mine().reset();
+  if (crashed_.exchange(true, std::memory_order_relaxed)) return;
+  const std::uint64_t number = range.running_block;
+  const Dim3 block{static_cast<std::uint32_t>(number % launch.grid.x),
+                   static_cast<std::uint32_t>(number / launch.grid.x % launch.grid.y),
+                   static_cast<std::uint32_t>(number / launch.grid.x / launch.grid.y)};
+  queue_->keep_error(std::make_exception_ptr(crash_error(*launch.kernel, *section.crash(), block)));
+}
+
 void WorkRun::do_range(std::uint64_t first, std::uint64_t last) noexcept {
   if (const auto* const launch = std::get_if<Launch>(work_)) {
     try {
-      launch->kernel->run_blocks()(block_range(first, last), argument_addresses_.data());
-    } catch (const std::bad_alloc& e) {  // for what blocks keep in memory
+      do_blocks(*launch, first, last);
+    } catch (const std::bad_alloc&) {  // for what blocks keep in memory, and for stacks of threads that wait
       WorkerMemory::mine().reset();
-      keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
+      try {
+        throw out_of_memory_error(*launch->kernel);
+      } catch (const std::exception& e) {
+        keep_thrown(*queue_, "blocks of a kernel were not run", e.what());
+      }
     }
   } else if (const auto* const copy = std::get_if<Copy>(work_)) {
     if (copy->height > 1) return copy_rows(*copy, first, last);

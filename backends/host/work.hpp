@@ -129,6 +129,9 @@ void call_host_function(HostFunction& function, Queue& queue) noexcept;
 /// The same, and destroys the function on the same thread: its captured objects must not call Weir either.
 void call_host_function_once(HostFunction& function, Queue& queue) noexcept;
 
+/// What modules call.
+const LaunchServices& launch_services() noexcept;
+
 enum class Progress : std::uint8_t { done, pending };
 
 /// Runs one piece of work at a time. Reusable.
@@ -142,13 +145,16 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   Progress run_copy(const Copy& copy);
   Progress run_fill(const Fill& fill);
   Progress run_launch(const Launch& launch);
+  void run_checked(const Launch& launch, std::uint64_t blocks);
   Progress run_memory_operations(const MemoryOperations& operations);
   Progress run_conditional(const Conditional& conditional);
 
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
+  friend const LaunchServices& launch_services() noexcept;
   static void fail(void* run, const KernelFault& fault);
   static bool sync_grid(void* run, const char* place);
-  BlockRange block_range(std::uint64_t first, std::uint64_t last);
+  void do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last);
+  BlockRange block_range(const Launch& launch, std::uint64_t first, std::uint64_t last);
   void run_together(std::uint64_t blocks);
   void reached() noexcept override { come_back(); }
   void met() noexcept override { come_back(); }
@@ -160,8 +166,9 @@ class WorkRun final : private Divisible, private Waiter, private ValueWaiter, pr
   const Work* work_ = nullptr;
   Queue* queue_ = nullptr;
   Continuation* continuation_ = nullptr;
-  std::size_t position_ = 0;                // in a list of memory operations
-  GridBarrier* barrier_ = nullptr;          // of a cooperative launch, while it runs
+  std::size_t position_ = 0;          // in a list of memory operations
+  GridBarrier* barrier_ = nullptr;    // of a cooperative launch, while it runs
+  std::atomic<bool> crashed_{false};  // a thread of the launch: the blocks that have not begun are left out
   std::vector<const void*> argument_addresses_;
 };
 

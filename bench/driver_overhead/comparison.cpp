@@ -85,6 +85,7 @@ int Comparison::run(int argc, char** argv) {
                 pair.limit.ratio < 1 ? raw * pair.limit.ratio : allowed, within ? "" : "  OVER");
     over += within ? 0 : 1;
   }
+  if (over != 0) std::printf("%d operations cost more than is allowed (OVER), so the exit status is 1\n", over);
   benchmark::Shutdown();
   return over;
 }

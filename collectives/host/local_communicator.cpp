@@ -13,10 +13,23 @@
 namespace weir::collectives {
 namespace {
 
+// A rank's place in its group, owned by all that may still call: the communicator and its steps that have not begun.
+struct Place {
+  Place(Ptr<LocalGroup> g, int r) : group(std::move(g)), rank(r) {}
+  ~Place() { group->leave(rank); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  const Ptr<LocalGroup> group;
+  const int rank;
+};
+
 class LocalCommunicator final : public Communicator {
  public:
   LocalCommunicator(Device& device, int rank, int ranks, Ptr<LocalGroup> group)
-      : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING), group_(std::move(group)), steps_(device) {
+      : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING),
+        place_(std::make_shared<Place>(std::move(group), rank)),
+        steps_(device) {
     if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
       set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
     }
@@ -31,10 +44,10 @@ class LocalCommunicator final : public Communicator {
   }
 
   void do_check() override {
-    if (group_->has_failed()) fail(group_->cause());
+    if (place_->group->has_failed()) fail(place_->group->cause());
   }
   void do_abort() noexcept override {
-    group_->fail("rank " + std::to_string(rank()) + " has failed or called Communicator::abort");
+    place_->group->fail("rank " + std::to_string(rank()) + " has failed or called Communicator::abort");
   }
   void do_watch(Stream&, void*) override {}  // the group sees captured operations, too
   void* do_native_handle() const noexcept override { return nullptr; }
@@ -44,13 +57,13 @@ class LocalCommunicator final : public Communicator {
     const CaptureState capture = calls[0].capture;
     check();
     StreamsOfStep streams(calls);
-    steps_.enqueue(streams.first(), capture, [group = group_, rank = rank(), calls = std::move(calls)](StepEnd end) {
-      group->arrive(rank, calls, end);
+    steps_.enqueue(streams.first(), capture, [place = place_, calls = std::move(calls)](StepEnd end) {
+      place->group->arrive(place->rank, calls, end);
     });
     streams.go_on();
   }
 
-  const Ptr<LocalGroup> group_;
+  const std::shared_ptr<Place> place_;
   Steps steps_;
 };
 

@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <list>
+#include <system_error>
+#include <thread>
 
 #include "collectives/host/reduce.hpp"
+#include "core/immortal.hpp"
 #include "weir/backend_support.hpp"
 
 namespace weir::collectives {
@@ -15,10 +20,11 @@ using Kind = CollectiveCall::Kind;
 
 namespace {
 
-constexpr std::size_t tile_bytes = std::size_t{64}
-                                   << 10U;  // fits into the second-level cache, as often as a worker has ranks
+constexpr std::size_t tile_bytes = std::size_t{64} << 10U;  // the tiles of all ranks fit into the second-level cache
+constexpr int tiles_of_turn = 16;
 
 std::string describe(const CollectiveCall& call) {
+  if (call.kind == Kind::barrier) return "barrier";
   std::string text = fmt::format("{} of {} {}", to_string(call.kind), call.count, to_string(call.type));
   if (call.kind == Kind::all_reduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter) {
     text += fmt::format(" by {}", to_string(call.reduction));
@@ -44,24 +50,153 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (to != from) std::memmove(to, from, bytes);
 }
 
+template <class Loop>
+void start_thread(const char* purpose, Loop loop) {
+  try {
+    const support::SignalsBlocked blocked;
+    std::thread(std::move(loop)).detach();
+  } catch (const std::system_error& e) {
+    throw Error(Errc::out_of_memory, "Communicator::from_devices", "host",
+                fmt::format("the thread {} was not started: {}; raise the limit of threads (ulimit -u, pids.max)", purpose,
+                            e.what()));
+  }
+}
+
 }  // namespace
 
+// --- Threads ----------------------------------------------------------------------------------------------------------
+
+// The threads that do the work of all groups. A call that waits is no work yet, and no work waits for another, so a thread
+// for each core is enough for any number of communicators. They live until the process ends.
+class LocalGroup::Workers {
+ public:
+  static Workers& instance() {
+    static detail::Immortal<Workers> workers;
+    return *workers;
+  }
+
+  /// As many threads as `wanted`, or as there are cores. One is enough.
+  void ensure_started(std::size_t wanted) {
+    const std::lock_guard lock(mutex_);
+    wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
+    try {
+      for (; threads_ < wanted; ++threads_) start_thread("that does the work of collectives", [this] { work(); });
+    } catch (const Error&) {
+      if (threads_ == 0) throw;
+    }
+  }
+
+  void add(JobPtr job) {
+    const bool is_large = job->tiles > 1;
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    is_large ? wake_.notify_all() : wake_.notify_one();
+  }
+  void add(std::span<const StepEnd> ends) {
+    if (ends.empty()) return;
+    const std::lock_guard lock(mutex_);
+    ends_.insert(ends_.end(), ends.begin(), ends.end());
+    wake_.notify_one();
+  }
+
+ private:
+  // Locks of groups are taken without `mutex_` alone, and a job may be a group's last owner: so is the job let go.
+  void work() noexcept {
+    std::vector<StepEnd> ends;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return !ends_.empty() || !jobs_.empty(); });
+      if (!ends_.empty()) {
+        ends.swap(ends_);
+        lock.unlock();
+      } else {
+        JobPtr job = jobs_.front();
+        // Jobs take turns, so that a large one does not hold up other communicators.
+        if (job->next.load(std::memory_order_relaxed) < job->tiles)
+          jobs_.splice(jobs_.end(), jobs_, jobs_.begin());
+        else
+          jobs_.pop_front();
+        lock.unlock();
+        std::size_t tile = 0;
+        for (int i = 0; i < tiles_of_turn && (tile = job->next.fetch_add(1, std::memory_order_relaxed)) < job->tiles; ++i) {
+          run_tile(*job, tile);
+          if (job->finished.fetch_add(1, std::memory_order_acq_rel) + 1 == job->tiles) job->group->finish(*job, ends);
+        }
+      }
+      for (StepEnd& end : ends) end();
+      ends.clear();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;  // taken behind a group's
+  std::condition_variable wake_;
+  std::list<JobPtr> jobs_;
+  std::vector<StepEnd> ends_;  // of steps that end with no more work
+  std::size_t threads_ = 0;
+};
+
+// The thread that looks at the groups with a time-out.
+class LocalGroup::TimeKeeper {
+ public:
+  static TimeKeeper& instance() {
+    static detail::Immortal<TimeKeeper> keeper;
+    return *keeper;
+  }
+
+  void add(LocalGroup& group) {
+    const std::lock_guard lock(mutex_);
+    groups_.push_back(&group);
+    if (!is_started_) {
+      try {
+        start_thread("that keeps the time of collectives", [this] { run(); });
+      } catch (...) {
+        groups_.pop_back();
+        throw;
+      }
+      is_started_ = true;
+    }
+    wake_.notify_one();
+  }
+  void remove(LocalGroup& group) noexcept {
+    const std::lock_guard lock(mutex_);  // not while it is looked at
+    std::erase(groups_, &group);
+  }
+
+ private:
+  void run() noexcept {
+    using std::chrono::milliseconds;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      milliseconds pause(1000);
+      for (const LocalGroup* const group : groups_) pause = std::min(pause, group->time_out_ / 4 + milliseconds(1));
+      if (groups_.empty())
+        wake_.wait(lock);
+      else
+        wake_.wait_for(lock, pause);
+      for (LocalGroup* const group : groups_) group->check_time();
+    }
+  }
+
+  std::mutex mutex_;  // taken before a group's
+  std::condition_variable wake_;
+  std::vector<LocalGroup*> groups_;
+  bool is_started_ = false;
+};
+
+// --- A group ----------------------------------------------------------------------------------------------------------
+
 LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds time_out)
-    : ranks_(ranks), time_out_(time_out), collectives_(static_cast<std::size_t>(ranks)) {
-  const auto most = std::max(1U, std::thread::hardware_concurrency());
-  const support::SignalsBlocked blocked;
-  for (unsigned i = 0; i < std::min(most, static_cast<unsigned>(ranks)); ++i)
-    threads_.emplace_back([this, i] { work(i == 0); });
+    : ranks_(ranks),
+      time_out_(time_out),
+      collectives_(static_cast<std::size_t>(ranks)),
+      has_left_(static_cast<std::size_t>(ranks)) {
+  Workers::instance().ensure_started(static_cast<std::size_t>(ranks));
+  if (time_out_.count() != 0) TimeKeeper::instance().add(*this);
 }
 
 LocalGroup::~LocalGroup() {
-  {
-    const std::lock_guard lock(mutex_);
-    fail_locked("the communicators were destroyed");  // so that streams that wait for a rank which never called go on
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  if (time_out_.count() != 0) TimeKeeper::instance().remove(*this);
 }
 
 std::string LocalGroup::cause() const {
@@ -73,17 +208,20 @@ std::string LocalGroup::cause() const {
 
 void LocalGroup::arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) {
-    ends_.push_back(end);
-  } else {
-    const auto arrival = std::make_shared<Arrival>();
-    arrival->rank = rank;
-    arrival->calls.assign(calls.begin(), calls.end());
-    arrival->end = end;
-    arrival->open = calls.size();
-    match(rank, arrival);
-  }
-  wake_.notify_all();
+  if (failed_.load(std::memory_order_relaxed)) return Workers::instance().add({&end, 1});
+  const auto arrival = std::make_shared<Arrival>();
+  arrival->rank = rank;
+  arrival->calls.assign(calls.begin(), calls.end());
+  arrival->end = end;
+  arrival->open = calls.size();
+  match(rank, arrival);
+  look_for_absent();
+}
+
+void LocalGroup::leave(int rank) noexcept {
+  const std::lock_guard lock(mutex_);
+  has_left_[static_cast<std::size_t>(rank)] = true;
+  look_for_absent();
 }
 
 void LocalGroup::match(int rank, const ArrivalPtr& arrival) {
@@ -113,8 +251,7 @@ void LocalGroup::match_pair(Pair& pair) {
       const std::string cause =
           fmt::format("rank {} sends {} {} to rank {}, which receives {} {}", both[0].arrival->rank, from.count,
                       to_string(from.type), both[1].arrival->rank, to.count, to_string(to.type));
-      let_go(std::move(both));
-      return fail_locked(cause);
+      return fail_locked(cause, both);
     }
     add_job(std::move(both));
   }
@@ -131,8 +268,7 @@ void LocalGroup::match_collectives() {
       if (is_same_operation(*calls[0].call, *waiting.call)) continue;
       const std::string cause = fmt::format("the ranks call different operations: rank 0 {}, rank {} {}",
                                             describe(*calls[0].call), waiting.arrival->rank, describe(*waiting.call));
-      let_go(std::move(calls));
-      return fail_locked(cause);
+      return fail_locked(cause, calls);
     }
     add_job(std::move(calls));
   }
@@ -140,6 +276,7 @@ void LocalGroup::match_collectives() {
 
 void LocalGroup::add_job(std::vector<Waiting> calls) {
   auto job = std::make_shared<Job>();
+  job->group = Ptr<LocalGroup>(this);
   const CollectiveCall& call = *calls[0].call;
   const auto ranks = static_cast<std::size_t>(ranks_);
   job->part_bytes = call.kind == Kind::barrier ? 0 : call.count * size_of(call.type);
@@ -148,24 +285,24 @@ void LocalGroup::add_job(std::vector<Waiting> calls) {
   job->tiles_of_part = std::max<std::size_t>(1, (job->part_bytes + tile_bytes - 1) / tile_bytes);
   job->tiles = job->parts * job->tiles_of_part;
   job->calls = std::move(calls);
-  jobs_.push_back(std::move(job));
+  Workers::instance().add(std::move(job));
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
-void LocalGroup::let_go(std::vector<Waiting>&& calls) noexcept {
-  for (Waiting& waiting : calls) {
-    if (--waiting.arrival->open == 0) ends_.push_back(waiting.arrival->end);
+void LocalGroup::let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept {
+  for (const Waiting& waiting : calls) {
+    if (--waiting.arrival->open == 0) ends.push_back(waiting.arrival->end);
   }
 }
 
-void LocalGroup::fail_locked(const std::string& cause) noexcept {
+// `calls`: of which this is the end, too.
+void LocalGroup::fail_locked(const std::string& cause, std::vector<Waiting> calls) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return;
   cause_ = cause;
   failed_.store(true, std::memory_order_release);
-  std::vector<Waiting> waiting;
   const auto take = [&](std::deque<Waiting>& queue) {
-    waiting.insert(waiting.end(), std::make_move_iterator(queue.begin()), std::make_move_iterator(queue.end()));
+    calls.insert(calls.end(), std::make_move_iterator(queue.begin()), std::make_move_iterator(queue.end()));
     queue.clear();
   };
   for (auto& queue : collectives_) take(queue);
@@ -173,19 +310,38 @@ void LocalGroup::fail_locked(const std::string& cause) noexcept {
     take(pair.sent);
     take(pair.received);
   }
-  let_go(std::move(waiting));
+  std::vector<StepEnd> ends;
+  let_go(calls, ends);
+  Workers::instance().add(ends);
 }
 
 void LocalGroup::fail(const std::string& cause) noexcept {
   const std::lock_guard lock(mutex_);
   fail_locked(cause);
-  wake_.notify_all();
+}
+
+// Fails the group if a call waits for a rank that has left.
+void LocalGroup::look_for_absent() {
+  const auto look = [&](const std::deque<Waiting>& queue, int absent) {
+    if (queue.empty() || !has_left_[static_cast<std::size_t>(absent)]) return;
+    fail_locked(fmt::format("{} of rank {} waits for rank {}, whose communicator has gone", describe(*queue.front().call),
+                            queue.front().arrival->rank, absent));
+  };
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!collectives_[static_cast<std::size_t>(rank)].empty()) continue;
+    for (const auto& queue : collectives_) look(queue, rank);
+  }
+  for (const auto& [ranks, pair] : pairs_) {
+    look(pair.sent, ranks.second);
+    look(pair.received, ranks.first);
+  }
 }
 
 // --- Working ----------------------------------------------------------------------------------------------------------
 
 // Fails the group if a call has waited for longer than the time-out.
 void LocalGroup::check_time() {
+  const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const auto look = [&](const std::deque<Waiting>& queue) {
     if (queue.empty() || now - queue.front().arrival->time < time_out_) return;
@@ -204,52 +360,12 @@ void LocalGroup::check_time() {
   }
 }
 
-void LocalGroup::work(bool keeps_time) noexcept {
-  const std::unique_ptr<std::byte[]> scratch(new std::byte[tile_bytes]);
-  std::unique_lock lock(mutex_);
-  const auto has_work = [this] { return stopping_ || !ends_.empty() || !jobs_.empty(); };
-  const auto pause = std::min(time_out_ / 4, std::chrono::milliseconds(1000)) + std::chrono::milliseconds(1);
-  auto next_look = Clock::now() + pause;
-  for (;;) {
-    if (!keeps_time || time_out_.count() == 0) {
-      wake_.wait(lock, has_work);
-    } else {
-      wake_.wait_until(lock, next_look, has_work);
-      if (Clock::now() >= next_look) {
-        check_time();
-        next_look = Clock::now() + pause;
-      }
-      if (!has_work()) continue;
-    }
-    if (!ends_.empty()) {
-      std::vector<StepEnd> ends;
-      ends.swap(ends_);
-      lock.unlock();
-      for (StepEnd& end : ends) end();
-      ends.clear();
-      lock.lock();
-      continue;
-    }
-    if (jobs_.empty()) return;
-    const JobPtr job = jobs_.front();
-    lock.unlock();
-    for (std::size_t tile = 0; (tile = job->next.fetch_add(1, std::memory_order_relaxed)) < job->tiles;) {
-      run_tile(*job, tile, scratch.get());
-      if (job->finished.fetch_add(1, std::memory_order_acq_rel) + 1 == job->tiles) finish(*job);
-    }
-    lock.lock();
-    if (!jobs_.empty() && jobs_.front() == job) jobs_.pop_front();
-  }
-}
-
-void LocalGroup::finish(const Job& job) noexcept {
-  std::vector<Waiting> calls = job.calls;
+void LocalGroup::finish(const Job& job, std::vector<StepEnd>& ends) noexcept {
   const std::lock_guard lock(mutex_);
-  let_go(std::move(calls));
-  wake_.notify_all();
+  let_go(job.calls, ends);
 }
 
-void LocalGroup::run_tile(const Job& job, std::size_t tile, std::byte* scratch) noexcept {
+void LocalGroup::run_tile(const Job& job, std::size_t tile) noexcept {
   const CollectiveCall& first = *job.calls[0].call;
   if (first.kind == Kind::barrier) return;
   const std::size_t part = tile / job.tiles_of_part;
@@ -258,28 +374,28 @@ void LocalGroup::run_tile(const Job& job, std::size_t tile, std::byte* scratch) 
   const std::size_t ranks = job.calls.size();
   const auto call = [&](std::size_t rank) -> const CollectiveCall& { return *job.calls[rank].call; };
   const auto root = static_cast<std::size_t>(first.peer);
+  std::vector<const void*> sources;
+  std::vector<void*> results;
+  const auto receives = [&](std::size_t rank) { results.push_back(at(call(rank).receive, begin)); };
   // Reduces the bytes from `offset` on of what all ranks send.
-  const auto reduce = [&](std::size_t offset) {
-    const std::size_t count = bytes / size_of(first.type);
-    std::memcpy(scratch, at(first.send, offset), bytes);
-    for (std::size_t rank = 1; rank < ranks; ++rank) {
-      combine(first.type, first.reduction, scratch, at(call(rank).send, offset), count);
-    }
-    if (first.reduction == Reduction::avg) divide(first.type, scratch, count, static_cast<int>(ranks));
+  const auto reduce_from = [&](std::size_t offset) {
+    sources.clear();
+    for (std::size_t rank = 0; rank < ranks; ++rank) sources.push_back(at(call(rank).send, offset));
+    reduce(first.type, first.reduction, results, sources, bytes / size_of(first.type));
   };
-  // Each tile reads all that is sent there before it writes what is received there, so that operations may be in place.
+  // Each part of a tile is read everywhere before it is written, so that operations may be in place.
   switch (first.kind) {
     case Kind::all_reduce:
-      reduce(begin);
-      for (std::size_t rank = 0; rank < ranks; ++rank) std::memcpy(at(call(rank).receive, begin), scratch, bytes);
+      for (std::size_t rank = 0; rank < ranks; ++rank) receives(rank);
+      reduce_from(begin);
       break;
     case Kind::reduce:
-      reduce(begin);
-      std::memcpy(at(call(root).receive, begin), scratch, bytes);
+      receives(root);
+      reduce_from(begin);
       break;
     case Kind::reduce_scatter:
-      reduce(part * job.part_bytes + begin);
-      std::memcpy(at(call(part).receive, begin), scratch, bytes);
+      receives(part);
+      reduce_from(part * job.part_bytes + begin);
       break;
     case Kind::broadcast:
       for (std::size_t rank = 0; rank < ranks; ++rank)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,17 +16,20 @@
 #include "weir/communicator.hpp"
 
 /// The host's own collectives, for devices of one process: all ranks' memory is at hand, so whoever comes last knows all
-/// there is to do, and a few threads do it.
+/// there is to do, and the process's workers do it.
 namespace weir::collectives {
 
 class LocalGroup final : public RefCounted {
  public:
+  /// Throws `out_of_memory` if the system gives no thread.
   LocalGroup(int ranks, std::chrono::milliseconds time_out);
   ~LocalGroup() override;
 
   /// The stream of `rank` has come to these calls; `end` is called once all are done, or the group has failed. Called in a
   /// host function.
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
+  /// `rank` will call nothing more: the group fails if another rank waits for it. Any thread.
+  void leave(int rank) noexcept;
   /// The group has failed: all that waits goes on. Any thread. The first cause is kept.
   void fail(const std::string& cause) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -55,6 +57,7 @@ class LocalGroup final : public RefCounted {
   };
   /// One operation of which all ranks' calls are there, in the order of the ranks; a send and its receive.
   struct Job {
+    Ptr<LocalGroup> group;
     std::vector<Waiting> calls;
     std::size_t part_bytes = 0;  // the work is `parts` times this
     std::size_t parts = 1;
@@ -64,30 +67,29 @@ class LocalGroup final : public RefCounted {
   };
   using JobPtr = std::shared_ptr<Job>;
 
+  class Workers;
+  class TimeKeeper;
+
   void match(int rank, const ArrivalPtr& arrival);
   void match_pair(Pair& pair);
   void match_collectives();
   void add_job(std::vector<Waiting> calls);
-  void fail_locked(const std::string& cause) noexcept;
-  void let_go(std::vector<Waiting>&& calls) noexcept;
-  void finish(const Job& job) noexcept;
+  void look_for_absent();
+  void fail_locked(const std::string& cause, std::vector<Waiting> calls = {}) noexcept;
+  static void let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept;
+  void finish(const Job& job, std::vector<StepEnd>& ends) noexcept;
   void check_time();
-  void work(bool keeps_time) noexcept;
-  static void run_tile(const Job& job, std::size_t tile, std::byte* scratch) noexcept;
+  static void run_tile(const Job& job, std::size_t tile) noexcept;
 
   const int ranks_;
   const std::chrono::milliseconds time_out_;
   std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
   std::string cause_;
   std::vector<std::deque<Waiting>> collectives_;  // of each rank
   std::map<std::pair<int, int>, Pair> pairs_;     // from → to
-  std::deque<JobPtr> jobs_;
-  std::vector<StepEnd> ends_;  // of steps that end with no more work
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<bool> has_left_;                    // each rank
 };
 
 }  // namespace weir::collectives

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/host/reduce.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
+#include <cstring>
 #include <type_traits>
 
 namespace weir::collectives {
 
+// Both ways without branches, so that the compiler makes vector instructions of them.
+
 float half_to_float(std::uint16_t bits) noexcept {
-  const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16U;
-  const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
-  const std::uint32_t fraction = bits & 0x3FFU;
-  if (exponent == 0) {  // zero, or a multiple of 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
+  const std::uint32_t magnitude = (bits & 0x7FFFU) << 13U;
+  // The exponents' biases differ by 112. The product is exact, for numbers below 2^-14 too.
+  const float value = std::bit_cast<float>(magnitude) * 0x1p112F;
+  const std::uint32_t infinite = magnitude >= 0x0F800000U ? 0x7F800000U : 0;  // or not a number
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | infinite | (bits & 0x8000U) << 16U);
 }
 
 std::uint16_t float_to_half(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16U) & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  if (magnitude > 0x7F800000U) return sign | 0x7E00U;   // not a number
-  if (magnitude >= 0x477FF000U) return sign | 0x7C00U;  // rounds to 65536 or is more
-  if (magnitude < 0x38800000U) {                        // below 2^-14: a multiple of 2^-24
-    const float scaled = std::bit_cast<float>(magnitude) * 0x1p24F;
-    return sign | static_cast<std::uint16_t>(std::nearbyint(scaled));
-  }
-  const std::uint32_t rounded = magnitude + 0xFFFU + ((magnitude >> 13U) & 1U);
-  return sign | static_cast<std::uint16_t>((rounded - (112U << 23U)) >> 13U);
+  const std::uint32_t normal = (magnitude + 0xFFFU + ((magnitude >> 13U) & 1U) - (112U << 23U)) >> 13U;
+  // Below 2^-14 halves are multiples of 2^-24, and so are floats from 0.5 to 1: the sum is rounded as it should be.
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
+  std::uint32_t half = magnitude < 0x38800000U ? small : normal;
+  half = magnitude >= 0x477FF000U ? 0x7C00U : half;  // rounds to 65536 or is more
+  half = magnitude > 0x7F800000U ? 0x7E00U : half;   // not a number
+  return static_cast<std::uint16_t>(half | (bits >> 16U & 0x8000U));
 }
 
 float bfloat16_to_float(std::uint16_t bits) noexcept { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
@@ -90,44 +87,78 @@ T wrapping(T a, T b, F f) noexcept {
   }
 }
 
+// The numbers of a block are kept as values from one source to the next, and each is rounded once.
 template <class Type, class F>
-void each(void* into, const void* from, std::size_t count, F f) noexcept {
+void reduce_by(std::span<void* const> into, std::span<const void* const> sources, std::size_t count, int divisor,
+               F f) noexcept {
   using Stored = typename Type::Stored;
-  auto* const to = static_cast<Stored*>(into);
-  const auto* const source = static_cast<const Stored*>(from);
-  for (std::size_t i = 0; i < count; ++i) to[i] = Type::store(f(Type::load(to[i]), Type::load(source[i])));
+  using Value = typename Type::Value;
+  // 8 bits may not hold the divisor.
+  using Wide = std::conditional_t<std::is_floating_point_v<Value>, Value,
+                                  std::conditional_t<std::is_signed_v<Value>, std::int64_t, std::uint64_t>>;
+  constexpr std::size_t block = 1024;
+  Value values[block];
+  for (std::size_t begin = 0; begin < count; begin += block) {
+    const std::size_t n = std::min(block, count - begin);
+    const auto* source = static_cast<const Stored*>(sources[0]) + begin;
+    for (std::size_t i = 0; i < n; ++i) values[i] = Type::load(source[i]);
+    for (const void* const next : sources.subspan(1)) {
+      source = static_cast<const Stored*>(next) + begin;
+      for (std::size_t i = 0; i < n; ++i) values[i] = f(values[i], Type::load(source[i]));
+    }
+    if (divisor != 1) {
+      for (std::size_t i = 0; i < n; ++i)
+        values[i] = static_cast<Value>(static_cast<Wide>(values[i]) / static_cast<Wide>(divisor));
+    }
+    auto* const first = static_cast<Stored*>(into[0]) + begin;
+    for (std::size_t i = 0; i < n; ++i) first[i] = Type::store(values[i]);
+    for (void* const other : into.subspan(1)) std::memmove(static_cast<Stored*>(other) + begin, first, n * sizeof(Stored));
+  }
 }
 
 }  // namespace
 
-void combine(ElementType type, Reduction reduction, void* into, const void* from, std::size_t count) noexcept {
+void reduce(ElementType type, Reduction reduction, std::span<void* const> into, std::span<const void* const> sources,
+            std::size_t count) noexcept {
   with_type(type, [&](auto t) {
     using Type = decltype(t);
     using Value = typename Type::Value;
+    const int divisor = reduction == Reduction::avg ? static_cast<int>(sources.size()) : 1;
+    const auto by = [&](auto f) { reduce_by<Type>(into, sources, count, divisor, f); };
     switch (reduction) {
       case Reduction::sum:
-      case Reduction::avg:
-        return each<Type>(into, from, count,
-                          [](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
-      case Reduction::prod:
-        return each<Type>(into, from, count,
-                          [](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
-      case Reduction::min: return each<Type>(into, from, count, [](Value a, Value b) { return b < a ? b : a; });
-      case Reduction::max: return each<Type>(into, from, count, [](Value a, Value b) { return a < b ? b : a; });
+      case Reduction::avg: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x + y; }); });
+      case Reduction::prod: return by([](Value a, Value b) { return wrapping(a, b, [](auto x, auto y) { return x * y; }); });
+      // Of a number and what is none, either way round, the number.
+      case Reduction::min: return by([](Value a, Value b) { return b < a || a != a ? b : a; });
+      case Reduction::max: return by([](Value a, Value b) { return a < b || a != a ? b : a; });
     }
   });
 }
 
 void divide(ElementType type, void* data, std::size_t count, int divisor) noexcept {
   with_type(type, [&](auto t) {
-    using Type = decltype(t);
-    using Value = typename Type::Value;
-    // 8 bits may not hold the divisor.
-    using Wide = std::conditional_t<std::is_floating_point_v<Value>, Value,
-                                    std::conditional_t<std::is_signed_v<Value>, std::int64_t, std::uint64_t>>;
-    each<Type>(data, data, count,
-               [d = static_cast<Wide>(divisor)](Value a, Value) { return static_cast<Value>(static_cast<Wide>(a) / d); });
+    void* const into[] = {data};
+    const void* const from[] = {data};
+    reduce_by<decltype(t)>(into, from, count, divisor, [](auto a, auto) { return a; });
   });
+}
+
+void widen(ElementType type, float* to, const void* from, std::size_t count) noexcept {
+  const auto* const bits = static_cast<const std::uint16_t*>(from);
+  if (type == ElementType::float16)
+    std::transform(bits, bits + count, to, half_to_float);
+  else
+    std::transform(bits, bits + count, to, bfloat16_to_float);
+}
+
+void narrow(ElementType type, void* to, const float* from, std::size_t count, int divisor) noexcept {
+  auto* const bits = static_cast<std::uint16_t*>(to);
+  const auto by = static_cast<float>(divisor);
+  if (type == ElementType::float16)
+    std::transform(from, from + count, bits, [by](float value) { return float_to_half(value / by); });
+  else
+    std::transform(from, from + count, bits, [by](float value) { return float_to_bfloat16(value / by); });
 }
 
 }  // namespace weir::collectives

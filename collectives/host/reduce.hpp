@@ -2,16 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "weir/communicator.hpp"
 
 /// Reductions of elements in host memory.
 namespace weir::collectives {
 
-/// Each element of `into` becomes its reduction with that of `from`; `avg` adds. Half and bfloat16 are rounded at each step.
-void combine(ElementType type, Reduction reduction, void* into, const void* from, std::size_t count) noexcept;
+/// Each element of all `into` becomes the reduction of the sources' elements. An `into` may be one of the sources. Half and
+/// bfloat16 are computed as floats and rounded once.
+void reduce(ElementType type, Reduction reduction, std::span<void* const> into, std::span<const void* const> sources,
+            std::size_t count) noexcept;
 /// Divides each element, for `avg`.
 void divide(ElementType type, void* data, std::size_t count, int divisor) noexcept;
+/// Half or bfloat16 to float, and back, divided by `divisor`.
+void widen(ElementType type, float* to, const void* from, std::size_t count) noexcept;
+void narrow(ElementType type, void* to, const float* from, std::size_t count, int divisor) noexcept;
 
 /// IEEE's half and bfloat16 by their bits, rounded to the nearest even.
 float half_to_float(std::uint16_t bits) noexcept;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -54,11 +55,40 @@ void* open_mpi() {
                      gpu::list_attempts(attempts)));
 }
 
-// A reduction of 16-bit floating-point numbers, with the signature of MPI_User_function.
+// min and max that prefer a number to what is none, with the signature of MPI_User_function. MPI's own say nothing of it.
 template <ElementType type, Reduction reduction>
-void reduce_16_bits(void* from, void* into, int* count, void*) {
-  collectives::combine(type, reduction, into, from, static_cast<std::size_t>(*count));
+void reduce_numbers(void* from, void* into, int* count, void*) {
+  void* const results[] = {into};
+  const void* const sources[] = {into, from};
+  collectives::reduce(type, reduction, results, sources, static_cast<std::size_t>(*count));
 }
+
+// MPI pairs the collective calls of the processes on one communicator by their order, which two threads at once leave to
+// chance: each could get what is the other's. So the second one is refused.
+class OneAtATime {
+ public:
+  OneAtATime(Handle communicator, const std::string& library) : communicator_(communicator) {
+    const std::lock_guard lock(mutex);
+    if (std::find(in_use.begin(), in_use.end(), communicator) != in_use.end()) {
+      throw Error(Errc::invalid_argument, "Communicator::from_mpi", library,
+                  "another thread of this process makes a communicator from the same MPI communicator right now, and the "
+                  "processes could pair the two differently; make one after the other, in the same order in all processes, "
+                  "or give each thread an MPI communicator of its own (MPI_Comm_dup)");
+    }
+    in_use.push_back(communicator);
+  }
+  ~OneAtATime() {
+    const std::lock_guard lock(mutex);
+    std::erase(in_use, communicator_);
+  }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  static inline std::mutex mutex;
+  static inline std::vector<Handle> in_use;
+  const Handle communicator_;
+};
 
 Api at_exit;  // what ends MPI, if Weir began it
 
@@ -81,30 +111,25 @@ Library::Library() {
   const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };
   api_.world = address("ompi_mpi_comm_world");
   if (api_.world != 0) {
-    const char* const types[] = {"ompi_mpi_int8_t",
-                                 "ompi_mpi_uint8_t",
-                                 "ompi_mpi_int32_t",
-                                 "ompi_mpi_uint32_t",
-                                 "ompi_mpi_int64_t",
-                                 "ompi_mpi_uint64_t",
-                                 nullptr,
-                                 nullptr,
-                                 "ompi_mpi_float",
-                                 "ompi_mpi_double"};
-    for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i] != nullptr ? address(types[i]) : 0;
+    const char* const types[] = {"ompi_mpi_int8_t",  "ompi_mpi_uint8_t",  "ompi_mpi_int32_t",  "ompi_mpi_uint32_t",
+                                 "ompi_mpi_int64_t", "ompi_mpi_uint64_t", "ompi_mpi_uint16_t", "ompi_mpi_uint16_t",
+                                 "ompi_mpi_float",   "ompi_mpi_double"};
+    for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = address(types[i]);
     const char* const operations[] = {"ompi_mpi_op_sum", "ompi_mpi_op_prod", "ompi_mpi_op_min", "ompi_mpi_op_max"};
     for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = address(operations[i]);
+    api_.self = address("ompi_mpi_comm_self");
     api_.null = address("ompi_mpi_comm_null");
     api_.errors_return = address("ompi_mpi_errors_return");
     api_.in_place = reinterpret_cast<void*>(1);
   } else if (::dlsym(handle, "MPIR_Dup_fn") != nullptr) {
     // MPICH and those that share its ABI (Intel MPI, MVAPICH, Cray MPI): numbers that the ABI agreement fixes.
     constexpr Handle types[] = {0x4c000137, 0x4c00013b, 0x4c000439, 0x4c00043d, 0x4c00083a,
-                                0x4c00083e, 0,          0,          0x4c00040a, 0x4c00080b};
+                                0x4c00083e, 0x4c00023c, 0x4c00023c, 0x4c00040a, 0x4c00080b};
     for (std::size_t i = 0; i < std::size(types); ++i) api_.types[i] = types[i];
     constexpr Handle operations[] = {0x58000003, 0x58000004, 0x58000002, 0x58000001};
     for (std::size_t i = 0; i < std::size(operations); ++i) api_.operations[i] = operations[i];
     api_.world = 0x44000000;
+    api_.self = 0x44000001;
     api_.null = 0x04000000;
     api_.errors_return = 0x54000001;
     api_.in_place = reinterpret_cast<void*>(-1);
@@ -112,7 +137,7 @@ Library::Library() {
     refuse(Errc::unsupported, file + " is neither Open MPI nor of MPICH's ABI; give one of these in WEIR_MPI");
   }
   initialize();
-  make_types();
+  make_operations();
   // MPICH tells only once it is initialized.
   const auto asks = [&](const char* name) {
     const auto query = reinterpret_cast<int (*)()>(::dlsym(handle, name));
@@ -136,18 +161,20 @@ void Library::initialize() {
   if (is_finalized != 0) refuse(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
-    // Who initializes MPI also ends it, even if it is then of no use. A communicator that has failed would make MPI_Finalize
-    // wait for ever. The functions are copied: this object goes if its making fails.
+    // Where an error has no communicator, MPI reports it to one of these (Open MPI: all errors of non-blocking collectives).
+    // Their handlers would end the process, and here the communicator fails.
+    check(api_.Comm_set_errhandler(api_.world, api_.errors_return), "MPI_Comm_set_errhandler");
+    check(api_.Comm_set_errhandler(api_.self, api_.errors_return), "MPI_Comm_set_errhandler");
+    // Who initializes MPI also ends it, even if it is then of no use. But MPI_Finalize waits for the other ranks: behind a
+    // communicator that has failed it would wait for ever, and a process that exits with an error would keep its launcher
+    // from seeing that, and the others from ending. The functions are copied: this object goes if its making fails.
     at_exit = api_;
-    ::atexit([] {
+    const auto finalize = [](int status, void*) {
       int over = 0;
       at_exit.Finalized(&over);
-      if (over != 0 || !Progress::instance().stop()) return;
-      for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
-        if (Handle& made = at_exit.types[static_cast<std::size_t>(type)]; made != 0) at_exit.Type_free(&made);
-      }
-      at_exit.Finalize();
-    });
+      if (over == 0 && Progress::instance().stop() && status == EXIT_SUCCESS) at_exit.Finalize();
+    };
+    if (::on_exit(finalize, nullptr) != 0) refuse(Errc::out_of_memory, "on_exit has no memory");
   } else {
     check(api_.Query_thread(&level), "MPI_Query_thread");
   }
@@ -159,32 +186,22 @@ void Library::initialize() {
   }
 }
 
-void Library::make_types() {
+void Library::make_operations() {
   using enum ElementType;
-  const Handle bytes = api_.types[static_cast<std::size_t>(int8)];
-  for (const ElementType type : {float16, bfloat16}) {
-    Handle made = 0;
-    check(api_.Type_contiguous(2, bytes, &made), "MPI_Type_contiguous");
-    check(api_.Type_commit(&made), "MPI_Type_commit");
-    at_exit.types[static_cast<std::size_t>(type)] = api_.types[static_cast<std::size_t>(type)] = made;
-  }
   using Function = void (*)(void*, void*, int*, void*);
-  constexpr Function functions[2][4] = {
-      {reduce_16_bits<float16, Reduction::sum>, reduce_16_bits<float16, Reduction::prod>,
-       reduce_16_bits<float16, Reduction::min>, reduce_16_bits<float16, Reduction::max>},
-      {reduce_16_bits<bfloat16, Reduction::sum>, reduce_16_bits<bfloat16, Reduction::prod>,
-       reduce_16_bits<bfloat16, Reduction::min>, reduce_16_bits<bfloat16, Reduction::max>}};
+  constexpr Function functions[2][2] = {{reduce_numbers<float32, Reduction::min>, reduce_numbers<float32, Reduction::max>},
+                                        {reduce_numbers<float64, Reduction::min>, reduce_numbers<float64, Reduction::max>}};
   for (std::size_t type = 0; type < 2; ++type) {
-    for (std::size_t i = 0; i < 4; ++i)
-      check(api_.Op_create(functions[type][i], 1, &half_operations_[type][i]), "MPI_Op_create");
+    for (std::size_t i = 0; i < 2; ++i)
+      check(api_.Op_create(functions[type][i], 1, &number_operations_[type][i]), "MPI_Op_create");
   }
 }
 
 Handle Library::operation(ElementType type, Reduction reduction) const noexcept {
-  const std::size_t i = reduction == Reduction::avg ? 0 : static_cast<std::size_t>(reduction);
-  if (type == ElementType::float16) return half_operations_[0][i];
-  if (type == ElementType::bfloat16) return half_operations_[1][i];
-  return api_.operations[i];
+  const bool is_floating = type == ElementType::float32 || type == ElementType::float64;
+  if (is_floating && (reduction == Reduction::min || reduction == Reduction::max))
+    return number_operations_[type == ElementType::float32 ? 0 : 1][reduction == Reduction::min ? 0 : 1];
+  return api_.operations[reduction == Reduction::avg ? 0 : static_cast<std::size_t>(reduction)];
 }
 
 NativeError Library::native_error(int code) const {
@@ -203,7 +220,6 @@ CommunicatorId Library::create_id(Device& device) {
               "MPI needs no id; use Communicator::from_mpi");
 }
 
-// MPI's own error handler would end the process.
 Handle Library::handle_of(const MpiCommunicator& communicator) const {
   if (communicator.is_world) return api_.world;
   if (communicator.bits != 0 && communicator.bits != api_.null) return communicator.bits;
@@ -220,6 +236,7 @@ CommunicatorLibrary::MpiPlace Library::mpi_place(const MpiCommunicator& communic
 }
 
 void Library::mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes) {
+  const OneAtATime one(handle_of(communicator), label_);
   check(api_.Bcast(bytes.data(), static_cast<int>(bytes.size()), api_.types[0], 0, handle_of(communicator)), "MPI_Bcast");
 }
 
@@ -228,7 +245,11 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
     throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI needs no id; use Communicator::from_mpi");
   }
   const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.time_out);
-  check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");
+  {
+    const OneAtATime one(handle_of(*request.mpi), label_);
+    check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");
+  }
+  // MPI's own error handler would end the process.
   check(api_.Comm_set_errhandler(shared->comm, api_.errors_return), "MPI_Comm_set_errhandler");
   return {make<Communicator>(*this, *request.devices[0], shared)};
 }

@@ -12,7 +12,7 @@ namespace weir::mpi {
 
 using Handle = std::uint64_t;
 
-/// X(name, parameters): all return an error code, 0 for success. A status is never looked at, but needs memory.
+/// X(name, parameters): all return an error code, 0 for success.
 #define WEIR_MPI_FUNCTIONS(X)                                                                                              \
   X(Initialized, (int* flag))                                                                                              \
   X(Finalized, (int* flag))                                                                                                \
@@ -26,9 +26,6 @@ using Handle = std::uint64_t;
   X(Comm_rank, (Handle comm, int* rank))                                                                                   \
   X(Comm_size, (Handle comm, int* size))                                                                                   \
   X(Comm_set_errhandler, (Handle comm, Handle handler))                                                                    \
-  X(Type_contiguous, (int count, Handle type, Handle* made))                                                               \
-  X(Type_commit, (Handle * type))                                                                                          \
-  X(Type_free, (Handle * type))                                                                                            \
   X(Op_create, (void (*function)(void*, void*, int*, void*), int commutes, Handle* op))                                    \
   X(Bcast, (void* data, int count, Handle type, int root, Handle comm))                                                    \
   X(Iallreduce, (const void* send, void* receive, int count, Handle type, Handle op, Handle comm, Handle* request))        \
@@ -43,15 +40,16 @@ using Handle = std::uint64_t;
   X(Isend, (const void* data, int count, Handle type, int to, int tag, Handle comm, Handle* request))                      \
   X(Irecv, (void* data, int count, Handle type, int from, int tag, Handle comm, Handle* request))                          \
   X(Ibarrier, (Handle comm, Handle * request))                                                                             \
-  X(Test, (Handle * request, int* flag, void* status))
+  X(Test, (Handle * request, int* flag, void* status))                                                                     \
+  X(Get_count, (const void* status, Handle type, int* count))
 
 struct Api {
 #define WEIR_MPI_MEMBER(name, parameters) int(*name) parameters = nullptr;
   WEIR_MPI_FUNCTIONS(WEIR_MPI_MEMBER)
 #undef WEIR_MPI_MEMBER
   // What differs between the MPIs.
-  Handle world = 0, null = 0, errors_return = 0;
-  Handle types[10] = {};      ///< in the order of ElementType; null for the two of 16 bits until `make_types`
+  Handle world = 0, self = 0, null = 0, errors_return = 0;
+  Handle types[10] = {};      ///< in the order of ElementType; the two of 16 bits are moved as integers
   Handle operations[4] = {};  ///< sum, prod, min, max
   void* in_place = nullptr;
   bool takes_cuda_memory = false, takes_hip_memory = false;
@@ -69,7 +67,7 @@ class Library final : public CommunicatorLibrary {
   const Api& api() const noexcept { return api_; }
   /// "mpi Open MPI v4.1.4 (/usr/lib/…)"
   const std::string& label() const noexcept { return label_; }
-  /// The type and operation that MPI reduces with. MPI has no 16-bit floating-point types: they get an operation of Weir's.
+  /// The operation that MPI reduces elements of this type with, which is not one of 16 bits.
   Handle operation(ElementType type, Reduction reduction) const noexcept;
   NativeError native_error(int code) const;
   void check(int code, const char* function) const;
@@ -82,11 +80,11 @@ class Library final : public CommunicatorLibrary {
  private:
   Handle handle_of(const MpiCommunicator& communicator) const;
   void initialize();
-  void make_types();
+  void make_operations();
 
   Api api_;
   std::string label_;
-  Handle half_operations_[2][4] = {};  // of half and bfloat16
+  Handle number_operations_[2][2] = {};  // of float32 and float64: min, max
 };
 
 }  // namespace weir::mpi

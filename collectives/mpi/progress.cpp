@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
@@ -44,17 +46,19 @@ Progress& Progress::instance() {
 void Progress::ensure_started() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) return;
-  const support::SignalsBlocked blocked;
-  thread_ = std::thread([this] { run(); });
-}
-
-void Progress::wake() {
-  const std::lock_guard lock(mutex_);
-  wake_.notify_all();
+  try {
+    const support::SignalsBlocked blocked;
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(
+        Errc::out_of_memory, "Communicator::from_mpi", "",
+        fmt::format("the thread that calls MPI was not started: {}; raise the limit of threads (ulimit -u, pids.max)",
+                    e.what()));
+  }
 }
 
 void Progress::begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end) {
-  auto step = std::make_unique<Step>(Step{shared, calls, end, {}, {}, std::chrono::steady_clock::now()});
+  auto step = std::make_unique<Step>(Step{shared, calls, end, std::chrono::steady_clock::now(), {}, {}});
   const std::lock_guard lock(mutex_);
   arrived_.push_back(std::move(step));
   wake_.notify_all();
@@ -72,76 +76,154 @@ bool Progress::stop() {
 
 // --- A step -----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+constexpr std::size_t large_bytes = std::size_t{64} << 10U;
+
+bool reduces(const CollectiveCall& c) {
+  return c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;
+}
+bool is_16_bit_float(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
+
+// The same on all ranks.
+bool is_large(const CollectiveCall& c, std::size_t ranks) {
+  const bool has_parts = c.kind == Kind::all_gather || c.kind == Kind::reduce_scatter || c.kind == Kind::all_to_all;
+  return c.kind != Kind::barrier && c.count * size_of(c.type) * (has_parts ? ranks : 1) > large_bytes;
+}
+
+}  // namespace
+
+// MPI tells nothing of an operation before its end. Of a large one it is good to know when the other ranks have come: until
+// then it need not be asked often, and then it should be, for the data to move. Messages without contents tell that.
+int Progress::meet(Step& step, const CollectiveCall& c) {
+  const Api& api = step.shared->library.api();
+  const Handle comm = step.shared->comm, type = api.types[0];
+  constexpr int tag = 1;  // the data's is 0
+  Handle first = 0, second = 0;
+  step.is_large = true;
+  if (c.kind != Kind::send && c.kind != Kind::receive) {
+    if (const int result = api.Ibarrier(comm, &first); result != 0) return result;
+    step.requests.push_back({first, nullptr});
+    ++step.absent;
+    return 0;
+  }
+  if (const int result = api.Irecv(nullptr, 0, type, c.peer, tag, comm, &first); result != 0) return result;
+  step.requests.push_back({first, nullptr});
+  ++step.absent;
+  if (const int result = api.Isend(nullptr, 0, type, c.peer, tag, comm, &second); result != 0) return result;
+  step.requests.push_back({second, nullptr});
+  ++step.absent;
+  return 0;
+}
+
 void Progress::start(Step& step) {
   const Library& library = step.shared->library;
   const Api& api = library.api();
   const Handle comm = step.shared->comm;
+  const auto ranks = static_cast<std::size_t>(step.shared->size);
+  step.results.reserve(step.calls.size());
   for (const CollectiveCall& c : step.calls) {
     const auto count = static_cast<int>(c.count);
-    const Handle type = api.types[static_cast<std::size_t>(c.type)];
-    const Handle op = library.operation(c.type, c.reduction);
     const std::size_t bytes = c.count * size_of(c.type);
+    ElementType element = c.type;
+    const void* send = c.send;
+    void* receive = c.receive;
+    if (reduces(c) && is_16_bit_float(c.type)) {
+      // As floats, which are rounded once, at the end.
+      const std::size_t sent = c.count * (c.kind == Kind::reduce_scatter ? ranks : 1);
+      std::vector<float>& floats = step.results.emplace_back(Result{&c, {}, std::vector<float>(sent)}).floats;
+      collectives::widen(c.type, floats.data(), c.send, sent);
+      element = ElementType::float32;
+      send = receive = floats.data();
+    } else if (c.kind == Kind::reduce_scatter) {
+      // In place means another place to MPI, so the result is put there at the end.
+      receive = step.results.emplace_back(Result{&c, std::vector<std::byte>(bytes), {}}).bytes.data();
+    }
+    const Handle type = api.types[static_cast<std::size_t>(element)];
+    const Handle op = library.operation(element, c.reduction);
+    const void* const reduced = send == receive ? api.in_place : send;
     Handle request = 0;
-    int result = 0;
-    switch (c.kind) {
-      case Kind::all_reduce:
-        result = api.Iallreduce(c.send == c.receive ? api.in_place : c.send, c.receive, count, type, op, comm, &request);
-        break;
-      case Kind::reduce: {
-        // Only the root's receive buffer counts, and only there an operation can be in place.
-        const bool in_place = c.send == c.receive && c.peer == step.shared->rank;
-        result = api.Ireduce(in_place ? api.in_place : c.send, c.receive, count, type, op, c.peer, comm, &request);
-        break;
+    int result = is_large(c, ranks) ? meet(step, c) : 0;
+    if (result == 0) {
+      switch (c.kind) {
+        case Kind::all_reduce: result = api.Iallreduce(reduced, receive, count, type, op, comm, &request); break;
+        case Kind::reduce: {
+          // Only the root's receive buffer counts, and only there an operation can be in place.
+          const bool is_root = c.peer == step.shared->rank;
+          result = api.Ireduce(is_root ? reduced : send, receive, count, type, op, c.peer, comm, &request);
+          break;
+        }
+        case Kind::reduce_scatter:
+          result = api.Ireduce_scatter_block(reduced, receive, count, type, op, comm, &request);
+          break;
+        case Kind::broadcast:
+          if (c.peer == step.shared->rank && send != receive) std::memcpy(receive, send, bytes);
+          result = api.Ibcast(receive, count, type, c.peer, comm, &request);
+          break;
+        case Kind::all_gather: {
+          const bool in_place =
+              send == static_cast<std::byte*>(receive) + static_cast<std::size_t>(step.shared->rank) * bytes;
+          result = api.Iallgather(in_place ? api.in_place : send, count, type, receive, count, type, comm, &request);
+          break;
+        }
+        case Kind::all_to_all: result = api.Ialltoall(send, count, type, receive, count, type, comm, &request); break;
+        case Kind::send: result = api.Isend(send, count, type, c.peer, 0, comm, &request); break;
+        case Kind::receive: result = api.Irecv(receive, count, type, c.peer, 0, comm, &request); break;
+        case Kind::barrier: result = api.Ibarrier(comm, &request); break;
       }
-      case Kind::reduce_scatter:
-        // In place means another place to MPI, so the result is put there at the end.
-        step.results.push_back({std::vector<std::byte>(bytes), c.receive});
-        result = api.Ireduce_scatter_block(c.send, step.results.back().bytes.data(), count, type, op, comm, &request);
-        break;
-      case Kind::broadcast:
-        if (c.peer == step.shared->rank && c.send != c.receive) std::memcpy(c.receive, c.send, bytes);
-        result = api.Ibcast(c.receive, count, type, c.peer, comm, &request);
-        break;
-      case Kind::all_gather: {
-        const bool in_place =
-            c.send == static_cast<std::byte*>(c.receive) + static_cast<std::size_t>(step.shared->rank) * bytes;
-        result = api.Iallgather(in_place ? api.in_place : c.send, count, type, c.receive, count, type, comm, &request);
-        break;
-      }
-      case Kind::all_to_all: result = api.Ialltoall(c.send, count, type, c.receive, count, type, comm, &request); break;
-      case Kind::send: result = api.Isend(c.send, count, type, c.peer, 0, comm, &request); break;
-      case Kind::receive: result = api.Irecv(c.receive, count, type, c.peer, 0, comm, &request); break;
-      case Kind::barrier: result = api.Ibarrier(comm, &request); break;
     }
     if (result != 0) {
       step.shared->fail(fmt::format("MPI refused {}: {}", to_string(c.kind), library.native_error(result).message));
       return;
     }
-    step.requests.push_back(request);
+    step.requests.push_back({request, &c});
   }
 }
 
-bool Progress::is_over(Step& step) {
-  const Library& library = step.shared->library;
-  if (step.shared->failed.load(std::memory_order_acquire)) return true;  // what MPI still does is left alone
+// Whether MPI is done with it; false if that made the communicator fail.
+bool Progress::is_done(Step& step, Request& request) {
+  Shared& shared = *step.shared;
+  const Api& api = shared.library.api();
   alignas(16) std::byte status[256];
-  while (!step.requests.empty()) {
-    int flag = 0;
-    if (const int result = library.api().Test(&step.requests.back(), &flag, status); result != 0) {
-      step.shared->fail("MPI reported an error: " + library.native_error(result).message);
-      return true;
-    }
-    if (flag == 0) break;
-    step.requests.pop_back();
+  int flag = 0;
+  if (const int result = api.Test(&request.handle, &flag, status); result != 0) {
+    shared.fail("MPI reported an error: " + shared.library.native_error(result).message);
+    return false;
   }
+  if (flag == 0) return false;
+  if (request.call == nullptr) {
+    --step.absent;
+    return true;
+  }
+  const CollectiveCall& c = *request.call;
+  if (c.kind != Kind::receive) return true;
+  int received = 0;  // negative if it is no whole number of elements
+  api.Get_count(status, api.types[static_cast<std::size_t>(c.type)], &received);
+  if (received == static_cast<int>(c.count)) return true;
+  shared.fail(fmt::format("rank {} sends {} {} to rank {}, which receives {}", c.peer,
+                          received < 0 ? "another type than" : std::to_string(received), to_string(c.type), shared.rank,
+                          c.count));
+  return false;
+}
+
+bool Progress::is_over(Step& step) {
+  const std::atomic<bool>& failed = step.shared->failed;
+  std::erase_if(step.requests,
+                [&](Request& request) { return !failed.load(std::memory_order_acquire) && is_done(step, request); });
+  if (failed.load(std::memory_order_acquire)) return true;  // what MPI still does is left alone
   if (step.requests.empty()) {
-    for (const Result& result : step.results) std::memcpy(result.to, result.bytes.data(), result.bytes.size());
+    const auto receives = [&](const CollectiveCall& c) { return c.kind != Kind::reduce || c.peer == step.shared->rank; };
+    const int ranks = step.shared->size;
+    for (const Result& result : step.results) {
+      const CollectiveCall& c = *result.call;
+      if (result.floats.empty())
+        std::memcpy(c.receive, result.bytes.data(), result.bytes.size());
+      else if (receives(c))
+        collectives::narrow(c.type, c.receive, result.floats.data(), c.count, c.reduction == Reduction::avg ? ranks : 1);
+    }
     for (const CollectiveCall& c : step.calls) {
-      const bool reduces = c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;
-      const bool receives = c.kind != Kind::reduce || c.peer == step.shared->rank;
-      if (reduces && receives && c.reduction == Reduction::avg) {
-        collectives::divide(c.type, c.receive, c.count, step.shared->size);
-      }
+      if (reduces(c) && c.reduction == Reduction::avg && receives(c) && !is_16_bit_float(c.type))
+        collectives::divide(c.type, c.receive, c.count, ranks);
     }
     return true;
   }
@@ -155,15 +237,29 @@ bool Progress::is_over(Step& step) {
 }
 
 void Progress::run() {
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::microseconds;
   std::vector<std::unique_ptr<Step>> open;
   static detail::Immortal<std::vector<std::unique_ptr<Step>>> immortal;
   auto& lost = *immortal;  // steps of which MPI still has requests: it may write to the memory that they own
-  int idle = 0;
+  // MPI works only while it is called: at once at first, and then ever less often, so that waiting costs little. What comes
+  // late is noticed late by a small part of the time for which it was awaited.
+  constexpr int eager_looks = 200;
+  int looks = 0;
+  auto moved = Clock::now();
   for (;;) {
     std::vector<std::unique_ptr<Step>> fresh;
     {
       std::unique_lock lock(mutex_);
-      if (open.empty()) wake_.wait(lock, [this] { return stopping_ || !arrived_.empty(); });
+      const auto has_news = [this] { return stopping_ || !arrived_.empty(); };
+      if (open.empty()) {
+        wake_.wait(lock, has_news);
+      } else if (looks >= eager_looks) {
+        const bool data_move =
+            std::any_of(open.begin(), open.end(), [](const auto& step) { return step->is_large && step->absent == 0; });
+        const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - moved);
+        wake_.wait_for(lock, std::clamp(waited / 32, microseconds(10), microseconds(data_move ? 100 : 20000)), has_news);
+      }
       if (stopping_) {
         if (!open.empty() || !arrived_.empty()) note_failure();
         return;
@@ -171,24 +267,32 @@ void Progress::run() {
       fresh.swap(arrived_);
     }
     for (auto& step : fresh) {
-      if (!step->shared->failed.load(std::memory_order_acquire)) start(*step);
+      if (!step->shared->failed.load(std::memory_order_acquire)) {
+        try {
+          start(*step);
+        } catch (const std::bad_alloc&) {
+          step->shared->fail("there is no memory for " + std::string(to_string(step->calls.front().kind)));
+        }
+      }
       open.push_back(std::move(step));
     }
-    bool moved = !fresh.empty();
+    bool has_moved = !fresh.empty();
     for (std::unique_ptr<Step>& step : open) {
-      if (!is_over(*step)) continue;
+      const std::size_t requests = step->requests.size();
+      const bool over = is_over(*step);
+      has_moved = has_moved || over || step->requests.size() != requests;
+      if (!over) continue;
       step->end();
       if (!step->requests.empty()) lost.push_back(std::move(step));
       step.reset();
-      moved = true;
     }
     std::erase(open, nullptr);
-    // MPI works only while it is called. A step that takes long is asked for less often, for the sake of other threads.
-    idle = moved ? 0 : idle + 1;
-    if (idle < 200)
+    if (has_moved) {
+      looks = 0;
+      moved = Clock::now();
+    } else if (++looks < eager_looks) {
       std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(100, 10 + idle / 100)));
+    }
   }
 }
 

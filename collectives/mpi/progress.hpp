@@ -56,28 +56,38 @@ class Progress {
   /// Begins the calls and ends the step once they are done, or the communicator has failed. Called in a host function; the
   /// thread must have been started. The thread begins the calls of one communicator in the order of these calls.
   void begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end);
+  /// Throws `out_of_memory` if the system gives no thread.
   void ensure_started();
-  void wake();
   /// Ends the thread. False if a communicator has failed or steps are open: MPI must not be finalized then.
   bool stop();
   /// A communicator has failed. Any thread.
   void note_failure() noexcept { had_failure_.store(true, std::memory_order_release); }
 
  private:
+  struct Request {
+    Handle handle;
+    const CollectiveCall* call;  // null for those by which the ranks meet
+  };
+  // What MPI has in memory of the step's until it is done.
   struct Result {
+    const CollectiveCall* call;
     std::vector<std::byte> bytes;
-    void* to;
+    std::vector<float> floats;  // of 16-bit types
   };
   struct Step {
     SharedPtr shared;
     std::vector<CollectiveCall> calls;
     collectives::StepEnd end;
-    std::vector<Handle> requests;
-    std::vector<Result> results;
     std::chrono::steady_clock::time_point since;
+    std::vector<Request> requests;
+    std::vector<Result> results;
+    bool is_large = false;
+    std::size_t absent = 0;  // requests by which the ranks meet
   };
   void run();
   static void start(Step& step);
+  static int meet(Step& step, const CollectiveCall& call);
+  static bool is_done(Step& step, Request& request);
   static bool is_over(Step& step);
 
   std::mutex mutex_;  // guards what follows

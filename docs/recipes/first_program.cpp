@@ -6,6 +6,7 @@
 // the system's C++ compiler on the CPU. `grid_for(n)` is enough blocks of 256 threads for `n` elements. `read` copies the
 // result to the host and waits for it.
 #include <cstdio>
+#include <exception>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -15,7 +16,7 @@ extern "C" __global__ void square(int n, float* x) {
   if (i < n) x[i] = x[i] * x[i];
 })";
 
-int main() {
+int main() try {
   weir::Device& device = weir::default_device();
   const auto square = device.compile(source)->kernel("square");
 
@@ -28,4 +29,7 @@ int main() {
 
   std::printf("3 squared is %g on %s\n", result.front(), device.properties().name.c_str());
   return result == std::vector<float>(n, 9.0F) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -2,8 +2,7 @@
 //
 // How do I sum an array?
 //
-// By shared memory within a block, and an atomic addition for each block. The same source runs on GPUs and on the CPU, where
-// it is split at its barriers.
+// By shared memory within a block, and an atomic addition for each block. The same source runs on GPUs and on the CPU.
 #include <vector>
 #include <weir/weir.hpp>
 

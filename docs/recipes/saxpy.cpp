@@ -5,6 +5,7 @@
 // One stream copies while another one works; they wait for each other, and the host waits once, at the end. The repeated
 // step is captured as a graph where the device has graphs.
 #include <cstdio>
+#include <exception>
 #include <vector>
 #include <weir/weir.hpp>
 
@@ -14,7 +15,7 @@ extern "C" __global__ void saxpy(unsigned int n, float a, const float* x, float*
   if (i < n) y[i] = a * x[i] + y[i];
 })";
 
-int main() {
+int main() try {
   weir::Device& device = weir::default_device();  // an NVIDIA GPU, an AMD GPU or the CPU
   const auto saxpy = device.compile(source)->kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
@@ -37,4 +38,7 @@ int main() {
   const std::vector<float> result = compute->read(y);  // copies back and waits
   std::printf("%g on %s\n", result.front(), device.properties().name.c_str());
   return result == std::vector<float>(n, 50.0F) ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -76,7 +76,8 @@ text = f"""\
 
 Whatever some backend, device or driver lacks is a [feature](index.md#features) that a program can ask for: `device.supports(…)`,
 `weir info` on a machine. This page is made from the backends' code, with stand-ins for drivers of these releases; nothing on it was
-seen on a device. [What ran on what](tested.md) is another page.
+seen on a device. [What ran on what](tested.md) is another page. CUDA 13.1 to 13.5 are as 13.0: the backend calls no function that came
+later. What their new functions do, and what Weir has instead, is in the [porting tables](porting.md).
 
 - **yes**: every device has it. **device**: the devices that say so have it. **emulated**: the same result by other means, on
   devices that have what this needs.

@@ -268,8 +268,13 @@ queues are serial nodes of a flow graph, OpenMP's are tasks with dependences.{op
 """ + table(["operation", *sides], rows)
 
 
+SOURCES = {"saxpy": "two kernels of a line", "headers": "a kernel, and four of the standard library's headers",
+           "warps": "five kernels with shuffles and votes", "textbook": "eleven kernels of textbooks"}
+
+
 def kernels_section(part):
-    sides = [side for side in ("Weir", "OpenMP", "OpenCL") if any(side in row for row in part["rows"].values())]
+    known = ["Weir", "before", "OpenMP", "OpenMP, GCC", "OpenMP, Clang", "OpenCL"]
+    sides = [side for side in known if any(side in row for row in part["rows"].values())]
     rows = []
     for kernel, row in part["rows"].items():
         cells = [number(row.get(side)) + (f" ({row['Weir'] / row[side]:.2f})" if side != "Weir" and row.get(side) else "")
@@ -277,11 +282,21 @@ def kernels_section(part):
         rows.append([kernel, *cells, row["unit"]])
     medians = f" Medians of {part['rounds']} runs. Threads of OpenMP that spin between loops take processors from the others, so " \
         "as many further runs have OpenMP's threads spin, and the table has the faster of its two ways." if "rounds" in part else ""
-    return f"""### Kernels on the CPU beside OpenMP and OpenCL
+    if "--processor-time" in part.get("options", []):
+        medians += " Time is the processors', since others used the machine, too."
+    head = ["commit " + part["before"] if side == "before" else side for side in sides]
+    text = f"""### Kernels on the CPU beside OpenMP and OpenCL
 
-The same algorithms in one process; more is better.{medians} In parentheses, Weir's speed over the other's. {part["setting"]}.
+The same results in one process; more is better.{medians} In parentheses, Weir's speed over the other's. {part["setting"]}.
 
-""" + table(["kernel", *sides, "unit"], rows)
+""" + table(["kernel", *head, "unit"], rows)
+    if "compile_ms" in part:
+        earlier = part.get("compile_ms_before", {})
+        head = ["source", "Weir"] + (["commit " + part["before"]] if earlier else [])
+        text += "\nThe first compilation, from the start of a process to its end, with an empty cache:\n\n" + table(head, [
+            [f"`{source}.cu`, {SOURCES[source]}", time(1e6 * ms)] + ([time(1e6 * earlier[source])] if source in earlier else [])
+            for source, ms in part["compile_ms"].items()])
+    return text
 
 
 def about(results):

@@ -1,30 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/porting.md with headers: porting.py [CUDA_INCLUDE_FOLDER] [HIP_INCLUDE_FOLDER], either may be empty.
+"""Compares docs/porting.md with headers: porting.py [--newest] [CUDA_FOLDER] [HIP_FOLDER], either may be empty.
 
-- Every name of Weir's in the tables is in include/weir, as a member of its class.
-- Every CUDA name is in cuda.h or cuda_runtime_api.h, and every call of the groups that the page covers is on the page.
-- Every HIP name is in HIP's headers, unless the page says that it came with a later release than these headers.
+- Every name of Weir's in the tables is in include/weir, as a member of its class. Where there is none, the reason stands.
+- Every function of the headers is in a row: by its name, or by a pattern (`cuTexRef*`) that stands for a family.
+- Every name in a row is in the headers, unless the page says that it came with a later release than these headers.
+
+HIP_FOLDER has hip/hip_runtime_api.h, or is the unpacked wheel rocm-bindings-hip, which declares the same functions for Cython.
+Headers of older releases lack some functions of the page, and those of newer ones have more: they are asked what they can tell.
+With --newest, the headers are all there is, and are asked everything: also whether they have what the backends call, and whether
+each pattern still stands for something.
 """
 import re
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pages import prose, root
 
-# Doxygen's groups in the CUDA headers that the page covers whole.
-GROUPS = {
-    "CUDART_STREAM", "CUDART_EVENT", "CUDART_MEMORY", "CUDART_MEMORY_POOLS", "CUDART_UNIFIED", "CUDART_PEER", "CUDART_GRAPH",
-    "CUDART_LIBRARY", "CUDART_EXECUTION", "CUDART_OCCUPANCY", "CUDA_STREAM", "CUDA_EVENT", "CUDA_MEMOP", "CUDA_MEM", "CUDA_VA",
-    "CUDA_MALLOC_ASYNC", "CUDA_UNIFIED", "CUDA_PEER_ACCESS", "CUDA_GRAPH", "CUDA_MODULE", "CUDA_MODULE_DEPRECATED", "CUDA_LIBRARY",
-    "CUDA_EXEC", "CUDA_OCCUPANCY",
-}
+# The first and the last release all of whose functions the page has, and a release that has the names without a number.
+CUDA, HIP = ((13, 0), (13, 5)), ((6, 2), (10, 0))
+OLDEST = {"cu": (13, 0), "hip": (5, 2)}
 
-PAGE_VERSION = 13000  # the page has the calls of CUDA 13.0: older headers lack some, newer ones have more
+CUDA_HEADERS = ["cuda.h", "cuda_runtime_api.h", "cuda_runtime.h", "driver_types.h", "cudaProfiler.h", "cuda_profiler_api.h",
+                "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"]
+HIP_HEADERS = ["hip/hip_runtime_api.h", "hip/driver_types.h", "hip/hip_ext.h", "hip/hip_gl_interop.h", "hip/hiprtc.h",
+               "rocm/bindings/cyhip.pxd", "rocm/bindings/cyhiprtc.pxd"]
+CUDA_FUNCTION = r"\b(?:CUDAAPI|CUDARTAPI(?:_CDECL)?)\s+(cu\w+)\s*\("
+HIP_FUNCTION = r"^(?:cdef |[\w \"]*\b(?:hipError_t|hiprtcResult|int|void|char)\b)[^(;{}\n]*?\b(hip\w+)\s*\("
 
+newest = sys.argv[1:2] == ["--newest"]
+folders = [Path(folder) if folder else None for folder in [*sys.argv[2 if newest else 1:], "", ""][:2]]
 page = root / "docs/porting.md"
 rows = [(number, [cell.strip() for cell in line.strip().strip("|").split(" | ")])
-        for number, line in prose(page.read_text()) if line.startswith("| ")]
+        for number, line in prose(page.read_text(encoding="utf-8")) if line.startswith("| ")]
+calls = [(number, cells) for number, cells in rows if len(cells) == 4 and cells[0] != "CUDA runtime"]
 errors = []
 
 
@@ -32,17 +42,63 @@ def error(number, text):
     errors.append(f"docs/porting.md:{number}: {text}")
 
 
-def words(text):
-    return set(re.findall(r"\w+", text))
+def names_of(vendor, cells_of_vendor):
+    """The names and patterns that begin so, in the tables: (number of the line, name, a release that has it)."""
+    return [(number, name, tuple(map(int, release.split("."))) if release else OLDEST[vendor]) for number, cells in calls
+            for name, release in re.findall(rf"`({vendor}[\w*]+)`(?: \(([\d.]+)\))?", " ".join(cells[cells_of_vendor]), re.I)]
 
 
-def read(folder, *names):
-    files = [Path(folder) / name for name in names] if folder else []
-    return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
+def without_old(text):
+    """cuda.h without what it declares again for programs of older releases."""
+    lines, depth = [], 0
+    for line in text.splitlines():
+        if depth:
+            depth += bool(re.match(r" *# *if", line)) - bool(re.match(r" *# *endif", line))
+        elif line.rstrip() == "#if defined(__CUDA_API_VERSION_INTERNAL)":
+            depth = 1
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def read(folder, names):
+    """The code of the headers in a folder, as one text."""
+    files = [folder / name for name in names if (folder / name).exists()] if folder else []
+    text = "\n".join(without_old(file.read_text(errors="replace")) for file in files)
+    return re.sub(r"/\*.*?\*/|//[^\n]*|^#(?! *define)[^\n]*", "", text, flags=re.S | re.M)
+
+
+def base(function):
+    """cuStreamQuery for cuStreamQuery_ptsz: the name without the kind of default stream, or of the properties' structure."""
+    return re.sub(r"(_ptsz|_ptds|_spt|R0[06]00)$", "", function)
+
+
+def compare(vendor, have, known, text, declaration, written):
+    """Compares the headers of the release `have`; `written` is what names_of gives. Returns how many there are."""
+    functions = {base(name) for name in re.findall(declaration, text, re.M)}
+    words = {base(word) for word in re.findall(r"\w+", text)}
+    patterns = {name for _, name, _ in written if "*" in name}
+    by_name = functions & {base(name) for _, name, _ in written}
+    missing = sorted(name for name in functions - by_name if not any(fnmatchcase(name, pattern) for pattern in patterns))
+    symbols = (root / f"backends/{vendor.lower()}/symbols.hpp").read_text(encoding="utf-8")
+    used = {base(name) for name in re.findall(r"^  [XY]\(\w+, (\w+),", symbols, re.M)}
+    release = f"{vendor} {have[0]}.{have[1]}"
+    for number, name, since in written:
+        there = any(fnmatchcase(word, name) for word in words) if "*" in name else base(name) in words
+        if not there and (newest or "*" not in name and since <= have):
+            error(number, f"{release} has no {name}")
+    if newest or known[0] <= have <= known[1]:
+        for name in missing:
+            error(1, f"{name} of {release} is in no row")
+    if newest:
+        for name in sorted(used - words):
+            error(1, f"{release} has no {name}, which the backend calls")
+    return (f"{release}: {len(functions)} functions, of which the backend calls {len(functions & used)}; {len(by_name)} are in "
+            f"rows by name, {len(functions - by_name) - len(missing)} by pattern, {len(missing)} in none")
 
 
 # --- Weir: the bodies of its classes, and of its namespaces for free functions.
-headers = {path: path.read_text() for path in sorted((root / "include/weir").glob("**/*.hpp"))}
+headers = {path: path.read_text(encoding="utf-8") for path in sorted((root / "include/weir").glob("**/*.hpp"))}
 bodies = {"cuda": headers[root / "include/weir/interop/cuda.hpp"], "hip": headers[root / "include/weir/interop/hip.hpp"],
           "weir": "\n".join(headers.values())}
 for text in headers.values():
@@ -51,6 +107,8 @@ for text in headers.values():
 
 weir_names = 0
 for number, cells in rows:
+    if cells[-1] == "–":
+        error(number, "Weir has nothing for it, and no reason is given")
     for code in re.findall(r"`([^`]+)`", cells[-1]):
         for scope, name in re.findall(r"\b(\w+)::(\w+)", code):
             weir_names += 1
@@ -63,40 +121,26 @@ for number, cells in rows:
             if not re.search(rf"\b{name}\b", bodies["weir"]):
                 error(number, f"there is no {name} in the headers")
 
+told = []
 # --- CUDA.
-first = [(number, cells) for number, cells in rows if len(cells) == 4 and cells[0] != "CUDA runtime"]
-cuda = read(sys.argv[1] if len(sys.argv) > 1 else "", "cuda.h", "cuda_runtime_api.h", "driver_types.h")
-written = {name: number for number, cells in first for name in re.findall(r"`((?:cuda|cu|CU_)\w+)`", " ".join(cells[:2]))}
+cuda = read(folders[0], CUDA_HEADERS)
 if cuda:
     version = int(re.search(r"#define CUDA_VERSION (\d+)", cuda)[1])
-    names = words(cuda)
-    for name, number in written.items():
-        if version >= PAGE_VERSION and name not in names:
-            error(number, f"CUDA's headers have no {name}")
-    open_groups = []
-    for match in re.finditer(r"\\defgroup (\w+)|/\*\* @\} \*/|(?:CUDARTAPI|CUDAAPI) (cu\w+)\(", cuda):
-        if match[1]:
-            open_groups.append(match[1])
-        elif match[2]:
-            if version == PAGE_VERSION and open_groups and open_groups[-1] in GROUPS and match[2] not in written:
-                error(1, f"{match[2]} ({open_groups[-1]}) has no row")
-        elif open_groups:
-            open_groups.pop()
+    written = names_of("cu", slice(2))
+    told.append(compare("CUDA", (version // 1000, version % 1000 // 10), CUDA, cuda, CUDA_FUNCTION, written))
 
 # --- HIP.
-hip = read(sys.argv[2] if len(sys.argv) > 2 else "", "hip/hip_runtime_api.h", "hip/driver_types.h")
-release = read(sys.argv[2] if len(sys.argv) > 2 else "", "hip/hip_version.h")
-if hip and release:
-    names = words(hip)
-    have = tuple(int(re.search(rf"#define HIP_VERSION_{part}\s+(\d+)", release)[1]) for part in ("MAJOR", "MINOR"))
-    for number, cells in first:
-        for name, since in re.findall(r"`(hip\w+)`(?: \(([\d.]+)\))?", cells[2]):
-            there = name in names
-            expected = not since or tuple(int(part) for part in since.split(".")) <= have
-            if expected and not there:
-                error(number, f"HIP {have[0]}.{have[1]} has no {name}")
+hip = read(folders[1], HIP_HEADERS)
+if hip:
+    wheel = next((match for file in folders[1].glob("*.dist-info") if (match := re.search(r"-(\d+)\.(\d+)", file.name))), None)
+    release = (folders[1] / "hip/hip_version.h").read_text() if not wheel else ""
+    have = tuple(int(wheel[part] if wheel else re.search(rf"#define HIP_VERSION_{name}\s+(\d+)", release)[1])
+                 for part, name in ((1, "MAJOR"), (2, "MINOR")))
+    written = names_of("hip", slice(2, 3))
+    if wheel:  # it has functions, but no macros
+        written = [each for each in written if each[1] not in ("hipStreamLegacy", "hipStreamPerThread")]
+    told.append(compare("HIP", have, HIP, hip, HIP_FUNCTION, written))
 
-print("\n".join(errors))
-print(f"{len(rows)} rows, {weir_names} names of Weir's, {len(written)} of CUDA's{'' if cuda else ' (no headers here)'}"
-      f"{', HIP compared' if hip and release else ', no HIP headers here'}: {len(errors)} errors")
+print("\n".join([*errors, *told, f"{len(rows)} rows, {weir_names} names of Weir's; "
+                 f"{'' if cuda else 'no headers of CUDA, '}{'' if hip else 'no headers of HIP, '}{len(errors)} errors"]))
 sys.exit(1 if errors or not weir_names else 0)

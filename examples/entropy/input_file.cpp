@@ -23,6 +23,8 @@ InputFile::InputFile(const std::filesystem::path& path, bool direct)
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (direct ? O_DIRECT : 0));
   if (descriptor_ < 0) {
     const int error = errno;
+    if (path_ == "-")
+      fail(path_, "standard input is not read, since the size must be known; save its content to a file first");
     if (error == EINVAL && direct) fail(path_, "the file system cannot read past the page cache; leave out --direct");
     fail(path_, fmt::format("cannot be opened for reading: {}", std::strerror(error)));
   }

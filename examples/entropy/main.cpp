@@ -9,6 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -188,6 +191,8 @@ int run(Options options) {
   const Outcome outcome = measure(options, file, device);
   if (picture) picture->write(draw(outcome.findings, file.name()).png());
   (options.json ? print_json : print_text)(options, file, device, outcome);
+  if (std::fflush(stdout) != 0)
+    throw std::runtime_error(fmt::format("the result cannot be written: {}", std::strerror(errno)));
   if (outcome.comparison && !outcome.comparison->agrees) {
     fmt::print(stderr, "entropy: the device's result is wrong: {}\n", outcome.comparison->difference);
     return wrong_result;
@@ -201,10 +206,20 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures and draws the entropy of a file, block by block, on a GPU or the CPU.");
   app.add_option("file", options.file, "The file to measure, of any size");
-  app.add_option("--device", options.device, "Device, such as cuda:0, hip or host (default: what WEIR_BACKEND chooses)");
-  app.add_option("--png", options.png, "Where the picture goes (default: NAME.entropy.png in the current folder)");
+  const auto not_empty = [](const std::string& text) {
+    return std::string(text.empty() ? "it is empty; leave the option out for the default" : "");
+  };
+  const auto power_of_two = [](const std::string& text) {  // make_plan says of a number whether it is one
+    const bool is_number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+    return is_number ? "" : fmt::format("'{}' is not a power of two from 256 to 32768", text);
+  };
+  app.add_option("--device", options.device, "Device, such as cuda:0, hip or host (default: what WEIR_BACKEND chooses)")
+      ->check(not_empty);
+  app.add_option("--png", options.png, "Where the picture goes (default: NAME.entropy.png in the current folder)")
+      ->check(not_empty);
   app.add_flag("--no-png", options.no_png, "Draw no picture")->excludes("--png");
-  app.add_option("--block", options.choices.block_bytes, "Bytes for one entropy value: a power of two from 256 to 32768");
+  app.add_option("--block", options.choices.block_bytes, "Bytes for one entropy value: a power of two from 256 to 32768")
+      ->check(power_of_two);
   app.add_option("--chunk", options.choices.chunk_bytes, "Bytes that are copied at a time: a power of two")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--slots", options.choices.slots, "Chunks in flight, each with a stream of its own")

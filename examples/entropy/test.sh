@@ -147,6 +147,7 @@ mkfifo "$folder/pipe"
 refuse "missing file" 'nosuch.*No such file' "$folder/nosuch"
 refuse "directory" 'is a directory' "$folder"
 refuse "empty file" 'is empty' "$folder/empty"
+refuse "standard input" 'standard input is not read' -
 refuse "pipe" 'has no size of its own' "$folder/pipe"
 refuse "character device" 'has no size of its own' /dev/zero
 if [ "$(id -u)" != 0 ]; then
@@ -170,6 +171,18 @@ if shrink; then report 0 "shrinking file"; else report 1 "shrinking file" "$(cat
 
 misuse "odd block size" '--block 1000: must be a power of two' "$folder/long" --block 1000
 misuse "block size 0" '--block 0: must be a power of two' "$folder/long" --block 0
+misuse "negative block size" "--block: '-1' is not a power of two" "$folder/long" --block=-1
+misuse "empty device" '--device: it is empty' "$folder/long" --device ''
+misuse "empty picture" '--png: it is empty' "$folder/long" --png ''
+if [ -c /dev/full ]; then
+  status=0
+  output=$("$entropy" "$folder/each" --no-png 2>&1 >/dev/full) || status=$?
+  if [ "$status" = 1 ] && grep -q 'the result cannot be written: No space' <<<"$output"; then
+    report 0 "full output"
+  else
+    report 1 "full output" "status $status: $output"
+  fi
+fi
 misuse "chunk size 0" '--chunk 0: must be a power of two' "$folder/long" --chunk 0
 misuse "no slots" 'slots' "$folder/long" --slots 0
 misuse "no file" 'usage: entropy FILE'

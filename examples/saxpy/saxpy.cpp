@@ -50,6 +50,6 @@ int main() try {
   std::printf("%d steps on %s (%s): every element is %g\n", steps, device.describe().c_str(),
               device.properties().name.c_str(), result[0]);
 } catch (const std::exception& error) {
-  std::printf("%s\n", error.what());
+  std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }

@@ -109,6 +109,9 @@ class WEIR_API UnshownCalls {
 /// `Device::do_fault` tells, are poisoned from then on. Never throws.
 WEIR_API void note_fault(const Error& error) noexcept;
 
+/// A tool calls this to have a device lost, as by `error`, on a backend whose driver has reported nothing. Never throws.
+WEIR_API void poison(const Device& device, const Error& error) noexcept;
+
 /// The pauses of a wait with a deadline: none at first, then up to a millisecond.
 class WEIR_API DeadlinePauses {
  public:

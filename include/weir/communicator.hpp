@@ -44,8 +44,11 @@ WEIR_API std::string_view to_string(ElementType) noexcept;
 WEIR_API std::size_t size_of(ElementType) noexcept;
 
 /// How elements of several ranks become one. `avg` is the sum divided by the number of ranks; of integers, it is rounded
-/// towards zero. Integer sums and products wrap around. NCCL and RCCL divide floating-point numbers before they add them, so
-/// the last bits differ from those of the host.
+/// towards zero. Integer sums and products wrap around. `min` and `max` of a number and a NaN are the number, whichever rank
+/// has it, as with std::fmin and std::fmax; only where all ranks have NaN it is NaN.
+///
+/// The last bits of floating-point results differ between libraries: NCCL and RCCL divide for `avg` before they add, and
+/// round float16 and bfloat16 at each step. The host and MPI compute these two in float and round once.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 WEIR_API std::string_view to_string(Reduction) noexcept;
 
@@ -86,10 +89,13 @@ concept CollectiveRange = ElementRange<R> && requires {
 struct CommunicatorOptions {
   /// "nccl", "rccl", "host" or "mpi"; empty for the one that suits the device and the call: see each of them.
   std::string library = {};
-  /// The longest time that an operation may take, and that the making of the communicator may take. Then the communicator
-  /// fails. 0: no limit. What MPI does while a communicator is made (`from_mpi`) has no limit. On NCCL and RCCL an
-  /// operation's clock starts when it is enqueued and the one before it on this communicator is done, so this includes other
-  /// work of the stream; elsewhere it starts when the stream comes to it. Feature `time_out`.
+  /// When an operation has taken longer than this, the communicator fails. 0: never. What counts as its time depends on the
+  /// library:
+  /// - NCCL, RCCL: from when it is enqueued and the one before it on this communicator is done, to its end. This includes
+  ///   other work of the stream.
+  /// - MPI: from when the stream comes to it, to its end.
+  /// - host: from when the stream comes to it, to when the last rank comes. The work itself has no limit.
+  /// The making of the communicator has the same limit, except for what MPI does then (`from_mpi`). Feature `time_out`.
   std::chrono::milliseconds time_out{0};
 };
 
@@ -178,7 +184,7 @@ WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 ///
 /// A communicator that has failed (a peer died, the network broke, a time-out, ranks that do not fit each other, `abort`)
 /// does nothing any more. Streams that waited for it go on, with undefined data in what was to be received. Each later call,
-/// and `check`, throws `communicator_failed` with the cause.
+/// and `check`, throws `communicator_failed` with the cause. Other communicators work on.
 ///
 /// One thread at a time may use a communicator; `abort`, `check` and what only asks may come from any. A communicator must
 /// outlive the graphs that captured its operations. All functions also throw what functions of `Stream` throw, and
@@ -215,7 +221,9 @@ class WEIR_API Communicator : public RefCounted {
   /// id, and NCCL or RCCL do the rest; with `library` "mpi", and on host devices, MPI does all. The MPI that is loaded is
   /// used, or else one is opened (WEIR_MPI, or by name) and initialized. A program that initializes MPI itself must ask for
   /// MPI_THREAD_MULTIPLE (`unsupported`). The communicator is duplicated; MPI_COMM_NULL is refused (`invalid_argument`).
-  /// MPI_Finalize must come after the last use.
+  /// MPI_Finalize must come after the last use. Threads that call this with one MPI communicator must take turns, in the
+  /// same order in all processes: MPI cannot tell their calls apart. Where two calls overlap, the second is refused
+  /// (`invalid_argument`).
   static CommunicatorPtr from_mpi(Device& device, const MpiCommunicator& communicator = {},
                                   const CommunicatorOptions& options = {});
 
@@ -244,7 +252,7 @@ class WEIR_API Communicator : public RefCounted {
   template <CollectiveRange To, CollectiveRange From>
   void all_reduce(To&& receive, From&& send, Reduction reduction, Stream& stream) {
     const Typed t(*this, "Communicator::all_reduce", receive, send);
-    t.check_lengths(t.received, t.sent);
+    t.check_lengths(1, 1);
     all_reduce_raw(t.receive, t.send, t.sent, t.type, reduction, stream);
   }
   /// In place.
@@ -270,7 +278,7 @@ class WEIR_API Communicator : public RefCounted {
   template <CollectiveRange To, CollectiveRange From>
   void reduce(To&& receive, From&& send, Reduction reduction, int root, Stream& stream) {
     const Typed t(*this, "Communicator::reduce", receive, send);
-    if (root == rank_) t.check_lengths(t.received, t.sent);
+    if (root == rank_) t.check_lengths(1, 1);
     reduce_raw(t.receive, t.send, t.sent, t.type, reduction, root, stream);
   }
   /// The same for `count` elements.
@@ -281,7 +289,7 @@ class WEIR_API Communicator : public RefCounted {
   template <CollectiveRange To, CollectiveRange From>
   void all_gather(To&& receive, From&& send, Stream& stream) {
     const Typed t(*this, "Communicator::all_gather", receive, send);
-    t.check_lengths(t.received, t.times(t.sent));
+    t.check_lengths(parts(), 1);
     all_gather_raw(t.receive, t.send, t.sent, t.type, stream);
   }
   /// `count`: elements that each rank sends.
@@ -291,7 +299,7 @@ class WEIR_API Communicator : public RefCounted {
   template <CollectiveRange To, CollectiveRange From>
   void reduce_scatter(To&& receive, From&& send, Reduction reduction, Stream& stream) {
     const Typed t(*this, "Communicator::reduce_scatter", receive, send);
-    t.check_lengths(t.times(t.received), t.sent);
+    t.check_lengths(1, parts());
     reduce_scatter_raw(t.receive, t.send, t.received, t.type, reduction, stream);
   }
   /// `count`: elements that each rank receives.
@@ -303,9 +311,8 @@ class WEIR_API Communicator : public RefCounted {
   template <CollectiveRange To, CollectiveRange From>
   void all_to_all(To&& receive, From&& send, Stream& stream) {
     const Typed t(*this, "Communicator::all_to_all", receive, send);
-    t.check_lengths(t.received, t.sent);
-    t.check_lengths(t.times(t.sent / static_cast<std::size_t>(size_)), t.sent);
-    all_to_all_raw(t.receive, t.send, t.sent / static_cast<std::size_t>(size_), t.type, stream);
+    t.check_lengths(parts(), parts());
+    all_to_all_raw(t.receive, t.send, t.sent / parts(), t.type, stream);
   }
   /// `count`: elements that each rank sends to each.
   void all_to_all_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream);
@@ -335,7 +342,8 @@ class WEIR_API Communicator : public RefCounted {
   /// Enqueues the operations that `function` calls at once, when it returns: those of several ranks or several streams, or
   /// sends and receives that depend on each other (ncclGroupStart, ncclGroupEnd). If `function` throws, none is enqueued.
   /// Groups nest; the outermost one enqueues. If a communicator's calls are on several streams, its work begins when all of
-  /// these streams have come to it, and they all wait for its end.
+  /// these streams have come to it, and they all wait for its end. The group owns the communicators and streams that it
+  /// uses until then.
   template <class F>
   static void group(F&& function) {
     Group group;
@@ -405,11 +413,10 @@ class WEIR_API Communicator : public RefCounted {
           "both sides must have the same element type");
       static_assert(!std::is_const_v<detail::elements_of<To&>>, "what is received must not be const");
     }
-    std::size_t times(std::size_t count) const {
-      return detail::byte_count(operation, count, static_cast<std::size_t>(communicator.size_));
-    }
-    void check_lengths(std::size_t a, std::size_t b) const {
-      if (a != b) detail::throw_length_mismatch(operation, communicator.describe(), a, b);
+    // Refuses lengths whose parts are not of one size.
+    void check_lengths(std::size_t receive_parts, std::size_t send_parts) const {
+      if (received % receive_parts != 0 || sent % send_parts != 0 || received / receive_parts != sent / send_parts)
+        communicator.throw_lengths(operation, received, sent, receive_parts, send_parts);
     }
     const Communicator& communicator;
     const char* operation;
@@ -422,6 +429,9 @@ class WEIR_API Communicator : public RefCounted {
   static constexpr ElementType element_type() {
     return ElementTypeOf<std::remove_const_t<detail::elements_of<R>>>::value;
   }
+  std::size_t parts() const noexcept { return static_cast<std::size_t>(size_); }
+  [[noreturn]] void throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
+                                  std::size_t send_parts) const;
   void enqueue(CollectiveCall call);
   static void submit(std::span<const CollectiveCall> calls);
   [[noreturn]] void throw_failure(const char* operation) const;

@@ -83,7 +83,8 @@ struct NativeError {
 class WEIR_API Error : public std::system_error {
  public:
   /// `operation`: the call as the user wrote it ("Stream::synchronize"). `object`: its object with backend, device and
-  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's answer, if it was asked.
+  /// handle, or empty. `detail`: cause and remedy in words. `native`: the driver's answer, if it was asked. Control
+  /// characters become escapes, "\x1b"; the detail keeps line ends and tabs.
   Error(Errc code, std::string_view operation, std::string_view object, std::string_view detail, NativeError native = {});
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;

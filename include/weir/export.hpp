@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if defined(__cplusplus) && __cplusplus < 202002L
+#error "Weir needs C++20: compile with -std=c++20, or with a later standard"
+#include "weir/needs_cpp20"  // There is no such file. It stops the compiler, or hundreds of errors would hide the one above.
+#endif
+
 /// Marks what a Weir binary exports; everything else is hidden. Exceptions and classes with virtual functions need it too,
 /// so that all binaries share their type information.
 #define WEIR_API __attribute__((visibility("default")))

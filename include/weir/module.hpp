@@ -100,6 +100,9 @@ struct KernelProperties {
   std::size_t constant_memory_bytes = 0;       ///< of the module's `__constant__` variables
   std::uint32_t ptx_version = 0;               ///< 90 for PTX of compute_90. CUDA
   std::uint32_t binary_version = 0;            ///< 90 for machine code of sm_90. CUDA
+  /// On the CPU: "workgroup" if the kernel was compiled to loops over a block's threads, "fibers" if each thread that waits
+  /// for others is left on a stack of its own, which is slow where threads wait. WEIR_LOG=info says why when it is compiled.
+  std::string_view tier = {};
 };
 
 /// Device code that is loaded on one device. It is unloaded with its last owner; its kernels are owners.

@@ -181,9 +181,9 @@ class WEIR_API Stream : public RefCounted {
 
   /// Calls `function` on a thread of the driver, in stream order; later work waits until it has returned. `function` is any
   /// callable, move-only ones included. It must not call Weir (`called_from_host_function`) or wait for work of this device.
-  /// An exception that it throws is logged and rethrown by the stream's next `synchronize`; later work still runs. A
-  /// captured function belongs to the graph and runs at every launch. If enqueuing fails, the function is destroyed. Feature
-  /// `host_functions`.
+  /// An exception that it throws is logged and rethrown by the stream's next `synchronize`; later work still runs. It must
+  /// not end its thread (`pthread_exit`, cancellation): the process aborts. A captured function belongs to the graph and
+  /// runs at every launch. If enqueuing fails, the function is destroyed. Feature `host_functions`.
   void launch_host_function(HostFunction function);
   /// Like a host function, but also called if the stream has failed: `callback(*this, status)`, where `status` is the error.
   /// Throws `capture_unsupported` while capturing. After cudaStreamAddCallback. Feature `stream_callbacks`.
@@ -204,10 +204,17 @@ class WEIR_API Stream : public RefCounted {
   /// goes on then. Throws `capture_unjoined` if a forked stream was not joined to this one, and `capture_invalidated`; the
   /// capture is over then.
   GraphPtr end_capture();
+  /// Ends the capture that this stream began and drops what was captured, in any mode and on any thread: for when the thread
+  /// that began it has failed or is gone. A graph that the capture continues keeps what was captured. Throws
+  /// `not_capturing`; `capture_unmatched` if another stream or other code began the capture. Drivers of GPUs let only the
+  /// thread that began it end a capture whose mode is not `relaxed`: on another thread this throws `capture_wrong_thread`
+  /// there, and the stream can only be closed, unless that thread ends the capture.
+  void discard_capture();
   /// Captures the work that `function(*this)` submits. The capture is ended even if the function throws; its exception is
-  /// rethrown.
+  /// rethrown. Throws `invalid_argument` for an empty function. The function may drop the last other owner of the stream.
   template <class F>
   GraphPtr capture(CaptureMode mode, F&& function) {
+    if (detail::is_empty(function)) return capture_call(mode, nullptr);
     return capture_call(mode, [&](Stream& stream) { std::forward<F>(function)(stream); });
   }
   template <class F>
@@ -222,10 +229,12 @@ class WEIR_API Stream : public RefCounted {
   CaptureInfo capture_info() const;
 
   /// Continues to capture into `graph`, behind its leaves; `end_capture` returns the same graph. So `end_capture` pauses a
-  /// capture and this function resumes it. Feature `capture_into_graph`.
+  /// capture and this function resumes it. Until the capture ends, the graph cannot be instantiated, cloned, added as
+  /// a child or continued by another stream: `capture_unsupported`. Feature `capture_into_graph`.
   void resume_capture(const GraphPtr& graph, CaptureMode mode = CaptureMode::thread_local_);
   /// Adds a copy of `graph` as one node of the graph being captured. Throws `not_capturing`; `unsupported` for a graph that
-  /// allocates memory, which cannot be copied. Feature `graph_child_nodes`.
+  /// allocates memory, which cannot be copied; `capture_unsupported` for a graph that a capture continues. The host backend
+  /// throws `invalid_argument` where graphs are nested more than 1000 levels deep. Feature `graph_child_nodes`.
   void add_child_graph(const Graph& graph);
   /// Adds a conditional node: when a launch reaches it and the 32-bit value at `condition` is not zero, it runs its body.
   /// The device must be able to read `condition`. `body` is called once, now, with a stream that captures the node's body.

@@ -11,7 +11,7 @@ namespace weir {
 /// Makes a stream the calling thread's current one on its device until the end of the scope. Keeps the stream alive. Scopes
 /// may end in any order; the newest one counts. A scope may be a static or a thread-local object. It must end on the thread
 /// that began it. If it ends on another thread, an error is logged, the stream is no longer current, and it is released when
-/// the first thread begins its next scope.
+/// the first thread begins its next scope or ends.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null, `stream_closed` for a closed stream; the current stream is then unchanged.
@@ -24,6 +24,7 @@ class WEIR_API StreamScope {
 
  private:
   struct Entry;
+  struct ThreadEnd;
   static constinit thread_local Entry* innermost;
   static void forget_ended() noexcept;
   friend WEIR_API StreamPtr current_stream(Device& device);

@@ -10,6 +10,25 @@
 /// A move-only callable: a host function can own what it uses. Small callables are stored in place, without an allocation.
 namespace weir {
 
+namespace detail {
+
+/// Whether there is nothing to call: a null pointer, an empty `std::function`, or another type that can be made from null
+/// and converts to false.
+template <class F>
+constexpr bool is_empty(const F& function) {
+  using D = std::decay_t<const F&>;  // a reference to a function decays; it is never null
+  if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
+    const D pointer = function;
+    return pointer == nullptr;
+  } else if constexpr (std::is_constructible_v<D, std::nullptr_t> && std::is_constructible_v<bool, const D&>) {
+    return !static_cast<bool>(function);
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
 /// `InlineSize`: up to how many bytes a callable is stored in place.
 template <class Signature, std::size_t InlineSize = 48>
 class UniqueFunction;
@@ -23,17 +42,11 @@ class UniqueFunction<R(Args...), InlineSize> {
 
   UniqueFunction() noexcept = default;
   UniqueFunction(std::nullptr_t) noexcept {}
-  /// Empty if `function` is: a null pointer, an empty `std::function`, or another type that can be made from null and
-  /// converts to false.
+  /// Empty if `function` is: see `detail::is_empty`.
   template <class F, class D = std::decay_t<F>,
             class = std::enable_if_t<!std::is_same_v<D, UniqueFunction> && std::is_invocable_r_v<R, D&, Args...>>>
   UniqueFunction(F&& function) {
-    if constexpr (std::is_pointer_v<D> || std::is_member_pointer_v<D>) {
-      const D pointer = function;  // a reference to a function decays; it is never null
-      if (pointer == nullptr) return;
-    } else if constexpr (std::is_constructible_v<D, std::nullptr_t> && std::is_constructible_v<bool, const D&>) {
-      if (!static_cast<bool>(std::as_const(function))) return;
-    }
+    if (detail::is_empty(function)) return;
     if constexpr (fits<D>) {
       ::new (storage_) D(std::forward<F>(function));
       table_ = &in_place<D>;

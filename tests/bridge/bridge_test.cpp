@@ -4,14 +4,15 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <cctype>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "newer.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -309,6 +310,39 @@ TEST_CASE("bridge: a question after an event that is older than its stream's cap
       CHECK(HIP(hip, hipStreamEndCapture)(s, &graph) == hipSuccess);
     }
   }
+}
+
+TEST_CASE("bridge: a stream is not drawn into the capture of one that shares its hardware queue") {
+  const Release hip("6.2");
+  const auto fill = HIP(hip, hipMemsetD32Async);
+  unsigned* const words = pinned<unsigned>(hip);
+  const hipStream_t captures = stream(hip);
+  std::vector<hipStream_t> others;  // twice as many as there are queues
+  for (int i = 0; i < 8; ++i) others.push_back(stream(hip));
+  std::atomic<int> drawn_in{0};
+  std::atomic<bool> has_ended{false};
+  const auto submit = [&](std::size_t first) {
+    for (std::size_t i = first; !has_ended && drawn_in == 0; i = (i + 2) % others.size()) {
+      hipStreamCaptureStatus status{};
+      fill(words + 1, 1, 1, others[i]);
+      HIP(hip, hipStreamIsCapturing)(others[i], &status);
+      if (status != hipStreamCaptureStatusNone) ++drawn_in;
+    }
+  };
+  std::thread even(submit, 0), odd(submit, 1);
+  int failed = 0;
+  for (int round = 0; round < 60000 && drawn_in == 0; ++round) {
+    hipGraph_t graph = nullptr;
+    fill(words, 1, 1, captures);
+    failed += HIP(hip, hipStreamBeginCapture)(captures, hipStreamCaptureModeRelaxed) == hipSuccess ? 0 : 1;
+    failed += HIP(hip, hipStreamEndCapture)(captures, &graph) == hipSuccess ? 0 : 1;
+    HIP(hip, hipGraphDestroy)(graph);
+  }
+  has_ended = true;
+  even.join();
+  odd.join();
+  CHECK(drawn_in == 0);
+  CHECK(failed == 0);
 }
 
 TEST_CASE("bridge: a clone owns the user objects of its graph from 6.2 on") {

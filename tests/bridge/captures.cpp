@@ -87,6 +87,7 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode) 
     if (const hipError_t error = check_can_begin("hipStreamBeginCapture", stream, mode, on)) return error;
     if (captures_nothing()) return hipSuccess;
     const Scope scope(on.device);
+    const auto others_out = keep_out_of_captures(on);
     const std::lock_guard lock(capture_lock());
     const CUresult result = driver.StreamBeginCapture(on.cuda, static_cast<CUstreamCaptureMode>(mode));
     if (result == CUDA_SUCCESS && on.own != nullptr) {
@@ -105,6 +106,7 @@ hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, co
     Target on;
     if (const hipError_t error = check_can_begin("hipStreamBeginCaptureToGraph", stream, mode, on)) return error;
     const Scope scope(on.device);
+    const auto others_out = keep_out_of_captures(on);
     const std::lock_guard lock(capture_lock());
     const CUresult result =
         driver.StreamBeginCaptureToGraph(on.cuda, handle<CUgraph>(graph), reinterpret_cast<const CUgraphNode*>(dependencies),

@@ -4,6 +4,7 @@
 #include <shared_mutex>
 
 #include "bridge.hpp"
+#include "queues.hpp"
 
 /// Events, waits for them, and what processes share.
 using namespace bridge;
@@ -130,6 +131,7 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
       is_captured = awaited != nullptr && event->capture != 0 && awaited->capture == event->capture;
       if (awaited != nullptr && !is_captured && awaited->capture != 0) return hipErrorStreamCaptureIsolation;
     }
+    const auto others_out = is_captured ? keep_out_of_captures(on) : std::unique_lock<std::mutex>();
     const CUresult result = driver.StreamWaitEvent(on.cuda, event->cuda, flags);
     if (result == CUDA_SUCCESS && is_captured && on.own != nullptr) {
       const std::lock_guard lock(capture_links());

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <thread>
 #include <unordered_set>
 
 #include "bridge.hpp"
@@ -178,12 +179,60 @@ constexpr auto looks = UseOfUserObjects::Kind::looks, changes = UseOfUserObjects
 
 // --- Executables ------------------------------------------------------------------------------------------------------
 
+/// A call that copies a graph, or makes or destroys an executable of it. Whether AMD's library lets threads do that at once
+/// is not known, and CUDA's driver crashes: so it is undefined here, too. Unseen by programs, an executable is destroyed
+/// behind a wait: for that, one call at a time is made to the driver.
+class Copying {
+ public:
+  using Count = std::shared_ptr<std::atomic<int>>;
+
+  static Count of(CUgraph graph) {
+    const std::lock_guard lock(counts().mutex);
+    Count& count = counts().of_graphs[graph];
+    if (count == nullptr) count = std::make_shared<std::atomic<int>>(0);
+    return count;
+  }
+  static void forget(CUgraph graph) {
+    const std::lock_guard lock(counts().mutex);
+    counts().of_graphs.erase(graph);
+  }
+  static std::mutex& driver() {
+    static auto* const mutex = new std::mutex;
+    return *mutex;
+  }
+
+  Copying(const char* function, Count count) : count_(std::move(count)) {
+    const bool is_first = count_->fetch_add(1) == 0;
+    // Long enough to meet another thread.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (!is_first || *count_ != 1)
+      undefined(function, "another thread copies the graph, or makes or destroys an executable of it");
+    lock_ = std::unique_lock(driver());
+  }
+  ~Copying() { --*count_; }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  struct Counts {
+    std::mutex mutex;
+    std::map<CUgraph, Count> of_graphs;
+  };
+  static Counts& counts() {
+    static auto* const all = new Counts;
+    return *all;
+  }
+  const Count count_;
+  std::unique_lock<std::mutex> lock_;
+};
+
 /// Two of CUDA's, which take turns: CUDA orders launches of one, and AMD's library does not.
 struct Executable {
   std::array<CUgraphExec, 2> cuda{};
   std::size_t turn = 0;
   int device = 0;
   std::set<hipModule_t> modules;
+  Copying::Count copying;  // of the graph that it was made of
 };
 
 /// Of an executable; it is over once the event is complete.
@@ -289,6 +338,7 @@ void bridge::release_parked(int device, const ihipStream_t* stream) noexcept {
          }));
     if (!is_meant) return false;
     if (is_running(exec)) undefined("hipEventSynchronize", "it destroys an executable that runs, which was parked");
+    const std::lock_guard copying(Copying::driver());
     destroy(exec);
     return true;
   });
@@ -305,6 +355,7 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
     const UseOfUserObjects use("hipGraphDestroy", changes);
     user_objects().forget(graph_of(graph));
+    Copying::forget(graph_of(graph));
     return from_cuda(driver.GraphDestroy(graph_of(graph)));
   });
 }
@@ -312,6 +363,7 @@ hipError_t hipGraphDestroy(hipGraph_t graph) {
 hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
     auto* const made = reinterpret_cast<CUgraph*>(clone);
+    const Copying copying("hipGraphClone", Copying::of(graph_of(graph)));
     const CUresult result = driver.GraphClone(made, graph_of(graph));
     if (result != CUDA_SUCCESS) return from_cuda(result);
     for (const auto& [object, count] : user_objects().of(graph_of(graph))) {
@@ -368,6 +420,7 @@ hipError_t hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hi
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
                                      size_t count, hipGraph_t child) {
   return on_device([&](const Cuda& driver) {
+    const Copying copying("hipGraphAddChildGraphNode", Copying::of(graph_of(child)));
     return from_cuda(
         driver.GraphAddChildGraphNode(nodes(node), graph_of(graph), nodes(dependencies), count, graph_of(child)));
   });
@@ -474,6 +527,8 @@ hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, 
     if (!flags_are_known(flags)) return hipErrorInvalidValue;
     auto* const made = new Executable;
     made->device = current_device();
+    made->copying = Copying::of(graph_of(graph));
+    const Copying copying("hipGraphInstantiate", made->copying);
     bool allocates = false;
     look_through(driver, graph_of(graph), made->modules, allocates);
     CUresult result = driver.GraphInstantiateWithFlags(made->cuda.data(), graph_of(graph), flags);
@@ -545,6 +600,7 @@ hipError_t hipGraphExecDestroy(hipGraphExec_t handle_of_exec) {
         return hipSuccess;
       }
     }
+    const Copying copying("hipGraphExecDestroy", exec->copying);
     return from_cuda(destroy(exec));
   });
 }

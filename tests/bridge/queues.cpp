@@ -211,11 +211,16 @@ HardwareQueue* queue_of_this_thread(int device) {
   return queue;
 }
 
+std::unique_lock<std::mutex> keep_out_of_captures(const Target& target) noexcept {
+  return std::unique_lock(target.queue->mutex);
+}
+
 // Work that is captured goes to no queue. Nor does any to the null stream while a blocking stream captures: CUDA refuses it.
-Submission::Submission(const Target& target) noexcept : target_(target), counts_(!is_in_capture(target)) {
-  if (!counts_) return;
+Submission::Submission(const Target& target) noexcept : target_(target) {
   HardwareQueue& queue = *target_.queue;
   const std::lock_guard lock(queue.mutex);
+  counts_ = !is_in_capture(target_);
+  if (!counts_) return;
   if (queue.tail == nullptr) cuda()->EventCreate(&queue.tail, CU_EVENT_DISABLE_TIMING);
   if (queue.last == name_of(target_)) return;
   bool is_behind = queue.last != nullptr;
@@ -226,10 +231,11 @@ Submission::Submission(const Target& target) noexcept : target_(target), counts_
 // What a non-blocking stream submits is followed by an event once another stream comes: CUDA's streams are not endless. On
 // the others an event would wait for more than it was to stand for by then.
 Submission::~Submission() {
-  if (!counts_ || is_in_capture(target_)) return;  // it may have joined a capture meanwhile
-  if (is_immediate()) finish_work(target_);
+  if (!counts_) return;
+  if (is_immediate() && !is_in_capture(target_)) finish_work(target_);
   HardwareQueue& queue = *target_.queue;
   const std::lock_guard lock(queue.mutex);
+  if (is_in_capture(target_)) return;  // it may have joined a capture meanwhile
   queue.last = name_of(target_);
   queue.unrecorded = target_.own != nullptr && target_.own->flags == hipStreamNonBlocking ? target_.own : nullptr;
   if (queue.unrecorded == nullptr) cuda()->EventRecord(queue.tail, target_.cuda);

@@ -15,6 +15,10 @@ HardwareQueue* queue_of_null_stream(int device);
 /// Of the calling thread's default stream. The thread's end waits for that, which it does not on CUDA.
 HardwareQueue* queue_of_this_thread(int device);
 
+/// Held while the stream begins or joins a capture: no other stream of its hardware queue then records the queue's event on
+/// it, which would draw that stream into the capture.
+std::unique_lock<std::mutex> keep_out_of_captures(const Target& target) noexcept;
+
 /// Records a CUDA event on a stream, unless it has been destroyed, and so is idle, or captures. Whether it did.
 bool record_if_alive(ihipStream_t* stream, CUevent event) noexcept;
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <random>
 #include <thread>
@@ -46,6 +49,46 @@ Error error_of(F&& f) {
 
 bool says(const Error& error, std::string_view text) {
   return std::string_view(error.what()).find(text) != std::string_view::npos;
+}
+
+int threads_of_this_process() {
+  using Entries = std::filesystem::directory_iterator;
+  return static_cast<int>(std::distance(Entries("/proc/self/task"), Entries()));
+}
+
+// The all_reduce of one element of each rank, by 16-bit and other floating-point types.
+std::vector<float> all_reduced(Four& four, ElementType type, Reduction reduction, const std::vector<float>& of_ranks) {
+  using namespace weir::collectives;
+  std::vector<AllocationPtr> data;
+  const auto bits = [&](float value) -> std::uint64_t {
+    if (type == ElementType::float16) return float_to_half(value);
+    if (type == ElementType::bfloat16) return float_to_bfloat16(value);
+    if (type == ElementType::float32) return std::bit_cast<std::uint32_t>(value);
+    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  };
+  const auto number = [&](std::uint64_t found) {
+    if (type == ElementType::float16) return half_to_float(static_cast<std::uint16_t>(found));
+    if (type == ElementType::bfloat16) return bfloat16_to_float(static_cast<std::uint16_t>(found));
+    if (type == ElementType::float32) return std::bit_cast<float>(static_cast<std::uint32_t>(found));
+    return static_cast<float>(std::bit_cast<double>(found));
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    data.push_back(four.devices[i]->allocate_bytes(sizeof(std::uint64_t)));
+    const std::uint64_t value = bits(of_ranks[i]);
+    four.streams[i]->copy_bytes(data[i]->data(), &value, sizeof(value));
+    four.streams[i]->synchronize();
+  }
+  four.each([&](Communicator& c, Stream& s) {
+    void* const memory = data[static_cast<std::size_t>(c.rank())]->data();
+    c.all_reduce_raw(memory, memory, 1, type, reduction, s);
+  });
+  std::vector<float> results;
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::uint64_t found = 0;
+    four.streams[i]->read_bytes(&found, data[i]->data(), size_of(type));
+    results.push_back(number(found));
+  }
+  return results;
 }
 
 // False if the stream still waits after 5 s.
@@ -93,6 +136,18 @@ TEST_CASE("a mistake is refused before anything is enqueued, and the communicato
   refused(Errc::length_mismatch, "Communicator::reduce_scatter", [&] { comm.reduce_scatter(y, x, Reduction::sum, stream); });
   refused(Errc::length_mismatch, "Communicator::all_to_all",
           [&] { comm.all_to_all(x.subspan(0, 7), x.subspan(0, 7), stream); });
+  // The lengths are those of the caller, and the rule is the operation's.
+  refused(Errc::length_mismatch, "8 elements are received and 4 are sent; give both the same number",
+          [&] { comm.all_reduce(x, y, Reduction::sum, stream); });
+  refused(Errc::length_mismatch,
+          "4 elements are received and 4 are sent; with 4 ranks the received must be 4 times as many as the sent",
+          [&] { comm.all_gather(y, y, stream); });
+  refused(Errc::length_mismatch,
+          "4 elements are received and 8 are sent; with 4 ranks the sent must be 4 times as many as the received",
+          [&] { comm.reduce_scatter(y, x, Reduction::sum, stream); });
+  refused(Errc::length_mismatch,
+          "3 elements are received and 3 are sent; give both the same multiple of 4, the number of ranks",
+          [&] { comm.all_to_all(x.subspan(0, 3), y.subspan(0, 3), stream); });
   refused(Errc::invalid_argument, "cannot be in place", [&] { comm.all_to_all(x, x, stream); });
   refused(Errc::invalid_argument, "there is no rank 4; the ranks are 0 to 3", [&] { comm.broadcast(x, 4, stream); });
   refused(Errc::invalid_argument, "there is no rank -1", [&] { comm.send(x, -1, stream); });
@@ -383,6 +438,158 @@ TEST_CASE("a stream that waits for a rank which never called goes on once the co
     CHECK_FALSE(stream->is_complete());
   }
   stream->synchronize();
+}
+
+TEST_CASE("a communicator that goes before it has called what the others wait for makes them fail, without a time-out") {
+  Four four;
+  const auto x = four.devices[0]->allocate<float>(8);
+  four.all[2]->barrier(*four.streams[2]);  // of the work under way it is a part all the same
+  for (std::size_t i = 0; i < 2; ++i) four.all[i]->barrier(*four.streams[i]);
+  four.all[2].reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(four.streams[0]->is_complete());
+  four.all[3]->barrier(*four.streams[3]);
+  for (const std::size_t i : {0U, 1U, 3U}) four.all[i]->synchronize(*four.streams[i]);
+  SUBCASE("in an operation of all ranks") {
+    for (const std::size_t i : {0U, 1U, 3U}) {
+      four.all[i]->all_reduce_raw(x.data(), x.data(), 8, ElementType::float32, Reduction::sum, *four.streams[i]);
+      REQUIRE(comes_to_its_end(*four.streams[i]));
+      const Error error = error_of([&] { four.all[i]->check(); });
+      CHECK(error.errc() == Errc::communicator_failed);
+      CHECK(says(error, "all_reduce of 8 float32 by sum of rank 0 waits for rank 2, whose communicator has gone"));
+      if (i == 0) break;  // the others have failed, too
+    }
+    CHECK(error_of([&] { four.all[3]->check(); }).errc() == Errc::communicator_failed);
+  }
+  SUBCASE("in a receive") {
+    four.all[3]->receive_raw(x.data(), 8, ElementType::float32, 2, *four.streams[3]);
+    REQUIRE(comes_to_its_end(*four.streams[3]));
+    CHECK(says(error_of([&] { four.all[3]->check(); }), "receive of 8 float32 of rank 3 waits for rank 2"));
+  }
+}
+
+TEST_CASE("a rank's call that waits when a peer goes fails") {
+  Four four;
+  four.all[0]->barrier(*four.streams[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(four.streams[0]->is_complete());
+  four.all[1].reset();
+  REQUIRE(comes_to_its_end(*four.streams[0]));
+  CHECK(says(error_of([&] { four.all[0]->check(); }), "barrier of rank 0 waits for rank 1"));
+}
+
+TEST_CASE("communicators and streams may go within a group that uses them") {
+  Four four;
+  std::vector<Buffer<int>> data;
+  for (std::size_t i = 0; i < 4; ++i) {
+    data.push_back(four.devices[i]->allocate<int>(1000));
+    four.streams[i]->fill(data[i], 1);
+    four.streams[i]->synchronize();
+  }
+  Communicator::group([&] {
+    for (std::size_t i = 0; i < 4; ++i) {
+      four.all[i]->all_reduce(data[i], Reduction::sum, *four.streams[i]);
+      four.all[i].reset();
+      four.streams[i].reset();
+    }
+    // So that what lies where the objects were is something else.
+    Four other;
+    other.each([](Communicator& c, Stream& s) { c.barrier(s); });
+  });
+  for (std::size_t i = 0; i < 4; ++i) {
+    four.devices[i]->synchronize();
+    CHECK(four.devices[i]->create_stream()->read(data[i]).back() == 4);
+  }
+  // An inner group that throws lets its objects go, and those of the outer one stay.
+  Four again;
+  CommunicatorPtr inner = again.all[0];
+  const auto owners = inner->use_count();
+  Communicator::group([&] {
+    again.each([](Communicator& c, Stream& s) { c.barrier(s); });
+    CHECK_THROWS_AS(Communicator::group([&] {
+                      inner->barrier(*again.streams[0]);
+                      throw std::runtime_error("stop");
+                    }),
+                    std::runtime_error);
+    CHECK(inner->use_count() == owners + 1);
+  });
+  for (std::size_t i = 0; i < 4; ++i) again.all[i]->synchronize(*again.streams[i]);
+}
+
+TEST_CASE("any number of communicators shares the threads of one") {
+  const Four first;
+  const int before = threads_of_this_process();
+  std::vector<std::unique_ptr<Four>> all;
+  for (int i = 0; i < 100; ++i) all.push_back(std::make_unique<Four>());
+  CHECK(threads_of_this_process() <= before + 4);  // the host backend may start some of its own
+  // All of them wait at once, and end, whichever rank comes last.
+  const auto x = first.devices[0]->allocate<float>(4);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (i != k % 4) all[k]->all[i]->barrier(*all[k]->streams[i]);
+    }
+  }
+  for (std::size_t k = all.size(); k-- > 0;) all[k]->all[k % 4]->barrier(*all[k]->streams[k % 4]);
+  for (const auto& four : all) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      REQUIRE(comes_to_its_end(*four->streams[i]));
+      four->all[i]->check();
+    }
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more of it themselves
+namespace {
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+}  // namespace
+
+TEST_CASE("a stream that waits for a rank uses less than a hundredth of a core") {
+  Four four;
+  four.all[0]->barrier(*four.streams[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  CHECK(processor_seconds() - before < 0.04);  // twice that, for a machine that is busy
+  CHECK_FALSE(four.streams[0]->is_complete());
+}
+#endif
+
+TEST_CASE("min and max prefer a number to what is none, whichever rank has it") {
+  Four four;
+  for (const ElementType type : {ElementType::float16, ElementType::bfloat16, ElementType::float32, ElementType::float64}) {
+    CAPTURE(to_string(type));
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      CAPTURE(rank);
+      std::vector<float> values = {1, 2, 3, 4};
+      values[rank] = NAN;
+      for (const float found : all_reduced(four, type, Reduction::min, values)) CHECK(found == (rank == 0 ? 2 : 1));
+      for (const float found : all_reduced(four, type, Reduction::max, values)) CHECK(found == (rank == 3 ? 3 : 4));
+      std::vector<float> none(4, NAN);
+      for (const float found : all_reduced(four, type, Reduction::max, none)) CHECK(std::isnan(found));
+      none[rank] = -5;
+      for (const float found : all_reduced(four, type, Reduction::max, none)) CHECK(found == -5);
+      for (const float found : all_reduced(four, type, Reduction::sum, values)) CHECK(std::isnan(found));
+    }
+  }
+}
+
+TEST_CASE("half and bfloat16 are reduced as floats and rounded once") {
+  Four four;
+  const auto check = [&](ElementType type, Reduction reduction, const std::vector<float>& values, float wanted) {
+    for (const float found : all_reduced(four, type, reduction, values)) CHECK(found == wanted);
+  };
+  check(ElementType::float16, Reduction::avg, {60000, 60000, 60000, 60000}, 60000);
+  check(ElementType::float16, Reduction::sum, {2048, 1, 1, 1}, 2052);
+  check(ElementType::float16, Reduction::prod, {60000, 60000, 0.5F, 0.0F}, 0);
+  check(ElementType::bfloat16, Reduction::avg, {256, 1, 1, 1}, 65);
+  check(ElementType::bfloat16, Reduction::sum, {256, 1, 1, 1}, 260);
 }
 
 TEST_CASE("half and bfloat16 are rounded as IEEE rounds") {

@@ -154,12 +154,11 @@ void carry_out(const std::vector<Arrived>& calls) {
   const Call& first = *calls[0].call;
   const std::size_t bytes = first.bytes();
   const auto reduce = [&](std::size_t offset) {
-    std::vector<std::byte> result(calls[0]->send + offset, calls[0]->send + offset + bytes);
-    for (std::size_t i = 1; i < n; ++i) {
-      weir::collectives::combine(first.type, first.reduction, result.data(), calls[i]->send + offset, first.count);
-    }
-    if (first.reduction == Reduction::avg)
-      weir::collectives::divide(first.type, result.data(), first.count, static_cast<int>(n));
+    std::vector<std::byte> result(bytes);
+    void* const into[] = {result.data()};
+    std::vector<const void*> sources;
+    for (const Arrived& call : calls) sources.push_back(call->send + offset);
+    weir::collectives::reduce(first.type, first.reduction, into, sources, first.count);
     return result;
   };
   switch (first.kind) {

@@ -2,8 +2,11 @@
 // A program that makes communicators of all devices of a backend and says what comes of each step that it is told:
 // story BACKEND STEP…
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -35,7 +38,33 @@ int main(int argc, char** argv) {
       for (std::size_t i = 0; i < comms.size(); ++i) call(*comms[i], *streams[i], data[i]);
     });
   };
+  // Makes them where the system has memory for so many bytes more: a thread's stack has 8 MiB.
+  const auto make_within = [&](std::size_t more) {
+    Registry::instance().open(name);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit before{};
+    ::getrlimit(RLIMIT_AS, &before);
+    const rlimit low{pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more, before.rlim_max};
+    ::setrlimit(RLIMIT_AS, &low);
+    try {
+      Backend& backend = Registry::instance().open(name);
+      std::vector<Device*> devices;
+      for (int i = 0; i < backend.device_count(); ++i) devices.push_back(&backend.device(i));
+      comms = Communicator::from_devices(devices);
+    } catch (...) {
+      ::setrlimit(RLIMIT_AS, &before);
+      throw;
+    }
+    ::setrlimit(RLIMIT_AS, &before);
+    for (const CommunicatorPtr& c : comms) {
+      streams.push_back(c->device().create_stream());
+      data.push_back(c->device().allocate<float>(1000));
+    }
+  };
   const std::map<std::string, std::function<void()>> steps = {
+      {"make_without_threads", [&] { make_within(std::size_t{2} << 20U); }},
+      {"make_with_one_thread", [&] { make_within(std::size_t{12} << 20U); }},
       {"make", [&] { make({}); }},
       {"make_short", [&] { make(short_time); }},
       {"init_mpi",

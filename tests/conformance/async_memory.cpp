@@ -253,6 +253,36 @@ TEST_CASE("S48 pool: dropped before the memory that came from it") {
   CHECK_WORKS(*s);
 }
 
+TEST_CASE("S48 pool: dropped while streams have yet to free its memory, again and again") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_async(*s) || !needs_pools(*s) || !needs_gate(*s)) return;
+  Board board;
+  {
+    Gate gate;
+    gate.hold(*s);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const weir::MemoryPoolPtr pool = device().create_memory_pool();
+      const StreamPtr short_lived = device().create_stream();
+      short_lived->wait(*s);
+      for (Stream* const on : {s.get(), short_lived.get()}) {
+        const auto memory = on->allocate_async<std::uint32_t>(100, pool.get());
+        on->fill(memory, i);
+        on->copy(board.cell(i), memory.subspan(99, 1));
+      }
+      s->wait(*short_lived);
+    }
+  }
+  for (std::uint32_t i = 0; i < 8; ++i) board.show(*s, i);
+  s->synchronize();
+  for (std::uint32_t i = 0; i < 8; ++i) CHECK(board[i] == i);
+  for (int i = 0; i < 100; ++i) {
+    const weir::MemoryPoolPtr pool = device().create_memory_pool();
+    const auto memory = s->allocate_async<std::uint32_t>(1000, pool.get());
+    s->fill(memory, 1U);
+  }
+  CHECK_WORKS(*s);
+}
+
 TEST_CASE("S48 pool: no larger than it may be") {
   const StreamPtr s = device().create_stream();
   if (!needs_async(*s)) return;

@@ -82,6 +82,72 @@ void check_goes_on(Stream& s) {
   CHECK_WORKS(s);
 }
 
+TEST_CASE("S5 S31 capture: its function may drop the last other owner of the stream") {
+  StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) {
+    board.put(c, 0, 1);
+    s.reset();
+    board.put(c, 1, 2);
+  });
+  run(graph, *device().create_stream());
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 2);
+}
+
+TEST_CASE(
+    "S31 discard: a capture of a thread that has ended is dropped by another, or the driver allows nothing but to close") {
+  if (!needs_capture(*device().create_stream())) return;
+  for (const CaptureMode mode : all_modes) {
+    INFO("mode ", std::string(weir::to_string(mode)));
+    const StreamPtr s = device().create_stream(), forked = device().create_stream();
+    Board board;
+    on_another_thread([&] {
+      s->begin_capture(mode);
+      board.put(*s, 0, 1);
+      forked->wait(*s);
+      board.put(*forked, 1, 1);
+    });
+    const Refusal refusal = refusal_of([&] { s->discard_capture(); });
+    if (refusal.threw) {
+      CHECK_MESSAGE(refusal.is(Errc::capture_wrong_thread), refusal.text);
+      CHECK(mode != CaptureMode::relaxed);
+      CHECK(device().backend().name() != "host");
+      s->close();
+      continue;
+    }
+    CHECK_FALSE(s->is_capturing());
+    CHECK_FALSE(forked->is_capturing());
+    CHECK_WORKS(*s);
+    CHECK_WORKS(*forked);
+    s->synchronize();
+    CHECK(board[0] == 0);
+    CHECK(board[1] == 0);
+    CHECK(s->capture([&](Stream& c) { board.put(c, 0, 1); })->node_count() > 0);
+  }
+}
+
+TEST_CASE("S31 discard: on the thread that captures, and its misuse") {
+  const StreamPtr s = device().create_stream(), forked = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  CHECK_REFUSED(Errc::not_capturing, s->discard_capture());
+  for (const CaptureMode mode : all_modes) {
+    s->begin_capture(mode);
+    board.put(*s, 0, 1);
+    forked->wait(*s);
+    CHECK_REFUSED(Errc::capture_unmatched, forked->discard_capture());
+    CHECK(s->is_capturing());
+    s->discard_capture();
+    CHECK_FALSE(s->is_capturing());
+    CHECK_WORKS(*s);
+    CHECK_WORKS(*forked);
+  }
+  CHECK_REFUSED(Errc::not_capturing, s->end_capture());
+  CHECK(board[0] == 0);
+}
+
 TEST_CASE("S6 S31 capture: a wrapper that goes ends what was begun through it, and nothing else") {
   const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -123,6 +129,19 @@ TEST_CASE("S17 scope: scopes may end in any order, and the one begun last of tho
   CHECK(*current_stream(device()) == *before);
 }
 
+/// What `f` writes to standard error, which must not look as if the suite had failed.
+std::string errors_of(const std::function<void()>& f) {
+  const int before = ::dup(STDERR_FILENO), file = ::memfd_create("errors", MFD_CLOEXEC);
+  ::dup2(file, STDERR_FILENO);
+  f();
+  ::dup2(before, STDERR_FILENO);
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(::pread(file, text.data(), text.size(), 0), 0)));
+  ::close(before);
+  ::close(file);
+  return text;
+}
+
 TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both threads' scopes whole") {
   const StreamPtr before = current_stream(device());
   auto owner = std::make_shared<int>(1);
@@ -135,7 +154,8 @@ TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both thre
     on_another_thread([&] {
       const StreamPtr theirs = device().create_stream();
       const StreamScope scope(theirs);
-      stray.reset();
+      const std::string errors = errors_of([&] { stray.reset(); });
+      CHECK(errors.find("a StreamScope ended on another thread than the one that it was begun on") != errors.npos);
       CHECK(*current_stream(device()) == *theirs);
     });
     CHECK(*current_stream(device()) == *inner);
@@ -145,6 +165,27 @@ TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both thre
   { const StreamScope next(inner); }
   CHECK(alive.expired());
   CHECK(*current_stream(device()) == *before);
+}
+
+TEST_CASE("S17 scope: of one that ends on another thread the stream is released when the thread that began it has ended") {
+  auto owner = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = owner;
+  const StreamPtr original = device().create_stream();
+  StreamPtr wrapper = device().wrap_stream(original->native_handle(), Ownership::borrow, std::move(owner));
+  std::optional<StreamScope> scope;
+  SUBCASE("the scope ends first") {
+    on_another_thread([&] {
+      scope.emplace(std::move(wrapper));
+      on_another_thread([&] { scope.reset(); });
+    });
+  }
+  SUBCASE("the thread ends first") {
+    on_another_thread([&] { scope.emplace(std::move(wrapper)); });
+    CHECK_FALSE(alive.expired());
+    scope.reset();
+  }
+  CHECK(alive.expired());
+  CHECK_WORKS(*current_stream(device()));
 }
 
 TEST_CASE("S17 scope: entering orders nothing: streams are ordered by waits alone") {

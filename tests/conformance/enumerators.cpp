@@ -71,6 +71,17 @@ TEST_CASE("S45 S46 enumerators: of memory operations; the stream is not held") {
   CHECK_WORKS(*s);
 }
 
+TEST_CASE("S31 functions: an empty one is not captured, and no capture begins") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s)) return;
+  void (*const pointer)(Stream&) = nullptr;
+  CHECK_REFUSED(Errc::invalid_argument, s->capture(pointer));
+  CHECK_REFUSED(Errc::invalid_argument, s->capture(weir::UniqueFunction<void(Stream&)>()));
+  CHECK_REFUSED(Errc::invalid_argument, s->capture(CaptureMode::relaxed, std::function<void(Stream&)>()));
+  CHECK_FALSE(s->is_capturing());
+  CHECK_WORKS(*s);
+}
+
 TEST_CASE("S28 functions: an empty std::function and a null pointer are no host functions") {
   const StreamPtr s = device().create_stream();
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;

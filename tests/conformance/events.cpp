@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "support.hpp"
+#include "capture.hpp"
 
 /// Events: recording, querying, waiting on the host, timing.
 namespace conformance {
@@ -312,6 +314,112 @@ TEST_CASE("S21 S27 event: any thread queries, waits for and records one event") 
   CHECK(ended == 4);
   s->synchronize();
   CHECK(event->is_complete());
+}
+
+TEST_CASE(
+    "S21 S22 S31 event: recorded before its stream captures, it is waited for and asked after while the capture is open") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s) || !needs_gate(*s)) return;
+  const StreamPtr other = device().create_stream(), forked = device().create_stream();
+  for (const bool is_complete : {false, true}) {
+    for (const bool timing : {false, true}) {
+      if (timing && !device().supports(Feature::event_timing)) continue;
+      CAPTURE(is_complete);
+      CAPTURE(timing);
+      Board board;
+      Gate gate;
+      if (!is_complete) gate.hold(*s);
+      board.set(*s, 0, 5);
+      const EventPtr before = s->record({.timing = timing});
+      forked->wait(*s);
+      const EventPtr of_forked = forked->record({.timing = timing});
+      if (is_complete) of_forked->synchronize();
+      s->begin_capture(CaptureMode::relaxed);
+      board.set(*s, 0, 6);
+      forked->wait(*s);
+      on_another_thread([&] {
+        other->wait(*before);
+        other->wait(*of_forked);
+        CHECK(before->is_complete() == is_complete);
+        board.move(*other, 1, 0);
+        board.show(*other, 1);
+        gate.open();
+        before->synchronize();
+        other->synchronize();
+      });
+      s->wait(*forked);
+      CHECK(s->end_capture()->node_count() == 1);
+      CHECK(board[1] == 5);
+      other->wait(*before);
+      if (timing) CHECK(of_forked->elapsed_since(*before).count() >= 0);
+      s->record(*before);
+      other->wait(*before);
+      other->synchronize();
+    }
+  }
+}
+
+TEST_CASE("S22 S31 S37 executable: launched on one stream that captures then, it is launched on another meanwhile") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_capture(*s) || !needs_gate(*s)) return;
+  const StreamPtr other = device().create_stream();
+  Board board;
+  const auto exec = s->capture([&](Stream& c) { board.move(c, 1, 0); })->instantiate();
+  Gate gate;
+  gate.hold(*s);
+  board.set(*s, 0, 5);
+  exec->launch(*s);
+  s->begin_capture(CaptureMode::relaxed);
+  on_another_thread([&] {
+    exec->launch(*other);  // behind the launch that is held
+    board.show(*other, 1);
+    gate.open();
+    other->synchronize();
+  });
+  CHECK(s->end_capture()->node_count() == 0);
+  CHECK(board[1] == 5);
+  CHECK_WORKS(*s);
+}
+
+TEST_CASE("S21 S22 S27 S31 many threads that share an event and an executable, and capture now and then") {
+  const StreamPtr probe = device().create_stream();
+  if (!needs_capture(*probe)) return;
+  Board board(device(), 16);
+  const auto exec = probe->capture([&](Stream& c) { board.set(c, 0, 3); })->instantiate();
+  const EventPtr shared = probe->record();
+  std::mutex mutex;
+  std::string error;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 1; t <= 6; ++t) {
+    threads.emplace_back([&, t] {
+      try {
+        const StreamPtr mine = device().create_stream(), second = device().create_stream();
+        for (int i = 0; i < 60; ++i) {
+          exec->launch(i % 2 == 0 ? *mine : *second);
+          mine->record(*shared);
+          second->wait(*shared);
+          second->wait(*mine);
+          (void)shared->is_complete();
+          if (i % 3 != 0) continue;
+          (void)mine->capture(CaptureMode::relaxed, [&](Stream& c) {
+            for (int k = 0; k < 20; ++k) {
+              board.set(c, t, 1);
+              std::this_thread::yield();
+            }
+          });
+          if (i % 2 == 0) shared->synchronize();
+        }
+        mine->synchronize();
+        second->synchronize();
+      } catch (const std::exception& e) {
+        const std::lock_guard lock(mutex);
+        error = e.what();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(error == "");
+  CHECK_WORKS(*probe);
 }
 
 TEST_SUITE_END();

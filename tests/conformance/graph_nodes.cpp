@@ -123,6 +123,34 @@ TEST_CASE("S41 resume: work between the pause and the resumption is done at once
   CHECK(board[2] == 3);
 }
 
+TEST_CASE("S41 resume: until its end nothing else uses the graph, and the capture goes on") {
+  const StreamPtr s = device().create_stream();
+  const StreamPtr other = device().create_stream();
+  if (!needs_capture(*s)) return;
+  Board board;
+  const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
+  if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(graph); })) return;
+  const GraphExecPtr exec = graph->instantiate();
+  s->resume_capture(graph);
+  CHECK_REFUSED(Errc::capture_unsupported, graph->instantiate());
+  CHECK_REFUSED(Errc::capture_unsupported, other->resume_capture(graph));
+  if (device().supports(Feature::graph_clone)) CHECK_REFUSED(Errc::capture_unsupported, graph->clone());
+  if (device().supports(Feature::graph_update)) CHECK_REFUSED(Errc::capture_unsupported, exec->update(*graph));
+  if (device().supports(Feature::graph_child_nodes)) {
+    CHECK_REFUSED(Errc::capture_unsupported, s->add_child_graph(*graph));
+    other->begin_capture(CaptureMode::relaxed);
+    CHECK_REFUSED(Errc::capture_unsupported, other->add_child_graph(*graph));
+    CHECK(other->end_capture()->node_count() == 0);
+  }
+  CHECK_FALSE(other->is_capturing());
+  board.put(*s, 1, 2);
+  CHECK(s->end_capture() == graph);
+  run(graph, *s);
+  CHECK(board[0] == 1);
+  CHECK(board[1] == 2);
+  CHECK_WORKS(*other);
+}
+
 TEST_CASE("S41 resume: its misuse") {
   const StreamPtr s = device().create_stream();
   const StreamPtr forked = device().create_stream();

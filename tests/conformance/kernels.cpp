@@ -238,7 +238,9 @@ TEST_CASE("S1 launch: addresses and sizes must be there, and as many of the one 
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, sizes));
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, {}, std::span(sizes).first(2)));
   void* missing[2] = {&address, nullptr};
-  CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, missing, std::span(sizes).first(2)));
+  const Refusal refusal = refusal_of([&] { s->launch_raw(add, {}, missing, std::span(sizes).first(2)); });
+  CHECK_MESSAGE(refusal.is(Errc::invalid_argument), refusal.text);
+  CHECK_MESSAGE(refusal.says("the address of argument 2 of 2 is null"), refusal.text);
   s->launch_raw(add, {}, arguments, std::span(sizes).first(2));
   CHECK(s->read(memory) == std::vector<std::uint32_t>{5});
 }
@@ -293,6 +295,8 @@ TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on wo
     INFO("grid ", weir::to_string(config.grid), ", block ", weir::to_string(config.block));
     CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, config, board.cell(0), 1U));
   }
+  const Refusal negative = refusal_of([&] { s->launch(kernels().add, {-1, 1}, board.cell(0), 1U); });
+  CHECK_MESSAGE(negative.says("stands for a negative number"), negative.text);
   board.show(*s, 0);
   s->synchronize();
   CHECK(board[0] == 0);
@@ -312,8 +316,10 @@ TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where th
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0)));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), 1U, 2U));
-  CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, 1U, board.cell(0)));
+  const Refusal second = refusal_of([&] { s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}); });
+  CHECK_MESSAGE(second.is(Errc::invalid_argument), second.text);
+  CHECK_MESSAGE(second.says("argument 2 of 2 takes 4 bytes, and one of 8 was given"), second.text);
   board.show(*s, 0);
   s->synchronize();
   CHECK(board[0] == 0);
@@ -334,7 +340,7 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1.0F, 2.0F));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1U, 2U));
   const Refusal refusal = refusal_of([&] { s->launch(kernel, {}, board.cell(0), 1.0F, 2U); });
-  CHECK_MESSAGE(refusal.says("argument 1 is no floating-point number to the kernel, and one was given"), refusal.text);
+  CHECK_MESSAGE(refusal.says("argument 2 of 3 is no floating-point number to the kernel, and one was given"), refusal.text);
   s->launch(kernel, {}, board.cell(0), -1, 2.0F);  // the sign is nobody's concern: the bits are the same
   board.show(*s, 0);
   s->synchronize();
@@ -395,7 +401,9 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
       sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"),
       sizes.text);
   if (kernels().add->parameter_kinds().known == 0) return;
-  CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, float)>("add"));
+  const Refusal kinds = refusal_of([&] { (void)module->kernel<void(unsigned*, float)>("add"); });
+  CHECK_MESSAGE(kinds.is(Errc::invalid_argument), kinds.text);
+  CHECK_MESSAGE(kinds.says("its parameter 2 of 2 is no floating-point number"), kinds.text);
 }
 
 TEST_CASE("S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
@@ -740,6 +748,40 @@ TEST_CASE("S1 launch: cooperative") {
   board.show(*s, 0);
   s->synchronize();
   CHECK(board[0] == 6);
+}
+
+TEST_CASE("S1 kernel: a name without a character is an error, and spaces around a name do not matter") {
+  if (!needs_kernels()) return;
+  const weir::ModulePtr module = kernels().module;
+  for (const char* const name : {"", " ", "\t \n"}) {
+    CAPTURE(name);
+    const Refusal refusal = refusal_of([&] { (void)module->kernel(name); });
+    CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
+    CHECK_MESSAGE(refusal.says("the kernel's name is empty"), refusal.text);
+  }
+  CHECK(module->kernel("  add\t")->name() == "add");
+}
+
+TEST_CASE("S1 module: dropped by the thread that is to let its kernel's stream go on") {
+  if (!needs_kernels()) return;
+  const StreamPtr s = device().create_stream();
+  if (!needs_gate(*s)) return;
+  Board board;
+  board.set(*s, 0, 5);
+  for (const bool is_launched_behind : {true, false}) {
+    Gate gate;
+    weir::KernelPtr kernel = device().compile("extern \"C\" __global__ void one(unsigned* p) { *p += 1; }")->kernel("one");
+    if (!is_launched_behind) s->launch(kernel, {}, board.cell(0));
+    if (!is_launched_behind) s->synchronize();
+    gate.hold(*s);
+    if (is_launched_behind) s->launch(kernel, {}, board.cell(0));
+    kernel.reset();
+    gate.open();
+    s->synchronize();
+  }
+  board.show(*s, 0);
+  s->synchronize();
+  CHECK(board[0] == 7);
 }
 
 TEST_SUITE_END();

@@ -172,6 +172,36 @@ TEST_CASE("S27 S37 one executable graph launched by many threads: its runs do no
   CHECK(board[1] == 4);
 }
 
+TEST_CASE("S27 S37 one graph that many threads instantiate, launch, clone, add to captures and drop at once") {
+  const StreamPtr s = device().create_stream();
+  if (!needs_in_capture(*s, Feature::host_functions_in_capture, [&] { s->launch_host_function([] {}); })) return;
+  Board board(device(), 2 * thread_count);
+  std::atomic<int> launched{0};
+  // What threads launch at once only reads what they share.
+  board.set(*s, 0, 7);
+  s->synchronize();
+  const GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([&] { ++launched; }); });
+  const GraphExecPtr updated = graph->instantiate();
+  in_parallel(thread_count, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream();
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      const GraphExecPtr exec = graph->instantiate();
+      exec->launch(*mine);
+      if (i % 3 == 0 && device().supports(Feature::graph_clone)) graph->clone()->instantiate()->launch(*mine);
+      if (i % 3 == 1 && device().supports(Feature::graph_child_nodes))
+        mine->capture([&](Stream& c) { exec->launch(c); })->instantiate()->launch(*mine);
+      if (i % 3 == 2 && device().supports(Feature::graph_update)) (t % 2 == 0 ? exec : updated)->update(*graph);
+      board.move(*mine, 1 + t, 0);
+    }
+    mine->synchronize();
+    board.show(*mine, 1 + t);
+    mine->synchronize();
+    if (board[1 + t] != 7) throw std::runtime_error("a launch of the graph did something else");
+  });
+  CHECK(launched >= static_cast<int>(thread_count) * 30);
+  CHECK_WORKS(*s);
+}
+
 TEST_CASE(
     "S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
   const StreamPtr probe = device().create_stream();

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -118,7 +119,12 @@ struct Node {
   std::vector<Node*> before;
 };
 
+/// How many calls make or destroy executables of a graph, or copy it, now. NVIDIA's driver crashes where two do, so this one
+/// ends the process.
+using CopyCount = std::shared_ptr<std::atomic<int>>;
+
 struct Graph {
+  CopyCount copying = std::make_shared<std::atomic<int>>(0);
   std::vector<std::unique_ptr<Node>> nodes;
   std::vector<UserObject*> owned;
   std::vector<std::shared_ptr<void>> memory;  // of its allocations

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "functions.hpp"
 
@@ -30,7 +32,28 @@ void release(UserObject* object, unsigned count) {
   delete object;
 }
 
+/// Of one call; see `CopyCount`.
+class Copying {
+ public:
+  Copying(const char* call, CopyCount count) : count_(std::move(count)) {
+    const bool is_first = count_->fetch_add(1) == 0;
+    // Long enough to meet another thread.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (is_first && *count_ == 1) return;
+    std::fprintf(stderr, "CPU CUDA: %s while another thread copies the graph, or makes or destroys an executable of it\n",
+                 call);
+    std::abort();
+  }
+  ~Copying() { --*count_; }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  const CopyCount count_;
+};
+
 struct Exec {
+  CopyCount copying;  // of the graph that it was made of
   std::shared_ptr<Graph> graph;
   std::unordered_map<const Node*, Node*> copies;  // by the node that it was made of
   Point last;                                     // launches of one executable follow one another
@@ -313,6 +336,7 @@ CUresult GraphDestroy(CUgraph graph) {
   return CUDA_SUCCESS;
 }
 CUresult GraphClone(CUgraph* clone, CUgraph graph) {
+  const Copying copying("cuGraphClone", graph_of(graph)->copying);
   const Lock lock(machine());
   auto* const made = new Graph;
   graph_of(graph)->copy_to(*made);
@@ -381,6 +405,7 @@ CUresult GraphAddChildGraphNode(CUgraphNode* made, CUgraph graph, const CUgraphN
   auto node = std::make_unique<Node>();
   node->type = CU_GRAPH_NODE_TYPE_GRAPH;
   {
+    const Copying copying("cuGraphAddChildGraphNode", graph_of(child)->copying);
     const Lock lock(machine());
     node->child = graph_of(child)->copy();
   }
@@ -439,8 +464,10 @@ CUresult GraphAddMemcpyNode(CUgraphNode* made, CUgraph graph, const CUgraphNode*
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 CUresult GraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
+  const Copying copying("cuGraphInstantiate", graph_of(graph)->copying);
   const Lock lock(machine());
   auto* const exec = new Exec;
+  exec->copying = graph_of(graph)->copying;
   exec->graph = graph_of(graph)->copy(&exec->copies);
   *made = reinterpret_cast<CUgraphExec>(exec);
   return CUDA_SUCCESS;
@@ -482,6 +509,7 @@ CUresult GraphExecUpdate(CUgraphExec handle_of_exec, CUgraph graph, CUgraphExecU
   return CUDA_SUCCESS;
 }
 CUresult GraphExecDestroy(CUgraphExec exec) {
+  const Copying copying("cuGraphExecDestroy", exec_of(exec)->copying);
   delete exec_of(exec);
   return CUDA_SUCCESS;
 }

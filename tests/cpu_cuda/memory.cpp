@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,6 +14,7 @@ namespace {
 struct Pool {
   int device = 0;
   std::uint64_t max_size = 0, threshold = 0, used = 0, reserved = 0;
+  bool is_destroyed = false;
 };
 struct Block {
   std::size_t bytes = 0;
@@ -23,6 +25,11 @@ struct Block {
 };
 auto& blocks = *new std::map<std::uintptr_t, Block>;  // never destroyed, as nothing here is: threads may outlive main
 std::uint64_t used = 0;
+
+[[noreturn]] void end_process(const char* what) {
+  std::fprintf(stderr, "CPU CUDA: %s\n", what);
+  std::abort();
+}
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 std::map<std::uintptr_t, Block>::iterator block_of(std::uintptr_t address) {
@@ -65,9 +72,7 @@ CUresult deallocate(void* memory) {
   const auto found = blocks.find(reinterpret_cast<std::uintptr_t>(memory));
   if (found == blocks.end() || found->second.is_registered) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = forbidden_by_capture(lock); result != CUDA_SUCCESS) return result;
-  for (const auto& stream : streams_of(found->second.device)) {
-    if (stream->capture == nullptr) stream->last().wait(lock);
-  }
+  for (const auto& stream : streams_of(found->second.device)) stream->last().wait(lock);
   give_back(memory);
   return CUDA_SUCCESS;
 }
@@ -261,6 +266,12 @@ CUresult MemFreeAsync(CUdeviceptr memory, CUstream stream) {
     const bool is_block = blocks.contains(memory);
     if ((found->capture == nullptr) != is_block) return CUDA_ERROR_INVALID_VALUE;  // graphs free what graphs allocate
   }
+  {
+    const Lock lock(machine());
+    const auto block = blocks.find(memory);
+    if (block != blocks.end() && block->second.pool != nullptr && block->second.pool->is_destroyed)
+      end_process("cuMemFreeAsync of memory from a pool that has been destroyed");
+  }
   return submit(stream, CU_GRAPH_NODE_TYPE_MEM_FREE, [memory] {
     const Lock lock(machine());
     give_back(pointer(memory));
@@ -270,7 +281,15 @@ CUresult MemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   *pool = reinterpret_cast<CUmemoryPool>(new Pool{properties->location.id, properties->maxSize});
   return CUDA_SUCCESS;
 }
-CUresult MemPoolDestroy(CUmemoryPool) { return CUDA_SUCCESS; }  // its memory may outlive it
+// NVIDIA's documentation allows memory, and frees that are pending, to outlive their pool. Its driver crashes then, so this
+// one ends the process.
+CUresult MemPoolDestroy(CUmemoryPool handle) {
+  const Lock lock(machine());
+  Pool& pool = *reinterpret_cast<Pool*>(handle);
+  if (pool.used != 0) end_process("cuMemPoolDestroy while memory of the pool is there, or a free of it is pending");
+  pool.is_destroyed = true;
+  return CUDA_SUCCESS;
+}
 CUresult MemPoolTrimTo(CUmemoryPool handle, std::size_t keep) {
   const Lock lock(machine());
   Pool& pool = *reinterpret_cast<Pool*>(handle);

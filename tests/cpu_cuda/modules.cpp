@@ -80,9 +80,7 @@ CUresult ModuleUnload(CUmodule handle) {
   auto* const module = reinterpret_cast<Module*>(handle);
   Lock lock(machine());
   if (const CUresult result = forbidden_by_capture(lock); result != CUDA_SUCCESS) return result;
-  for (const auto& stream : streams_of(module->device)) {
-    if (stream->capture == nullptr) stream->last().wait(lock);
-  }
+  for (const auto& stream : streams_of(module->device)) stream->last().wait(lock);
   ::dlclose(module->library);
   delete module;
   return CUDA_SUCCESS;

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +35,20 @@ std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+
+/// Stands for the static objects of the real library, which a compilation uses.
+struct StaticObject {
+  std::atomic<int> uses{0};
+  ~StaticObject() {
+    if (uses == 0) return;
+    std::fputs("CPU NVRTC: the library's static objects go while a thread compiles\n", stderr);
+    std::abort();
+  }
+} static_object;
+struct Use {
+  Use() { ++static_object.uses; }
+  ~Use() { --static_object.uses; }
+};
 
 /// Whether what begins at a place in the source has C linkage: after the words extern "C", or in a block of them.
 bool has_c_linkage(const std::string& source, std::size_t place) {
@@ -106,6 +122,7 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* const* options) {
+  const Use use;
   char folder_name[] = "/tmp/cpu-cuda-XXXXXX";
   if (::mkdtemp(folder_name) == nullptr) return NVRTC_ERROR_INTERNAL_ERROR;
   const fs::path folder = folder_name;

@@ -378,6 +378,7 @@ CUresult EventDestroy(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult EventRecord(CUevent handle, CUstream to) {
+  std::this_thread::yield();  // other threads' calls may come first, as with the real driver
   Lock lock(machine());
   const auto stream = find(to);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;

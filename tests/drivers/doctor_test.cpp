@@ -267,6 +267,64 @@ TEST_CASE("doctor: mistyped variables") {
 #endif
 }
 
+// --- Kernels on the CPU -------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Of a host backend with that compiler, and passes for those releases of Clang.
+Diagnosis host_with(const std::string& compiler, const std::vector<int>& releases, const Json& environment = Json::object(),
+                    const std::string& compilation = "native") {
+  Json report = report_of("host", "usable", "", environment);
+  Json& host = report["backends"][0];
+  host["versions"] = {{"compiler", compiler}};
+  host["plugin"] = {{"workgroup", releases}};
+  host["devices"] = {{{"properties", {{"name", "a CPU"}}},
+                      {"features", {{"runtime_compilation", {{"support", compilation}, {"reason", "no compiler"}}}}}}};
+  Machine debian;
+  debian.is_debian = true;
+  return diagnose(report, debian);
+}
+const std::string gcc = "c++ (Debian 12.2.0-14+deb12u1) 12.2.0", clang = "Debian clang version 19.1.7 (3~deb12u1)";
+const std::string gcc_there = gcc + ", /usr/bin/c++", clang_there = clang + ", /usr/bin/clang++-19";
+
+}  // namespace
+
+TEST_CASE("doctor: casts that do not saturate in kernels on the CPU are named where GCC compiles these") {
+  const std::string says = "does not saturate";
+  CHECK(any(host_with(gcc_there, {}).found, "compiled by " + gcc));
+  CHECK(any(host_with(gcc_there, {}).found, says));
+  CHECK_FALSE(any(host_with("Debian clang version 14.0.6, /usr/bin/c++", {}).found, says));
+  CHECK_FALSE(any(host_with("there is no compiler", {}, {}, "absent").found, says));
+}
+
+TEST_CASE("doctor: whether kernels on the CPU have the work-group pass; what its lack costs, and what to install") {
+  const std::string says = "run on fibers, up to 46 times slower";
+  const Diagnosis good = host_with(clang_there + ", /usr/lib/weir-0.1/weir_workgroup-19.so", {19});
+  CHECK(any(good.found, "compiled by " + clang + " and the work-group pass"));
+  CHECK_FALSE(any(good.found, says));
+  CHECK(good.commands.empty());
+
+  const Diagnosis absent = host_with(gcc_there, {19, 16});
+  CHECK(any(absent.found, says));
+  CHECK(any(absent.found, "passes for Clang 19, 16, and this compiler is none of them"));
+  REQUIRE(absent.commands.size() == 1);
+  CHECK(absent.commands[0] == "sudo apt install clang-19");
+
+  const Diagnosis other = host_with(clang_there, {16}, {{"WEIR_HOST_CXX", "/usr/bin/clang++-19"}});
+  CHECK(any(other.found, says));
+  CHECK(any(other.commands, "apt install clang-16"));
+  CHECK(any(other.commands, "unset WEIR_HOST_CXX"));
+
+  const Diagnosis unbuilt = host_with(clang_there, {});
+  CHECK(any(unbuilt.found, says));
+  CHECK(any(unbuilt.found, "this Weir was built without one"));
+  CHECK(any(unbuilt.commands, "llvm-19-dev"));
+
+  const Diagnosis off = host_with(clang_there + ", /usr/lib/weir_workgroup-19.so", {19}, {{"WEIR_HOST_TIER", "fibers"}});
+  CHECK(any(off.found, says));
+  CHECK(any(off.commands, "unset WEIR_HOST_TIER"));
+}
+
 TEST_CASE("doctor: what is usable on this very machine, with its first device: a GPU where there is one") {
   const Json report = Json::parse(weir::test::run(WEIR_TEST_COMMAND, {"info", "--json"}).output);
   const Outcome o = doctor({});

@@ -139,6 +139,8 @@ struct Node {
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
+  std::atomic<int> copying{0};
+  Graph* made_of = nullptr;  // of an executable
   std::shared_ptr<Graph> copy() const {
     auto made = std::make_shared<Graph>();
     for (const auto& node : nodes) {
@@ -164,6 +166,8 @@ std::set<Word> memory_of_graphs;  // kept for ever, like the graphs
 
 // Kept for ever: what a graph owns is not looked at here.
 Graph* keep(std::shared_ptr<Graph> graph) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   static auto* const kept = [] {
     auto* const made = new std::vector<std::shared_ptr<Graph>>;
     made->reserve(1 << 16);  // so that no call costs more than another
@@ -187,6 +191,25 @@ CUresult capture_info(const Call& c, Word count) {
   if (count != 0) *out<std::size_t>(count) = 0;
   return CUDA_SUCCESS;
 }
+
+/// One call that copies a graph, or makes or destroys an executable of it. The driver crashes where two do so with one
+/// graph.
+class Copying {
+ public:
+  Copying(const char* call, Graph* graph) : graph_(graph) {
+    const bool is_first = graph_->copying.fetch_add(1) == 0;
+    std::this_thread::yield();  // to meet another thread
+    if (is_first && graph_->copying == 1) return;
+    std::fprintf(stderr, "%s while another thread copies the graph, or makes or destroys an executable of it\n", call);
+    std::abort();
+  }
+  ~Copying() { --graph_->copying; }
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+ private:
+  Graph* const graph_;
+};
 
 /// A loaded image. Of machine code its kernels are known; of what else is loaded, every name is a kernel's.
 struct Module {
@@ -420,18 +443,27 @@ constexpr Function functions[] = {
     {"cuGraphAddChildGraphNode",
      [](const Call& c) {
        if (c.b == c.e) std::abort();  // the driver follows it without end
+       const Copying copying("cuGraphAddChildGraphNode", out<Graph>(c.e));
        out<Graph>(c.b)->nodes.push_back(std::make_unique<Node>(Node{{}, out<Graph>(c.e)->copy()}));
        *out<Node*>(c.a) = out<Graph>(c.b)->nodes.back().get();
        return CUDA_SUCCESS;
      }},
     {"cuGraphClone",
      [](const Call& c) {
+       const Copying copying("cuGraphClone", out<Graph>(c.b));
        *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
        return CUDA_SUCCESS;
      }},
     {"cuGraphInstantiateWithFlags",
      [](const Call& c) {
+       const Copying copying("cuGraphInstantiate", out<Graph>(c.b));
        *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
+       (*out<Graph*>(c.a))->made_of = out<Graph>(c.b);
+       return CUDA_SUCCESS;
+     }},
+    {"cuGraphExecDestroy",
+     [](const Call& c) {
+       const Copying copying("cuGraphExecDestroy", out<Graph>(c.a)->made_of);
        return CUDA_SUCCESS;
      }},
     {"cuGraphLaunch",

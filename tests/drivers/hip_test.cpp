@@ -358,6 +358,13 @@ TEST_CASE("hip calls: stream-ordered memory that another stream's capture keeps 
   }
 }
 
+TEST_CASE("hip calls: a stream that was wrapped is destroyed with its owner, although unused wrappers are kept") {
+  const Outcome o = tell("6.2", "trace=1", {"stream", "borrow", "drop-stream", "mark"});
+  INFO(o.errors);
+  CHECK(calls(o, "hipStreamDestroy") == 1);
+  CHECK(in_order(o, {"hipStreamDestroy", "mark"}));
+}
+
 TEST_CASE("hip calls: deferred frees are tried again at the stream's next call") {
   // All three are refused, and at the next call the first of them once more.
   const Outcome o = tell("6.2", "trace=1 fail=hipFreeAsync:1-4:900",

@@ -151,8 +151,17 @@ void fail_allocations(const char* what, F&& make) {
   void* const driver = ::dlopen(std::getenv("WEIR_CUDA_DRIVER"), RTLD_NOW | RTLD_NOLOAD);
   const auto live = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_live_objects"));
   inside_driver = reinterpret_cast<int (*)()>(::dlsym(driver, "weir_inside"));
+  // Some objects end on a thread of Weir's.
+  const auto settled = [&] {
+    int count = live();
+    for (int same = 0; same < 10; ++same) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (live() != std::exchange(count, live())) same = 0;
+    }
+    return count;
+  };
   make();
-  const int before = live();
+  const int before = settled();
   for (int n = 1;; ++n) {
     allocations_until_failure = n;
     try {
@@ -162,7 +171,7 @@ void fail_allocations(const char* what, F&& make) {
     const bool is_through = allocations_until_failure.exchange(0) != 0;
     make();
     if (!is_through) continue;
-    std::printf("%s left %d\n", what, live() - before);
+    std::printf("%s left %d\n", what, settled() - before);
     return;
   }
 }
@@ -233,6 +242,8 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"wrap", [](World& w) { w.stream = weir::default_device().wrap_stream(&foreign_stream, weir::Ownership::borrow); }},
     {"wrap-kept", [](World& w) { w.stream = wrap(weir::Ownership::borrow); }},
     {"adopt-kept", [](World& w) { w.stream = wrap(weir::Ownership::adopt); }},
+    {"borrow",
+     [](World& w) { (void)weir::default_device().wrap_stream(w.stream->native_handle(), weir::Ownership::borrow); }},
     {"mark", [](World&) { std::fprintf(stderr, "call mark \n"); }},
     {"ready", [](World&) { of_driver<void()>("weir_be_ready")(); }},
     {"waits", [](World&) { std::printf("naps: %d, yields: %d\n", naps, yields); }},
@@ -422,8 +433,24 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"instantiate", [](World& w) { w.exec = w.graph->instantiate(); }},
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
+    {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
     {"body-closes-its-stream",
      [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream& body) { body.close(); }); }},
+    {"memory-runs-out-in-a-condition",
+     [](World& w) {
+       const auto capture = [&] {
+         w.stream->begin_capture();
+         try {
+           w.stream->capture_if(w.memory.data(), [](weir::Stream&) {});
+         } catch (const std::bad_alloc&) {
+           allocations_until_failure = 0;
+           (void)w.stream->end_capture();
+           throw;
+         }
+         (void)w.stream->end_capture();
+       };
+       fail_allocations("condition", capture);
+     }},
     {"memory-runs-out",
      [](World& w) {
        weir::Device& device = weir::default_device();
@@ -449,6 +476,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
      }},
     {"resume", [](World& w) { w.stream->resume_capture(w.graph); }},
     {"add-to-itself", [](World& w) { w.stream->add_child_graph(*w.graph); }},
+    {"add-captured", [](World& w) { w.stream->add_child_graph(*w.stream->capture_info().graph); }},
     {"node-count", [](World& w) { std::printf("nodes: %zu\n", w.graph->node_count()); }},
     {"module", [](World& w) { w.module = weir::default_device().load_module(std::as_bytes(std::span("an image"))); }},
     {"kernel", [](World& w) { w.kernel = w.module->kernel("a_kernel"); }},
@@ -456,6 +484,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"launch", [](World& w) { w.stream->launch(w.kernel, {}); }},
     {"launch-shared", [](World& w) { w.stream->launch(w.kernel, {.shared_memory_bytes = 1024}); }},
     {"pool", [](World& w) { w.pool = weir::default_device().create_memory_pool(); }},
+    {"pool-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256, w.pool.get())); }},
     {"peer-on", [](World&) { weir::default_device().enable_peer_access(weir::default_device().backend().device(1)); }},
     {"peer-off", [](World&) { weir::default_device().disable_peer_access(weir::default_device().backend().device(1)); }},
     {"let-peer-in", [](World&) { weir::default_device().backend().device(1).enable_peer_access(weir::default_device()); }},
@@ -508,6 +537,20 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        std::vector<std::jthread> threads;
        for (int i = 0; i < 4; ++i) threads.emplace_back(work);
      }},
+    {"many-executables",  // of one graph, and copies of it
+     [](World& w) {
+       const auto work = [&w] {
+         const weir::StreamPtr stream = weir::default_device().create_stream();
+         const weir::GraphExecPtr other = stream->capture([](weir::Stream&) {})->instantiate();
+         for (int i = 0; i < 300; ++i) {
+           const weir::GraphExecPtr exec = w.graph->instantiate();
+           (void)w.graph->clone();
+           other->update(*w.graph);
+         }
+       };
+       std::vector<std::jthread> threads;
+       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+     }},
     {"many-captured-functions",  // each thread's graphs own theirs
      [](World&) {
        const auto work = [] {
@@ -543,6 +586,24 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"compile",
      [](World& w) {
        w.module = weir::default_device().compile(std::getenv("WEIR_TEST_SOURCE"), compile_options());
+     }},
+    {"compile-beside-the-end",  // on a thread that main does not wait for
+     [](World&) {
+       weir::default_device();
+       std::atomic<bool>& begins = *new std::atomic<bool>(false);
+       std::thread([&begins] {
+         try {
+           for (;;) {
+             begins = true;
+             const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+             weir::default_device().compile("extern \"C\" __global__ void k() {}\n// " + std::to_string(now));
+           }
+         } catch (const std::exception& e) {
+           std::fprintf(stderr, "compile-beside-the-end: %s\n", e.what());
+         }
+       }).detach();
+       while (!begins) std::this_thread::yield();
+       std::this_thread::sleep_for(std::chrono::milliseconds(100));
      }},
     {"compile-ahead",
      [](World& w) {

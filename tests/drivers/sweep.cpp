@@ -142,6 +142,7 @@ class Breaker final : public weir::Tool {
   }
 
   std::atomic<bool> has_failed{false};
+  bool was_thrown = false;  ///< the program was told by an exception
   std::atomic<std::int64_t> live{0};  ///< what was made and not yet ended
   const char* function = "";          ///< the one that failed
   void* frames[48];
@@ -189,6 +190,7 @@ enum class Run { through, failed, wrong };
 Run run(const sweep::Setting& setting, std::uint64_t failing) {
   Run result = Run::through;
   ::alarm(patience_s);
+  breaker->was_thrown = false;
   breaker->arm(failing != 0 ? failing : never);
   const auto wrong = [&](const std::string& what) {
     went_wrong(what);
@@ -202,6 +204,7 @@ Run run(const sweep::Setting& setting, std::uint64_t failing) {
       ++state->absorbed;
     }
   } catch (const weir::Error& error) {
+    breaker->was_thrown = true;
     note_error(error);
     if (!breaker->has_failed || !fits(error)) wrong(error.what());
   } catch (const std::exception& error) {
@@ -282,6 +285,7 @@ bool sweep_warm() {
     ++state->failed;
     const std::string function = breaker->function;
     const std::string logged = log.text();
+    const bool refuses_to_end = breaker->was_thrown && ends(function);  // Stream::close throws it
     bool at_end = ends_or_leads_to_an_end(function);
     if (at_end && logged.find("stays pinned") != std::string::npos) {
       ++state->left_behind;
@@ -290,7 +294,7 @@ bool sweep_warm() {
     if (run(setting, 0) != Run::through) went_wrong("afterwards the same does not work; the call came from:");
     const Left left = left_at_rest(device) - before;
     if (left.is_more_than(usual, 0) && leaks_again(setting, at_end)) {
-      if (!logged.empty() && at_end) {
+      if ((!logged.empty() && at_end) || refuses_to_end) {
         ++state->left_behind;
       } else if (!options.confirms) {
         state->suspect = state->call;

@@ -79,11 +79,46 @@ TEST_CASE("a home that is not there is not made") {
     CHECK(cache.find(key_of("k")) == image_of("code"));
   });
   CHECK_FALSE(fs::exists(home));
-  CHECK(said.find("HOME names no folder that is there") != std::string::npos);
+  CHECK(said.find("HOME without it, names no folder of this user's") != std::string::npos);
   fs::create_directory(home);
   CHECK(default_cache_folder() == home + "/.cache/weir");
   ::setenv("XDG_CACHE_HOME", (folder.path() + "/cache").c_str(), 1);  // its specification has it made where it is not there
   CHECK(default_cache_folder() == folder.path() + "/cache/weir");
+}
+
+TEST_CASE("a home of another user's gets no cache") {
+  if (::geteuid() != 0) return;  // only root can make one
+  const TemporaryFolder folder;
+  const std::string home = folder.path() + "/home";
+  fs::create_directory(home);
+  const test::Variable without("WEIR_CACHE_DIR", nullptr),
+      variables[] = {{"HOME", home.c_str()}, {"XDG_CACHE_HOME", nullptr}};
+  CHECK(default_cache_folder());
+  REQUIRE(::chown(home.c_str(), 1, 1) == 0);
+  CHECK_FALSE(default_cache_folder());
+  const test::Variable xdg("XDG_CACHE_HOME", home.c_str());
+  CHECK_FALSE(default_cache_folder());
+}
+
+TEST_CASE("folders that are made are the user's alone, whatever the umask") {
+  const TemporaryFolder folder;
+  const ::mode_t before = ::umask(0);
+  KernelCache(folder.path() + "/a/b", "host").store(key_of("k"), image_of("image"));
+  ::umask(before);
+  for (const char* name : {"/a", "/a/b", "/a/b/host"})
+    CHECK(fs::status(folder.path() + name).permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("an entry that is a FIFO is not waited for, and is replaced") {
+  const TemporaryFolder folder;
+  KernelCache cache(folder.path(), "host");
+  const CacheKey key = key_of("k");
+  REQUIRE(::mkfifo(entry(folder, key).c_str(), 0600) == 0);
+  ::alarm(20);  // where it waits
+  CHECK_FALSE(cache.find(key));
+  ::alarm(0);
+  cache.store(key, image_of("image"));
+  CHECK(cache.find(key) == image_of("image"));
 }
 
 TEST_CASE("what is stored is found, by this cache and by the next") {
@@ -134,6 +169,9 @@ TEST_CASE("a damaged entry is dropped, told of, and never given out") {
   };
   SUBCASE("cut short") { damaged([&] { fs::resize_file(file, fs::file_size(file) - 1); }); }
   SUBCASE("longer") { damaged([&] { fs::resize_file(file, fs::file_size(file) + 1); }); }
+  SUBCASE("longer than memory") {
+    damaged([&] { fs::resize_file(file, std::uintmax_t{1} << 40U); });
+  }
   SUBCASE("empty") { damaged([&] { fs::resize_file(file, 0); }); }
   SUBCASE("a piece of the header") { damaged([&] { fs::resize_file(file, 20); }); }
   SUBCASE("one byte of the image") { damaged([&] { overwrite(60, '\x7f'); }); }

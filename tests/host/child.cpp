@@ -291,7 +291,9 @@ void fail_each(const char* name, Who of, const Scenario& scenario) {
       } catch (const std::bad_alloc&) {
       } catch (const std::exception& error) {
         who = Who::nobody;
-        std::printf("%s: allocation %ld: %s\n", name, which, error.what());
+        const auto* const known = dynamic_cast<const weir::Error*>(&error);
+        const bool for_a_block = known != nullptr && known->errc() == weir::Errc::out_of_memory;
+        if (!for_a_block) std::printf("%s: allocation %ld: %s\n", name, which, error.what());
       }
     }
     if (until_failure > 0) break;
@@ -363,8 +365,9 @@ extern "C" __global__ void reverse(int* x) {
       try {
         stream->launch(kernel, {.block = {256, 1, 1}, .shared_memory_bytes = 1024}, buffer);
         stream->synchronize();
-      } catch (const std::bad_alloc&) {
-        ++failures;
+      } catch (const weir::Error& error) {
+        if (error.errc() == weir::Errc::out_of_memory) ++failures;
+      } catch (const std::bad_alloc&) {  // what is not the kernel's
       }
     }
     if (until_failure > 0) break;
@@ -471,7 +474,148 @@ void order_of_kernels(const std::string&) {
   std::printf("\n");
 }
 
+// Threads that need more stack than they have; then the stream goes on.
+void overflow(const std::string&) {
+  const auto module = host().compile(R"(
+__device__ int deep(int n) { int a[256]; int* volatile p = a; p[n % 256] = n; return n == 0 ? 0 : deep(n - 1) + p[n % 256]; }
+extern "C" __global__ void k(int* out, int thread, int depth) {
+  __syncthreads();
+  out[threadIdx.x] = deep(threadIdx.x == thread ? depth : 3);
+}
+extern "C" __global__ void array(int* out, int n) {
+  char large[600000];
+  char* volatile p = large;
+  for (int i = 0; i < n; ++i) p[i * 1000] = i;
+  out[threadIdx.x] = p[0];
+})");
+  const StreamPtr stream = host().create_stream();
+  const auto out = host().allocate<int>(64);
+  const auto run = [&](const char* name, auto... arguments) {
+    attempt([&] {
+      stream->launch(module->kernel(name), {1, 64}, out, arguments...);
+      stream->synchronize();
+      std::printf("%s ended with %d\n", name, out.data()[9]);
+    });
+  };
+  run("k", 9, 100000);
+  run("array", 600);
+  run("k", 9, 4);
+}
+
+// A kernel's fault and its assertion; then, if the program is to have one of its own, that.
+void faults(const std::string& whose) {
+  if (whose == "handled") {
+    ::signal(SIGSEGV, [](int) {
+      std::puts("the program's own handler");
+      std::fflush(stdout);
+      ::_exit(7);
+    });
+  }
+  const auto module = host().compile(R"(
+extern "C" __global__ void check(int* out, int n) { assert(n == 0); out[0] = 1; }
+extern "C" __global__ void write(int* out, int n) { out[threadIdx.x + n] = 2; })");
+  const StreamPtr stream = host().create_stream();
+  const auto out = host().allocate<int>(1);
+  int* const nowhere = nullptr;
+  for (const char* name : {"check", "write"}) {
+    attempt([&] {
+      stream->launch(module->kernel(name), {}, name == std::string("check") ? out.data() : nowhere, 1);
+      stream->synchronize();
+    });
+  }
+  stream->launch(module->kernel("check"), {}, out, 0);
+  stream->synchronize();
+  std::printf("out: %d\n", out.data()[0]);
+  std::fflush(stdout);
+  int* volatile own = nullptr;
+  if (whose != "kernel") *own = 1;
+}
+
+// Kernels that give the same both ways, and one that does not: lanes of the pass read before they write, and those on fibers
+// run one after another.
+void checked_launches(const std::string&) {
+  const auto module = host().compile(R"(
+__device__ int launches;
+__device__ int* last;
+extern "C" __global__ void add(int* x, int* unused) {
+  static __device__ int before = 0;
+  __shared__ int s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] += s[63 - threadIdx.x];
+  if (threadIdx.x == 0) {
+    ++launches;
+    x[64] = before++;
+    last = x;
+  }
+}
+extern "C" __global__ void race(int* unused, int* x) {
+  const int v = __shfl_xor_sync(~0u, x[threadIdx.x], 1);
+  if (threadIdx.x > 0) x[threadIdx.x] = x[threadIdx.x - 1] + (v < 0);
+})");
+  const StreamPtr stream = host().create_stream();
+  const auto x = host().allocate<int>(65), y = host().allocate<int>(65);
+  const auto pooled = stream->allocate_async<int>(65);
+  for (int* const memory : {x.data(), y.data(), pooled.data()}) {
+    for (int i = 0; i < 65; ++i) memory[i] = i;
+  }
+  for (const char* name : {"add", "add", "race"}) {
+    attempt([&] {
+      stream->launch(module->kernel(name), {1, 64}, x.data(), std::string(name) == "race" ? y.data() : pooled.data());
+      stream->synchronize();
+    });
+  }
+  std::printf("x[5]: %d, launches before the last: %d, of the variable: %d, x was last: %d, y[5]: %d\n", x.data()[5],
+              x.data()[64], *reinterpret_cast<int*>(module->global("launches").data()),
+              static_cast<int>(*reinterpret_cast<int**>(module->global("last").data()) == x.data()), y.data()[5]);
+}
+
+// 60 threads on memory for 60 numbers: once as they should be, and once each one element further on.
+void out_of_range(const std::string& where) {
+  const auto module = host().compile(R"(
+extern "C" __global__ void write(int* out, int n) {
+  out[threadIdx.x + n] = 1;
+}
+extern "C" __global__ void share(int* out, int n) {
+  __shared__ int s[60];
+  s[threadIdx.x + n] = 1;
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+})");
+  const StreamPtr stream = host().create_stream();
+  const auto kernel = module->kernel(where == "shared" ? "share" : "write");
+  const auto memory = host().allocate<int>(60);
+  const auto from_pool = stream->allocate_async<int>(60);
+  for (const int n : {0, 1}) {
+    stream->launch(kernel, {.block = {60}}, where == "pool" ? from_pool.data() : memory.data(), n);
+    stream->synchronize();
+    std::printf("%d is in range\n", n);
+    std::fflush(stdout);
+  }
+}
+
+void debug(const std::string&) {
+  weir::CompileOptions options;
+  options.debug = true;
+  const auto module = host().compile(R"(extern "C" __global__ void scale(int* x, int by) {
+  int own = threadIdx.x + 40;
+  x[threadIdx.x] = own * by;
+  __syncthreads();
+})",
+                                     options);
+  const StreamPtr stream = host().create_stream();
+  const auto x = host().allocate<int>(4);
+  stream->launch(module->kernel("scale"), {.block = {4}}, x, 3);
+  stream->synchronize();
+  std::printf("x: %d\n", x.data()[2]);
+}
+
 const std::map<std::string, void (*)(const std::string&)> parts = {
+    {"debug", debug},
+    {"out_of_range", out_of_range},
+    {"checked_launches", checked_launches},
+    {"faults", faults},
+    {"overflow", overflow},
     {"kernel_without_memory", kernel_without_memory},
     {"others_come_in_between", others_come_in_between},
     {"order_of_kernels", order_of_kernels},
@@ -498,6 +642,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, 1); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

@@ -5,6 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "backends/host/temporary_folder.hpp"
@@ -12,6 +15,8 @@
 
 namespace weir::host {
 namespace {
+
+namespace fs = std::filesystem;
 
 ChildOutcome shell(const std::string& script, const std::string& folder = "/") {
   return run_child({"/bin/sh", "-c", script}, folder, {"PATH=/usr/bin:/bin"});
@@ -22,6 +27,23 @@ TEST_CASE("output of both kinds comes back, however much it is") {
   CHECK(outcome.status == 0);
   CHECK(outcome.output.size() == 8 + 1000000);
   CHECK(outcome.output.starts_with("out\nerr\nxxx"));
+}
+
+TEST_CASE("what a program leaves running with its output open is not waited for") {
+  const auto begin = std::chrono::steady_clock::now();
+  const ChildOutcome outcome = shell("sleep 20 & echo $!");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  CHECK(outcome.status == 0);
+  ::kill(std::stoi(outcome.output), SIGKILL);
+}
+
+TEST_CASE("a process whose standard input is closed reads the output, too") {
+  const int input = ::dup(0);
+  ::close(0);
+  const ChildOutcome outcome = shell("cat; echo out; echo err >&2");
+  ::dup2(input, 0);
+  ::close(input);
+  CHECK(outcome.output == "out\nerr\n");
 }
 
 TEST_CASE("the status, and the signal that ended a program") {
@@ -36,6 +58,20 @@ TEST_CASE("arguments are passed as they are, without a shell") {
 TEST_CASE("the folder is the child's own") {
   const TemporaryFolder folder;
   CHECK(shell("pwd", folder.path()).output == folder.path() + "\n");
+}
+
+TEST_CASE("temporary folders of processes that are gone are removed, and no others") {
+  const TemporaryFolder parent;
+  const test::Variable place("TMPDIR", parent.path().c_str());
+  const TemporaryFolder in_use;
+  const std::string abandoned = parent.path() + "/weir-tmp-abcdef", young = parent.path() + "/weir-tmp-ghijkl",
+                    foreign = parent.path() + "/weir-backup";
+  for (const std::string& folder : {abandoned, young, foreign}) fs::create_directories(folder + "/x");
+  for (const std::string& folder : {abandoned, in_use.path(), foreign})
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const TemporaryFolder another;
+  CHECK_FALSE(fs::exists(abandoned));
+  for (const std::string& folder : {young, foreign, in_use.path(), another.path()}) CHECK(fs::exists(folder));
 }
 
 TEST_CASE("the environment is what is given, and nothing else") {

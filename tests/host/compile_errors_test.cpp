@@ -92,16 +92,35 @@ TEST_CASE("a kernel's signature is checked in the user's words") {
     CHECK(has(error.what(), text));
     CHECK_FALSE(has(error.what(), "<weir prelude>"));
   };
-  says("\nextern \"C\" __global__ int k() { return 1; }", "returns void");
+  says("\nextern \"C\" __global__ int k() { return 1; }", " void");
   says("\nextern \"C\" __global__ void k(int& x) { x = 1; }", "not by reference");
   says("struct S { S(const S&); };\nextern \"C\" __global__ void k(S s) {}", "trivially copyable");
-  says("\nextern \"C\" __global__ void k(int* x) { throw 1; }", "exception");
+  says("\nextern \"C\" __global__ void k(int* x) { throw 1; }", "throw");
 }
 
 TEST_CASE("a header for compilers that know no kernels does not take the keywords away") {
-  const std::string header = "#if !defined(__CUDACC__) && !defined(__HIPCC__)\n#define __shared__\n#endif\n";
-  const Error error = compile_error(header + "__global__ void k(int* x) { __shared__ int s[2]; s[0] = 1; x[0] = s[0]; }");
+  const std::string kernel = "__global__ void k(int* x) { __shared__ int s[2]; s[0] = 1; x[0] = s[0]; }";
+  const Error error = compile_error("#define __shared__\n" + kernel);
   CHECK(has(error.what(), "the source defines the keyword '__shared__' as a macro"));
+  CHECK_NOTHROW(host().compile("#if !defined(__CUDACC__) && !defined(__HIPCC__)\n#define __shared__\n#endif\n" + kernel));
+}
+
+TEST_CASE("no header of a CUDA toolkit is read, wherever it lies") {
+  const host::TemporaryFolder toolkit;
+  std::filesystem::create_directories(toolkit.path() + "/cooperative_groups");
+  for (const char* const name : {"cuda_fp16.h", "cuda_bf16.h", "cuda_runtime.h", "device_launch_parameters.h", "mma.h",
+                                 "cooperative_groups.h", "cooperative_groups/reduce.h", "math_constants.h"}) {
+    std::ofstream(toolkit.path() + "/" + name) << "#error a toolkit's own header\n";
+  }
+  CompileOptions options;
+  options.include_directories = {toolkit.path()};
+  CHECK_NOTHROW(
+      host().compile("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+                     "#include <device_launch_parameters.h>\n#include <cooperative_groups.h>\n"
+                     "#include <cooperative_groups/reduce.h>\n#include <math_constants.h>\n"
+                     "__global__ void k(float* x) { x[0] = CUDART_PI_F; }",
+                     options));
+  CHECK(has(compile_error("#include <mma.h>\n", options).what(), "Weir has nothing of this header for the CPU"));
 }
 
 TEST_CASE("numbers in braces that would lose something compile, as with CUDA's compilers") {
@@ -110,16 +129,46 @@ TEST_CASE("numbers in braces that would lose something compile, as with CUDA's c
                      "__global__ void k(int* x, float f) { int a[1] = {f}; x[0] = a[0] + c[1]; }"));
 }
 
-TEST_CASE("cooperation that cannot be split is refused with its line and the reason") {
-  const Error error = compile_error("extern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n  goto end;\nend:;\n}");
-  CHECK(error.errc() == Errc::unsupported);
-  CAPTURE(error.what());
-  CHECK(has(error.what(), "kernel.cu:3: error: 'goto' in a function in which threads of a block work together"));
+TEST_CASE("what cannot be split into loops compiles all the same, and words in comments are none") {
+  CHECK_NOTHROW(host().compile("extern \"C\" __global__ void k(int* x) {\n  __syncthreads();\n  goto end;\nend:;\n}"));
   CHECK_NOTHROW(
       host().compile("#ifdef NEVER\nswitch __syncthreads\n#endif\n// __syncthreads()\nextern \"C\" __global__ void k() {}"));
 }
 
-TEST_CASE("what is wrong in a kernel that is split is told with the user's names and lines") {
+TEST_CASE("inline assembly is refused, and the error says whose it is") {
+  const Error error =
+      compile_error("extern \"C\" __global__ void k(int* x) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*x)); }");
+  CHECK(error.errc() == Errc::compilation_failed);
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "inline assembly is a GPU's own"));
+}
+
+TEST_CASE("a line number of two thousand million costs no memory") {
+  CHECK(has(compile_error("#line 2000000000 \"kernel.cu\"\nint x = unknown_name;").what(), "unknown_name"));
+}
+
+TEST_CASE("WEIR_HOST_TIER takes one of two words, and 'pass' a compiler that has the pass") {
+  for (const char* word : {"fast", "split", ""}) {
+    const Variable tier("WEIR_HOST_TIER", word);
+    CHECK(compile_error("extern \"C\" __global__ void k() {}").errc() == Errc::invalid_environment);
+  }
+  const host::TemporaryFolder folder;
+  const std::string path = folder.path() + "/c++";
+  const Variable tier("WEIR_HOST_TIER", "pass"), chosen("WEIR_HOST_CXX", path.c_str());
+  for (const auto& [version, lacks] :
+       {std::pair("clang version 99.1", "no weir_workgroup-99.so lies in /"),
+        std::pair("g++ 12 Free Software Foundation", "it is no Clang of version 16 or later")}) {
+    std::ofstream(path) << "#!/bin/sh\necho " << version << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    const Error error = compile_error("extern \"C\" __global__ void k() {}");
+    CAPTURE(error.what());
+    CHECK(error.errc() == Errc::invalid_environment);
+    CHECK(has(error.what(), lacks));
+    CHECK(has(error.what(), "WEIR_HOST_CXX"));
+  }
+}
+
+TEST_CASE("what is wrong in a kernel whose threads work together is told with the user's names and lines") {
   const Error error = compile_error(
       "extern \"C\" __global__ void k(int* x) {\n  __shared__ int s[32];\n  __syncthreads();\n  x[0] = undeclared;\n}");
   CHECK(error.errc() == Errc::compilation_failed);
@@ -183,9 +232,8 @@ TEST_CASE("a compilation that takes too long at -O3 is made at -O2") {
     for (const bool ignored : {false, true}) {
       CAPTURE(end);
       CAPTURE(ignored);
-      std::ofstream(path) << "#!/bin/sh\ncase \"$*\" in --version|*' -E '*) ;; *) echo \"$(ulimit -t) $*\" >> " << log
-                          << " ;; esac\ncase \"$*\" in *' -E '*) ;; *-O3*) " << end << " ;; esac\nexec " << real
-                          << " \"$@\"\n";
+      std::ofstream(path) << "#!/bin/sh\ncase \"$*\" in *' -c '*) echo \"$(ulimit -t) $*\" >> " << log
+                          << " ;; esac\ncase \"$*\" in *-O3*' -c '*) " << end << " ;; esac\nexec " << real << " \"$@\"\n";
       std::filesystem::permissions(path, std::filesystem::perms::owner_all);
       std::filesystem::remove(log);
       if (ignored) ::signal(SIGCHLD, SIG_IGN);

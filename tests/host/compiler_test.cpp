@@ -50,6 +50,41 @@ TEST_CASE("the first of c++, g++ and clang++ in PATH is taken") {
   CHECK(find_compiler().version == "c++ 12.2");
 }
 
+TEST_CASE("the newest Clang that a work-group pass lies beside is taken before others") {
+  const TemporaryFolder one, two, plugins;
+  const std::string path = one.path() + ":" + two.path();
+  const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", path.c_str());
+  const auto plugin = [&](const std::string& major) { return plugins.path() + "/weir_workgroup-" + major + ".so"; };
+  for (const char* major : {"16", "20", "9", "x"}) std::ofstream(plugin(major)) << "plugin";
+  const std::string cxx = make_program(one.path(), "c++", "c++ 12.2\nFree Software Foundation");
+  make_program(one.path(), "clang++-21", "Debian clang version 21.1.0");
+  make_program(one.path(), "clang++-9", "Debian clang version 9.0.1");
+  CHECK(find_compiler(plugins.path()).path == cxx);
+  CHECK(find_compiler(plugins.path()).pass.empty());
+  make_program(one.path(), "clang++-20", "no", 7);
+  const std::string clang16 = make_program(two.path(), "clang++-16", "Debian clang version 16.0.6");
+  CHECK(find_compiler(plugins.path()).path == clang16);
+  CHECK(find_compiler(plugins.path()).pass == plugin("16"));
+  const std::string clang = make_program(two.path(), "clang++", "clang version 20.1.2");
+  CHECK(find_compiler(plugins.path()).path == clang);
+  const std::string identity = find_compiler(plugins.path()).identity;
+  std::ofstream(plugin("20")) << "another plugin";
+  CHECK(find_compiler(plugins.path()).identity != identity);
+  CHECK(find_compiler(one.path()).path == cxx);
+  const Variable named("WEIR_HOST_CXX", clang16.c_str());
+  CHECK(find_compiler(plugins.path()).pass == plugin("16"));
+}
+
+TEST_CASE("work-group passes lie beside the backend, or in the folder of plugins beside the library that it is a part of") {
+  const std::filesystem::path beside = plugin_folder();
+  CHECK(std::filesystem::equivalent(
+      beside, std::filesystem::read_symlink("/proc/self/exe").parent_path()));  // the backend is in this program, too
+  const std::filesystem::path below = beside / WEIR_PLUGIN_FOLDER;
+  REQUIRE(std::filesystem::create_directory(below));
+  CHECK(plugin_folder() == below);
+  std::filesystem::remove(below);
+}
+
 TEST_CASE("one that does not work is passed over, and named if there is no other") {
   const TemporaryFolder folder;
   const Variable chosen("WEIR_HOST_CXX", nullptr), search("PATH", folder.path().c_str());
@@ -157,6 +192,7 @@ TEST_CASE("options that cannot be honoured are refused by name") {
     CHECK(has(refusal({option}), std::string("'") + option + "' cannot be an extra option"));
   }
   CHECK(has(refusal({"-O2", "-include"}), "'-include' lacks its value"));
+  CHECK(has(refusal({"-D", "@/etc/passwd"}), "the option '-D' cannot have the value '@/etc/passwd'"));
   CHECK(refusal({"-O2", "-include", "/x.h", "-Garbage", "-DX=1", "-march=x86-64", "--param", "x=1"}).empty());
 }
 

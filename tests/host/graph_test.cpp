@@ -28,3 +28,18 @@ TEST_CASE("graphs on host: the executable goes right behind its launch, and the 
     CHECK(y.host()[63] == 3.0F);
   }
 }
+
+TEST_CASE("graphs on host: a thousand levels of child graphs run, and one more is refused") {
+  const weir::StreamPtr stream = weir::device("host:0").create_stream();
+  int calls = 0;
+  weir::GraphPtr graph = stream->capture([&](weir::Stream& s) { s.launch_host_function([&calls] { ++calls; }); });
+  const auto enclose = [&] { return stream->capture([&](weir::Stream& s) { s.add_child_graph(*graph); }); };
+  for (int level = 0; level < 1000; ++level) graph = enclose();
+  const weir::GraphExecPtr exec = graph->instantiate();
+  exec->launch(*stream);
+  stream->synchronize();
+  CHECK(calls == 1);
+  CHECK_THROWS_WITH_AS(enclose(), doctest::Contains("has 1000 levels of graphs in it"), weir::Error);
+  CHECK_THROWS_WITH_AS(stream->capture([&](weir::Stream& s) { exec->launch(s); }),
+                       doctest::Contains("has 1000 levels of graphs in it"), weir::Error);
+}

@@ -2,9 +2,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include "tests/host/support.hpp"
 
@@ -59,6 +63,66 @@ TEST_CASE("large copies and fills of two dimensions are right, also where they a
     for (std::size_t i = 0; i < from.size(); ++i) right = right && from.data()[i] == (i % pitch < width ? 255 : i % 251);
     CHECK(right);
   }
+}
+
+TEST_CASE("a stream gets memory that it has freed again before the free has run, and no other stream does") {
+  const StreamPtr a = host().create_stream(), b = host().create_stream();
+  const MemoryPoolPtr pool = host().create_memory_pool();
+  std::promise<void> go;
+  a->launch_host_function([&] { go.get_future().wait(); });
+  auto memory = a->allocate_async<std::uint32_t>(1000, pool.get());
+  const std::uint32_t* const address = memory.data();
+  const std::size_t used = pool->used_bytes();
+  std::vector<std::vector<std::uint32_t>> seen(5, std::vector<std::uint32_t>(1000));
+  for (std::uint32_t i = 0; i < seen.size(); ++i) {
+    a->fill(memory, i);
+    a->copy(seen[i], memory);
+    memory.reset();
+    const auto of_other = b->allocate_async<std::uint32_t>(1000, pool.get());
+    CHECK(of_other.data() != address);
+    memory = a->allocate_async<std::uint32_t>(i % 2 == 0 ? 1000 : 900, pool.get());
+    CHECK(memory.data() == address);
+    if (i % 2 != 0) {
+      memory.reset();
+      memory = a->allocate_async<std::uint32_t>(1000, pool.get());
+      CHECK(memory.data() == address);
+    }
+  }
+  b->synchronize();
+  CHECK(pool->used_bytes() == used);
+  go.set_value();
+  a->synchronize();
+  for (std::uint32_t i = 0; i < seen.size(); ++i) CHECK(seen[i] == std::vector<std::uint32_t>(1000, i));
+  CHECK(pool->used_bytes() == used);
+  memory.reset();
+  a->synchronize();
+  CHECK(pool->used_bytes() == 0);
+}
+
+TEST_CASE("threads that free and allocate on the same streams never share a block") {
+  const std::vector<StreamPtr> streams = {host().create_stream(), host().create_stream(), host().create_stream()};
+  const MemoryPoolPtr pool = host().create_memory_pool();
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::vector<std::uint32_t>> seen(300, std::vector<std::uint32_t>(64));
+      for (std::uint32_t i = 0; i < seen.size(); ++i) {
+        const StreamPtr& stream = streams[(t + i) % streams.size()];
+        auto memory = stream->allocate_async<std::uint32_t>(64 + i % 60, pool.get());
+        const auto part = memory.subspan(0, 64);
+        stream->fill(part, t * 1000 + i);
+        stream->copy(seen[i], part);
+      }
+      for (const StreamPtr& stream : streams) stream->synchronize();
+      for (std::uint32_t i = 0; i < seen.size(); ++i) {
+        if (seen[i] != std::vector<std::uint32_t>(64, t * 1000 + i)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(pool->used_bytes() == 0);
 }
 
 }  // namespace

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/subprocess.hpp"
+#include "weir/registry.hpp"
 
 /// What shows in a process of its own only: see child.cpp.
 namespace {
@@ -39,6 +44,132 @@ TEST_CASE("work may begin after main, in atexit handlers and at a thread's end, 
       }
     }
   }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own handlers come first
+TEST_CASE("a kernel's thread that needs more stack than it has ends the launch with an error that names it") {
+  const Outcome formed = play("overflow");  // by the work-group pass, if there is one
+  INFO(formed.output << formed.errors);
+  CHECK(formed.status == 0);
+  CHECK(formed.says(" of block (0, 0, 0) needs more than its "));
+  CHECK(formed.says("k ended with 10"));
+  const Outcome outcome = play("overflow", "", {{"WEIR_HOST_TIER", "fibers"}});
+  INFO(outcome.output << outcome.errors);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.says("kernel 'k'"));
+  CHECK(outcome.says("thread 9 of block (0, 0, 0) needs more than its 512 KiB of stack"));
+  CHECK(outcome.says("kernel.cu:"));
+  CHECK(outcome.says("kernel 'array'"));
+  CHECK(outcome.says("k ended with 10"));
+}
+
+TEST_CASE("a kernel's fault is an error of its stream, and a program's own fault is what it was") {
+  const auto both = [](const Outcome& outcome) {
+    INFO(outcome.output << outcome.errors);
+    CHECK(outcome.says("kernel.cu:2: the assertion 'n == 0' of "));
+    CHECK(outcome.says("kernel.cu:3: "));
+    CHECK(outcome.says(" accesses address 0x"));
+    CHECK(outcome.says("out: 1"));
+  };
+  const Outcome handled = play("faults", "handled");
+  both(handled);
+  CHECK(handled.says("the program's own handler"));
+  CHECK(handled.status == 7);
+  const Outcome unhandled = play("faults", "unhandled");
+  both(unhandled);
+  CHECK(unhandled.status == 128 + SIGSEGV);
+  for (const char* tools : {"timeline,validate", "race", "ranges,shake"}) {
+    const Outcome watched = play("faults", "kernel", {{"WEIR_TOOLS", tools}, {"WEIR_TIMELINE", "/dev/null"}});
+    both(watched);
+    CHECK(watched.status == 0);
+  }
+}
+
+TEST_CASE("WEIR_HOST_SANITIZE=address reports an index out of range, with file and line") {
+  const auto play_with = [](const char* where, const std::string& runtime) {
+    // The child has an operator new of its own.
+    Environment environment = {{"WEIR_HOST_SANITIZE", "address"},
+                               {"ASAN_OPTIONS", "detect_leaks=0:alloc_dealloc_mismatch=0"}};
+    if (const char* const compiler = ::getenv("WEIR_HOST_CXX")) environment["WEIR_HOST_CXX"] = compiler;
+    if (!runtime.empty()) environment["LD_PRELOAD"] = runtime;
+    return play("out_of_range", where, environment);
+  };
+  const Outcome without = play_with("device", "");
+  CAPTURE(without.output);
+  constexpr std::string_view remedy = "start the program with LD_PRELOAD=";
+  REQUIRE(without.says(remedy));
+  std::string runtime = without.output.substr(without.output.find(remedy) + remedy.size());
+  runtime = runtime.substr(0, runtime.find(','));
+  if (!runtime.starts_with('/')) {
+    MESSAGE("left out: there is no " << runtime);
+    return;
+  }
+  for (const char* where : {"device", "pool"}) {
+    const Outcome outcome = play_with(where, runtime);
+    INFO(outcome.output << outcome.errors);
+    CHECK(outcome.says("0 is in range"));
+    CHECK_FALSE(outcome.says("1 is in range"));
+    CHECK(outcome.complains("ERROR: AddressSanitizer"));
+    CHECK(outcome.complains("kernel.cu:3"));
+    CHECK(outcome.status != 0);
+  }
+  const Outcome shared = play_with("shared", runtime);
+  INFO(shared.output << shared.errors);
+  CHECK(shared.says("0 is in range"));
+  CHECK(shared.says("kernel.cu:7: the assertion 'the index is one of the array' of thread 59 of block (0, 0, 0) fails"));
+  CHECK(play("out_of_range", "device", {{"WEIR_HOST_SANITIZE", "all"}}).says("reading WEIR_HOST_SANITIZE='all'"));
+}
+
+TEST_CASE("gdb stops at a kernel's line and shows the variables of one thread") {
+  if (::access("/usr/bin/gdb", X_OK) != 0) {
+    MESSAGE("left out: there is no gdb");
+    return;
+  }
+  std::vector<std::string> arguments = {"-k", "5", "120", "/usr/bin/gdb", "-nx", "-batch"};
+  for (const char* command :
+       {"set breakpoint pending on", "set debuginfod enabled off", "break kernel.cu:3 if own == 42", "run", "list 3,3",
+        "print by", "print threadIdx", "print own", "delete", "continue"})
+    arguments.insert(arguments.end(), {"-ex", command});
+  arguments.insert(arguments.end(), {"--args", WEIR_TEST_CHILD, "debug"});
+  Environment environment = {{"WEIR_HOST_THREADS", "1"}};
+  if (const char* const compiler = ::getenv("WEIR_HOST_CXX")) environment["WEIR_HOST_CXX"] = compiler;
+  const Outcome outcome = weir::test::run("/usr/bin/timeout", arguments, environment);
+  INFO(outcome.output << outcome.errors);
+  if (outcome.complains("ptrace") || outcome.complains("Could not trace")) {
+    MESSAGE("left out: gdb may not trace here");
+    return;
+  }
+  CHECK(outcome.says("kernel.cu:3"));
+  CHECK(outcome.says("x[threadIdx.x] = own * by;"));
+  CHECK(outcome.says("$1 = 3\n$2 = {x = 2, y = 0, z = 0}\n$3 = 42\n"));
+  CHECK(outcome.says("x: 126"));
+}
+
+TEST_CASE("WEIR_HOST_SIGNALS=0 leaves the signals alone") {
+  const Outcome outcome = play("faults", "kernel", {{"WEIR_HOST_SIGNALS", "0"}});
+  CHECK(outcome.says("the assertion 'n == 0' of "));
+  CHECK(outcome.status == 128 + SIGSEGV);
+  CHECK(play("faults", "kernel", {{"WEIR_HOST_SIGNALS", "no"}}).says("reading WEIR_HOST_SIGNALS='no'"));
+}
+#endif
+
+TEST_CASE("WEIR_HOST_CHECK=fibers compares what each launch writes with what it writes on fibers") {
+  const Outcome checked = play("checked_launches", "", {{"WEIR_HOST_CHECK", "fibers"}, {"WEIR_HOST_TIER", "pass"}});
+  CAPTURE(checked.output);
+  CAPTURE(checked.errors);
+  CHECK(checked.status == 0);
+  if (!checked.says("has no work-group pass")) {
+    CHECK(checked.says("x[5]: 126, launches before the last: 1, of the variable: 2, x was last: 1, y[5]: 4\n"));
+    CHECK(checked.count("error: ") == 1);
+    CHECK(checked.says("kernel 'race' on host:0"));
+    CHECK(checked.says("WEIR_HOST_CHECK: the memory of argument 1, byte 8 has 0x00000001 (1 as an int, "));
+    CHECK(checked.says("and on fibers 0x00000000 (0 as an int, "));
+  }
+  const Outcome plain = play("checked_launches");
+  CHECK_FALSE(plain.says("error:"));
+  const Outcome wrong = play("checked_launches", "", {{"WEIR_HOST_CHECK", "yes"}});
+  CHECK(wrong.says("reading WEIR_HOST_CHECK='yes'"));
+  CHECK(wrong.says("say 'fibers'"));
 }
 
 TEST_CASE("scopes may be static and thread-local objects") {
@@ -140,6 +271,61 @@ TEST_CASE("a process with raised privileges runs no program of its caller's when
   CHECK(outcome.says("privileged: yes"));
   CHECK(outcome.says("compiled: 42"));
   CHECK_FALSE(std::filesystem::exists(marker));
+}
+
+TEST_CASE("at a terminal, a compilation that takes long is told of once, and elsewhere not") {
+  const weir::test::TemporaryFolder folder;
+  const std::string compiler = folder.path() + "/compiler", output = folder.path() + "/output";
+  std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" != --version ] && sleep 3\nexec c++ \"$@\"\n";
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  const auto errors_at = [&](const std::string& terminal) {
+    const Outcome outcome =
+        weir::test::run("/bin/sh", {"-c", std::string("exec " WEIR_TEST_CHILD " compile_privileged 2> ") + terminal},
+                        {{"WEIR_HOST_CXX", compiler}, {"WEIR_CACHE_DIR", folder.path() + "/cache"}});
+    CHECK(outcome.says("compiled: 42"));
+  };
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  REQUIRE(terminal >= 0);
+  REQUIRE(::grantpt(terminal) == 0);
+  REQUIRE(::unlockpt(terminal) == 0);
+  errors_at(::ptsname(terminal));
+  char text[4096];
+  const ssize_t size = ::read(terminal, text, sizeof(text));
+  ::close(terminal);
+  CHECK(std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0) ==
+        "weir: compiling kernel.cu with " + compiler + " …\r\n");
+  std::filesystem::remove_all(folder.path() + "/cache");
+  errors_at(output);
+  CHECK(std::filesystem::file_size(output) == 0);
+}
+
+TEST_CASE("kernels run on fibers where the compiler cannot load its work-group pass, and a warning says why") {
+  std::string clang;
+  for (int major = 16; clang.empty() && major < 30; ++major) {
+    const std::string path = "/usr/bin/clang++-" + std::to_string(major);
+    if (::access(path.c_str(), X_OK) == 0) clang = path;
+  }
+  const std::string plugin = weir::Registry::instance().probe("host").plugin_path;
+  if (clang.empty() || plugin.empty()) {
+    MESSAGE("there is no Clang of version 16 or later, or the host backend is no plugin: skipped");
+    return;
+  }
+  const weir::test::TemporaryFolder folder;
+  folder.copy(plugin, "libweir_host.so");
+  std::ofstream(folder.path() + "/weir_workgroup-99.so") << "of another LLVM";
+  const std::string compiler = folder.path() + "/compiler";
+  std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" != --version ] || exec echo 'clang version 99.0'\nexec " << clang
+                          << " \"$@\"\n";
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  const Outcome outcome = play("compile_privileged", "",
+                               {{"WEIR_PLUGIN_PATH", folder.path()},
+                                {"WEIR_HOST_CXX", compiler},
+                                {"WEIR_CACHE_DIR", folder.path() + "/cache"},
+                                {"WEIR_LOG", "warn"}});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.says("compiled: 42"));
+  CHECK(outcome.errors.find("runs on fibers: ") != outcome.errors.npos);
+  CHECK(outcome.errors.find("unable to load plugin '" + folder.path() + "/weir_workgroup-99.so'") != outcome.errors.npos);
 }
 
 }  // namespace

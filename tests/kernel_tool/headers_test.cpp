@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/kernels/headers.hpp"
+
 #include <doctest/doctest.h>
 
 #include <map>
 #include <stdexcept>
 
 #include "files.hpp"
-#include "tools/kernels/headers.hpp"
 
 // Which headers a bundle carries.
 

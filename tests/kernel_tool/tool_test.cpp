@@ -79,7 +79,9 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
   CHECK(made.errors.empty());
   CHECK(content(project.image + ".d") ==
         project.image + ": " + project.source.string() + " \\\n  " + project.header.string() + "\n");
-  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+  CHECK(content(project.image)
+            .find("\x7f"
+                  "ELF") != std::string::npos);
 
   const std::string bundle = (project.files.folder() / "bundle").string();
   REQUIRE(
@@ -205,7 +207,9 @@ TEST_CASE("tool: machine code and PTX for NVIDIA, without a GPU") {
     MESSAGE("there is no NVRTC: skipped");
     return;
   }
-  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+  CHECK(content(project.image)
+            .find("\x7f"
+                  "ELF") != std::string::npos);
   CHECK(project.make_image("cuda compute_80").status == 0);
   CHECK(content(project.image).find(".target sm_80") != std::string::npos);
   CHECK(project.make_image("cuda sm_12").complains("does not compile for sm_12, but for "));
@@ -224,10 +228,64 @@ TEST_CASE("tool: a code object for AMD, without a GPU") {
     return;
   }
   CAPTURE(code.errors);
-  CHECK(content(project.image).find("\x7f" "ELF") != std::string::npos);
+  CHECK(content(project.image)
+            .find("\x7f"
+                  "ELF") != std::string::npos);
   CHECK(project.make_image("hip gfx9999").complains("does not compile for gfx9999"));
   CHECK(project.make_image("hip sm_90").complains("'sm_90' is no architecture of AMD's"));
   project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
   CHECK(project.make_image("hip gfx90a").complains(project.header.string() + ":2:14: error: "));
 }
 #endif
+
+#ifdef WEIR_TEST_CLANG
+TEST_CASE("tool: Clang alone makes PTX for NVIDIA and a code object for AMD") {
+  const Project project;
+  const auto make = [&](const std::string& target) { return project.make_image(target, {"--clang", WEIR_TEST_CLANG}); };
+  const Outcome ptx = make("cuda compute_80");
+  CAPTURE(ptx.errors);
+  REQUIRE(ptx.status == 0);
+  CHECK(content(project.image).find(".visible .entry k(") != std::string::npos);
+  CHECK(make("cuda sm_80").complains("Clang makes PTX, not machine code for sm_80: write 80-virtual"));
+
+  // What a warp does, shared memory, and a function that is more than an instruction.
+  project.files.write("k.cu",
+                      "#include \"n.cuh\"\nextern \"C\" __global__ void k(float* x) { __shared__ float s[64]; "
+                      "s[threadIdx.x] = __shfl_xor_sync(~0ull, x[threadIdx.x], N); __syncthreads(); "
+                      "if (__any_sync(~0ull, s[0] > 0)) atomicAdd(x, FUNCTION(s[1])); }\n");
+  const auto with = [&](const std::string& target, const char* function) {
+    return project.make_image(target, {"--clang", WEIR_TEST_CLANG, std::string("--define=FUNCTION=") + function});
+  };
+  const Outcome warp = with("cuda compute_80", "sqrtf");
+  CAPTURE(warp.errors);
+  REQUIRE(warp.status == 0);
+  for (const char* const instruction : {"shfl.sync", "bar.sync", "vote.sync", "atom.global.add.f32", "sqrt.rn.f32"}) {
+    CAPTURE(instruction);
+    CHECK(content(project.image).find(instruction) != std::string::npos);
+  }
+  const Outcome sine = with("cuda compute_80", "sinf");
+  CHECK((sine.status == 0 || sine.complains("in CUDA's libdevice.10.bc, which is not on this machine")));
+  CHECK(with("cuda compute_80", "no_such_function").complains(project.source.string() + ":2:"));
+
+  const Outcome amd = with("hip gfx1030", "sqrtf");
+  CAPTURE(amd.errors);
+  if (amd.complains("lld")) return;  // AMD's code objects are linked by the lld of the same release
+  REQUIRE(amd.status == 0);
+  CHECK(content(project.image)
+            .find("\x7f"
+                  "ELF") != std::string::npos);
+  CHECK(content(project.image).find("k.kd") != std::string::npos);
+}
+#endif
+
+TEST_CASE("tool: a folder in place of a file is told to be one") {
+  const Files files;
+  const std::string folder = files.folder().string(), source = files.write("k.cu", kernel).string();
+  const Outcome image = tool({"image", "--for", "host x86-64", "--output=" + folder + "/image", folder});
+  CHECK(image.status == 1);
+  CHECK_MESSAGE(image.errors == folder + " is a folder; give a file\n", image.errors);
+  files.write("n.cuh", "");
+  const Outcome bundle = tool({"bundle", "--output=" + folder + "/bundle", source, folder});
+  CHECK(bundle.status == 1);
+  CHECK_MESSAGE(bundle.errors == folder + " is a folder; give a file\n", bundle.errors);
+}

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "backends/cuda/toolkit_headers.hpp"
+#include "backends/gpu/device_headers.hpp"
 #include "backends/host/child_process.hpp"
 #include "backends/host/temporary_folder.hpp"
-#include "kernels/device_headers.hpp"
 
 namespace weir::test {
 namespace {
@@ -91,10 +91,10 @@ host::ChildOutcome run(const std::vector<std::string>& command) {
 const std::string& header_folder() {
   static const host::TemporaryFolder folder;
   static const bool written = [] {
-    for (std::size_t i = 0; i < kernels::device_header_names.size(); ++i) {
-      const auto path = std::filesystem::path(folder.path()) / kernels::device_header_names[i];
+    for (std::size_t i = 0; i < gpu::device_header_names.size(); ++i) {
+      const auto path = std::filesystem::path(folder.path()) / gpu::device_header_names[i];
       std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path) << kernels::device_header_texts[i];
+      std::ofstream(path) << gpu::device_header_texts[i];
     }
     return true;
   }();
@@ -195,8 +195,8 @@ void compile_for(const std::string& architecture, std::string_view source, const
   for (const std::string& option : options) pointers.push_back(option.c_str());
   Functions::Program program = nullptr;
   const std::string text(source);
-  f.create(&program, text.c_str(), name.c_str(), static_cast<int>(kernels::device_header_names.size()),
-           kernels::device_header_texts.data(), kernels::device_header_names.data());
+  f.create(&program, text.c_str(), name.c_str(), static_cast<int>(gpu::device_header_names.size()),
+           gpu::device_header_texts.data(), gpu::device_header_names.data());
   const int result = f.compile(program, static_cast<int>(pointers.size()), pointers.data());
   std::size_t size = 0;
   std::string log;

@@ -49,6 +49,10 @@ test_installed() {
   local library plugin
   library=$(find "$folder/moved" -name libweir.so) plugin=$(find "$folder/moved" -name libweir_host.so)
   [ "$plugin" = "${library%/*}/weir-$series/libweir_host.so" ] || fail "$plugin is not in the folder weir-$series beside the library"
+  local pass
+  for pass in "$build"/lib/weir_workgroup-*.so; do
+    if [ -e "$pass" ] && [ ! -e "${plugin%/*}/${pass##*/}" ]; then fail "${pass##*/} is not installed beside $plugin"; fi
+  done
   readelf -d "$library" | grep "soname: \[libweir.so.$series\]" >/dev/null || fail "$library has not the soname libweir.so.$series"
 
   # Components are plugins; for one that is not installed the reason says which file is missing.
@@ -96,18 +100,32 @@ test_installed() {
     done
   fi
 
-  # GCC and Clang follow one C++ ABI: a program of one works with a library of the other. Its flags come from pkg-config, where
-  # that is installed.
-  flags="-I$folder/moved/include -L${library%/*} -lweir"
+  # The same without CMake, with the commands of docs/building.md. The program starts, and no variable names the library.
+  # Without its -std=c++20 there is one error, which says so.
+  local compile
   if command -v pkg-config >/dev/null; then
-    flags=$(PKG_CONFIG_PATH="${library%/*}/pkgconfig" pkg-config --cflags --libs weir) || fail "pkg-config does not find weir"
+    compile=$(sed -n 's/^\$ \(g++ .*pkg-config.*\) -o my_program$/\1/p' "$source/docs/building.md")
+    [ -n "$compile" ] || fail "docs/building.md has no command with pkg-config"
+    compile=${compile/g++/"$compiler"}
+    compile=${compile/main.cpp/"$consumer/least.cpp"}
+    export PKG_CONFIG_PATH="${library%/*}/pkgconfig"
+    quietly "compiling with pkg-config" bash -c "$compile -o $folder/by_pkg_config"
+    runs "$folder/by_pkg_config" "$folder/moved"
+    if bash -c "${compile/-std=c++20/-std=c++17} -o $folder/by_pkg_config" >"$folder/log" 2>&1; then
+      fail "Weir compiles as C++17"
+    fi
+    if [ "$(grep -c 'error' "$folder/log")" -gt 4 ] || ! grep -m1 'error:' "$folder/log" | grep -q 'Weir needs C++20'; then
+      cat "$folder/log"
+      fail "C++17 is not refused by one error"
+    fi
   fi
+
+  # GCC and Clang follow one C++ ABI: a program of one works with a library of the other.
   for other in g++ clang++; do
     if [[ $(basename "$compiler") == *"$other"* ]] || ! command -v "$other" >/dev/null; then continue; fi
-    # shellcheck disable=SC2086  # the flags are several words
     quietly "compiling with $other" "$other" -std=c++20 "$consumer/consumer.cpp" \
-      "$folder/found/weir_kernels/consumer/triple.cpp" $flags -Wl,-rpath,"${library%/*}" \
-      -o "$folder/found/$other"
+      "$folder/found/weir_kernels/consumer/triple.cpp" "-I$folder/moved/include" "-L${library%/*}" -lweir \
+      -Wl,-rpath,"${library%/*}" -o "$folder/found/$other"
     runs "$folder/found/$other" "$folder/moved"
   done
 
@@ -126,6 +144,12 @@ test_installed() {
     -DCMAKE_PREFIX_PATH="$folder/moved"
   quietly "building docs/getting-started.md" cmake --build "$started/build"
   quietly "the program of docs/getting-started.md" env WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" "$started/build/my_program"
+  local status=0
+  WEIR_BACKEND=host WEIR_HOST_THREADS=0 "$started/build/my_program" 2>"$folder/log" || status=$?
+  if [ "$status" != 1 ] || ! grep -q "WEIR_HOST_THREADS='0'" "$folder/log"; then
+    cat "$folder/log"
+    fail "for a wrong variable the program of docs/getting-started.md ends with $status"
+  fi
 
   # A third party's backend, and the suite that is installed.
   template=$source/examples/backend_template

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs of streams, events, captures, memory operations and closes, run from many threads and compared with a
-// sequential model. Every failure names the seed that brings it back.
+// sequential model. Every failure names the seed that brings it back. With --mixture: threads that make, share and drop
+// everything there is.
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "mixture.hpp"
 #include "program.hpp"
 #include "weir/weir.hpp"
 
@@ -59,26 +61,48 @@ int main(int argc, char** argv) {
   double seconds = 10;
   std::uint64_t seed = 1;
   stress::Shape shape;
+  bool is_mixture = false, has_threads = false;
+  stress::MixtureOptions mixture;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (read_option(argument, "--seconds", seconds, 0.0, 1e6) ||
         read_option(argument, "--seed", seed, std::uint64_t{0}, UINT64_MAX) ||
-        read_option(argument, "--threads", shape.threads, 1U, 64U) ||
+        (read_option(argument, "--threads", shape.threads, 1U, 64U) && (has_threads = true)) ||
         read_option(argument, "--streams", shape.slots, 1U, 4096U) ||
         read_option(argument, "--cells", shape.cells, 2U, 65536U) ||
         read_option(argument, "--items", shape.items, 1U, UINT32_MAX)) {
       continue;
     }
+    if (argument == "--mixture" || argument.starts_with("--mixture=")) {
+      is_mixture = true;
+      if (argument != "--mixture") mixture.only = argument.substr(argument.find('=') + 1);
+      continue;
+    }
     std::fprintf(stderr,
                  "weir-stress: unknown option %s; there are --seconds=10, --seed=1 (the first program's; the next has the "
-                 "next), --threads=%u, --streams=%u, --cells=%u and --items=%u (length of a program)\n",
-                 argv[i], shape.threads, shape.slots, shape.cells, shape.items);
+                 "next), --threads=%u, --streams=%u, --cells=%u and --items=%u (length of a program); or --mixture, with "
+                 "--seconds, --seed and --threads=%u, and with some of its cases as in --mixture='pool,shared graph': %s\n",
+                 argv[i], shape.threads, shape.slots, shape.cells, shape.items, mixture.threads,
+                 stress::mixture_cases().c_str());
     return 2;
   }
 
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   std::uint64_t programs = 0;
   try {
+    (void)weir::default_device();
+  } catch (const weir::Error& e) {
+    std::fprintf(stderr, "weir-stress: skipped: %s\n", e.what());
+    return 77;
+  }
+  try {
+    if (is_mixture) {
+      mixture.seconds = seconds;
+      mixture.seed = seed;
+      if (has_threads) mixture.threads = shape.threads;
+      std::printf("%s\n1 passed, 0 failed\n", stress::run_mixture(mixture).c_str());
+      return EXIT_SUCCESS;
+    }
     shape = fit_to(weir::default_device(), shape);
     do {
       const stress::Program program = stress::make_program(shape, seed);

@@ -43,6 +43,15 @@ TEST_CASE("faults: an operation fails the time that is named, and the program is
             .complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
 }
 
+TEST_CASE("faults: a sticky device_fault poisons the device, also of a backend that cannot fault") {
+  const Outcome lost = run_with_faults("copy:2=device_fault sticky", "copes_with_a_lost_device");
+  CAPTURE(lost.errors);
+  CHECK(lost.status == 0);
+  CHECK(lost.complains("weir faults: copy:2=device_fault sticky: 1 of 2 failed"));
+  CHECK(run_with_faults("copy:2=device_fault", "copes_with_a_lost_device").complains("health is said to be good"));
+  CHECK(run_with_faults("copy:2=out_of_memory sticky", "copes_with_a_lost_device").status == 1);
+}
+
 TEST_CASE("faults: chance is the same with the same seed, and another with another") {
   std::string first;
   bool differs = false;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -342,6 +346,61 @@ TEST_CASE("tools: memory comes and goes") {
   CHECK(seen[6].accesses[0].bytes == 16);
 }
 
+TEST_CASE("read: a global capture that begins behind its copy does not keep it from waiting") {
+  const auto stream = device().create_stream(), other = device().create_stream();
+  const auto memory = device().allocate<int>(1000);
+  stream->fill(memory, 7);
+  recorder().on_before = [&](const Operation& operation) {
+    if (operation.kind == OperationKind::copy) other->begin_capture(weir::CaptureMode::global);
+  };
+  std::vector<int> read;
+  CHECK_NOTHROW(read = stream->read(memory));
+  CHECK(read == std::vector<int>(1000, 7));
+  recorder();
+  CHECK(other->is_capturing());
+  (void)other->end_capture();
+}
+
+TEST_CASE("a capture that another thread is about to end is not there to be discarded") {
+  const auto stream = device().create_stream();
+  stream->begin_capture(weir::CaptureMode::relaxed);
+  weir::Errc refused{};
+  recorder().on_before = [&](const Operation& operation) {
+    if (operation.kind != OperationKind::end_capture) return;
+    std::thread([&] {
+      try {
+        stream->discard_capture();
+      } catch (const weir::Error& error) {
+        refused = error.errc();
+      }
+    }).join();
+  };
+  CHECK(stream->end_capture() != nullptr);
+  CHECK(refused == weir::Errc::not_capturing);
+  recorder();
+}
+
+TEST_CASE("read: an error of a tool that refuses its wait comes when the copy is done") {
+  const auto stream = device().create_stream();
+  const auto memory = device().allocate<int>(1000);
+  stream->fill(memory, 7);
+  std::promise<void> refused;
+  stream->launch_host_function([&] {  // the copy is behind it
+    refused.get_future().wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  });
+  recorder().on_before = [&](const Operation& operation) {
+    if (operation.kind != OperationKind::synchronize) return;
+    refused.set_value();
+    throw weir::Error(weir::Errc::backend_failure, "the tool", "", "no wait");
+  };
+  std::vector<int> read(1000);
+  CHECK_THROWS_WITH_AS(stream->read_bytes(read.data(), memory.data(), 4000), doctest::Contains("no wait"), weir::Error);
+  CHECK(read == std::vector<int>(1000, 7));
+  recorder();
+  stream->synchronize();
+}
+
 TEST_CASE("tools: a tool that is named twice is refused") {
   const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race,timeline,race"}});
@@ -359,6 +418,24 @@ TEST_CASE("tools: a tool cannot come late, and one that is not there is an error
   };
   CHECK(child("nosuch").complains("tool nosuch: its library libweir_tool_nosuch.so was not found"));
   CHECK(child("").complains("WEIR_TOOLS=''"));
-  CHECK(child("../race").status == 1);
+  CHECK(child("../race").complains("'../race' is not a tool's name"));
   CHECK(child("race").status == 0);
+}
+
+TEST_CASE("tools: a tool, or a backend, whose file is cut short is an error, and no signal") {
+  const weir::test::TemporaryFolder temporary;
+  for (const std::string name : {"libweir_tool_race.so", "libweir_host.so"}) {
+    const std::string copy = temporary.copy(std::filesystem::path(WEIR_TEST_RACE).parent_path() / name, name);
+    const std::uintmax_t step = std::filesystem::file_size(copy) / 12;
+    for (std::uintmax_t size = std::filesystem::file_size(copy) - 1; size > step; size -= step) {
+      CAPTURE(size);
+      std::filesystem::resize_file(copy, size);
+      const auto outcome =
+          weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
+                          {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_PLUGIN_PATH", temporary.path()}});
+      CHECK(outcome.status == 1);
+      CHECK(outcome.complains(copy + " cannot be used: it is cut short: "));
+    }
+    std::filesystem::remove(copy);
+  }
 }

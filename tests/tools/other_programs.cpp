@@ -6,6 +6,7 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/tools/programs.hpp"
 
@@ -123,7 +124,52 @@ void many_waits(Device& device) {
   b->synchronize();
 }
 
+/// Nothing orders any two of the streams.
+void many_streams_on_one_buffer(Device& device) {
+  const auto x = device.allocate<float>(n);
+  std::vector<StreamPtr> streams;
+  for (int i = 0; i < 3000; ++i) {
+    streams.push_back(device.create_stream());
+    streams.back()->fill(x, 1.0F);
+  }
+  device.synchronize();
+}
+
+/// What a program does about a device that is lost at its second copy: it sees that, keeps what the host has, and ends well.
+void copes_with_a_lost_device(Device& device) {
+  const auto must = [](bool holds, const char* what) {
+    if (!holds) throw std::runtime_error(what);
+  };
+  const StreamPtr stream = device.create_stream(), other = device.create_stream();
+  const auto x = device.allocate<float>(n);
+  const auto of_stream = other->allocate_async<float>(n);
+  const auto kept = device.allocate<float>(n, MemoryKind::pinned);
+  std::vector<float> pageable(n);
+  stream->fill(x, 3.0F);
+  stream->copy(kept, x);
+  must(device.health().is_ok(), "the device is lost too early");
+  Errc code{};
+  try {
+    other->copy(pageable, x);
+  } catch (const Error& error) {
+    code = error.errc();
+  }
+  must(code == Errc::device_fault, "the second copy was made");
+  must(!device.health().is_ok() && device.is_poisoned(), "the device's health is said to be good");
+  must(device.health().describe().find("WEIR_FAULTS") != std::string::npos, "its first error is not told");
+  code = {};
+  try {
+    stream->synchronize();
+  } catch (const Error& error) {
+    code = error.errc();
+  }
+  must(code == Errc::device_fault, "a lost device was waited for");
+  must(kept.host()[n - 1] == 3.0F, "what the host has is lost");
+}
+
 constexpr ToolProgram programs[] = {
+    {"copes_with_a_lost_device", 0, copes_with_a_lost_device},
+    {"many_streams_on_one_buffer", 1, many_streams_on_one_buffer},
     {"many_waits", 0, many_waits},
     {"many_pieces", 0, many_pieces<false>},
     {"many_pieces_and_waits", 0, many_pieces<true>},

@@ -256,6 +256,19 @@ void told_by_a_host_function(Device& device) {
   (void)value;
 }
 
+/// The registration of memory ends while it is still being copied.
+template <bool right>
+void a_registration_that_ends(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::host_registration)) return;
+  std::vector<float> values(n);
+  Ptr<HostRegistration> registration = device.register_host(values);
+  s.a->copy(s.x, values);
+  if (right) s.a->synchronize();
+  registration.reset();
+  s.a->synchronize();
+}
+
 /// A blocking copy waits for no stream.
 template <bool right>
 void a_blocking_copy(Device& device) {
@@ -425,6 +438,104 @@ void a_value_that_is_set_back(Device& device) {
     s.a->synchronize();
     s.b->synchronize();
   }
+}
+
+/// Two streams write the value that the reader waits for, and one of them has no part in the data: either may end the wait.
+/// `wait_at`: the reader comes first, or last. Right: the other one is ordered behind the data.
+template <bool right, bool reader_is_first>
+void either_writer(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  const StreamPtr c = device.create_stream();
+  s.a->zero(flag);
+  s.a->synchronize();
+  const auto read = [&] {
+    s.b->wait_value(flag.data(), 1);
+    s.b->copy(s.y, s.x);
+  };
+  if (reader_is_first) read();
+  if (!right && !reader_is_first) c->write_value(flag.data(), 1U);
+  s.a->fill(s.x, 1.0F);
+  if (right) c->wait(s.a);
+  s.a->write_value(flag.data(), 1U);
+  if (right || reader_is_first) c->write_value(flag.data(), 1U);
+  if (!reader_is_first) read();
+  s.b->synchronize();
+  c->synchronize();
+}
+template <bool right>
+void a_value_of_two_writers(Device& device) {
+  either_writer<right, false>(device);
+}
+template <bool right>
+void a_value_of_two_writers_awaited_first(Device& device) {
+  either_writer<right, true>(device);
+}
+
+/// The value says how far a chain of streams is; a wait for one of its first values does not stand for the later ones.
+template <bool right>
+void a_value_that_streams_raise_in_turn(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto stage = device.allocate<std::uint32_t>(1);
+  const StreamPtr c = device.create_stream();
+  s.a->zero(stage);
+  s.a->synchronize();
+  s.a->fill(s.x, 1.0F);
+  s.a->write_value(stage.data(), 1U);
+  s.b->wait_value(stage.data(), 1);
+  s.b->copy(s.y, s.x);
+  s.b->write_value(stage.data(), 2U);
+  c->wait_value(stage.data(), right ? 2 : 1);
+  c->copy(s.staging, s.y);
+  c->synchronize();
+}
+
+/// A reader that is enqueued before its writer, twice: the writer goes on without the reader's answer.
+template <bool right>
+void a_reader_without_an_answer(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flags = device.allocate<std::uint32_t>(2);
+  s.a->zero(flags);
+  s.a->synchronize();
+  for (std::uint32_t round = 1; round <= 2; ++round) {
+    s.b->wait_value(flags.data(), round);
+    s.b->copy(s.y, s.x);
+    if (right) s.b->write_value(flags.data() + 1, round);
+  }
+  for (std::uint32_t round = 1; round <= 2; ++round) {
+    if (right && round != 1) s.a->wait_value(flags.data() + 1, round - 1);
+    s.a->fill(s.x, 1.0F);
+    s.a->write_value(flags.data(), round);
+  }
+  s.b->synchronize();
+}
+
+/// A stream sets the value back that another one writes: what is written may be lost.
+template <bool right>
+void a_value_set_back_beside_its_write(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1);
+  s.a->zero(flag);
+  if (right) s.b->wait(s.a);
+  s.b->write_value(flag.data(), 1U);
+}
+
+/// A copy takes the written value as data. The host may look at it at any time.
+template <bool right>
+void a_value_that_is_copied(Device& device) {
+  Scene s(device);
+  if (!s.has_values()) return;
+  const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned), seen = device.allocate<std::uint32_t>(1);
+  flag.host()[0] = 0;
+  s.a->write_value(flag.data(), 1U);
+  volatile std::uint32_t now = flag.host()[0];
+  (void)now;
+  if (right) s.b->wait(s.a);
+  s.b->copy(seen, flag);
 }
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
@@ -610,6 +721,19 @@ void declared_halves(Device& device) {
   s.b->copy(s.y.subspan(half, half), s.x.subspan(half, half));
 }
 
+/// A variable of a module is memory as any.
+template <bool right>
+void a_variable_of_a_module(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::runtime_compilation)) return;
+  const ModulePtr module = device.compile("__device__ float table[64];\nextern \"C\" __global__ void none() {}");
+  const Span<std::byte> table = module->global("table"), again = module->global("table");
+  s.a->fill_elements(table.data(), 0, 4, 64);
+  if (right) s.b->wait(s.a);
+  s.b->fill_elements(again.data(), 1, 4, 64);
+  device.synchronize();
+}
+
 /// A vendor's library works on the stream.
 template <bool right>
 void external_library(Device& device) {
@@ -764,6 +888,54 @@ void shows_a_late_branch(Device& device) {
   if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
 
+/// A stream gets memory that it has freed again at once, while another stream still reads what was there.
+template <bool right>
+void shows_reused_memory(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::async_allocation)) return;
+  auto input = s.a->allocate_async<float>(n);
+  s.a->fill(input, 1.0F);
+  s.b->wait(s.a);
+  s.b->copy(s.staging, input);
+  if (right) s.a->wait(s.b);
+  input.reset();
+  const auto next = s.a->allocate_async<float>(n);
+  s.a->fill(next, 2.0F);
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read after the memory was given away");
+}
+
+/// A graph that forks at once. The reader is captured first, or last.
+template <bool right, bool reader_is_first>
+void fork_at_the_root(Device& device) {
+  Scene s(device);
+  if (!device.supports(Feature::graph_capture)) return;
+  s.a->fill(s.x, 1.0F);
+  const StreamPtr c = device.create_stream();
+  const GraphPtr graph = c->capture([&](Stream& origin) {
+    s.a->wait(origin);
+    s.b->wait(origin);
+    const auto read = [&] { s.b->copy(s.staging, s.x); };
+    if (right || reader_is_first) read();
+    if (right) s.a->wait(s.b);
+    s.a->fill(s.x, 2.0F);
+    if (!right && !reader_is_first) read();
+    origin.wait(s.a);
+    origin.wait(s.b);
+  });
+  c->wait(s.a);
+  graph->instantiate()->launch(*c);
+  c->synchronize();
+  if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
+}
+template <bool right>
+void shows_a_fork_whose_reader_is_first(Device& device) {
+  fork_at_the_root<right, true>(device);
+}
+template <bool right>
+void shows_a_fork_whose_reader_is_last(Device& device) {
+  fork_at_the_root<right, false>(device);
+}
+
 constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(write_then_read, 1),
     WEIR_TEST_PAIR(read_then_write, 1),
@@ -792,6 +964,14 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(values_waited_for_ahead, 1),
     WEIR_TEST_PAIR(values_written_ahead, 1),
     WEIR_TEST_PAIR(a_value_that_is_set_back, 1),
+    WEIR_TEST_PAIR(a_value_of_two_writers, 1),
+    WEIR_TEST_PAIR(a_value_of_two_writers_awaited_first, 1),
+    WEIR_TEST_PAIR(a_value_that_streams_raise_in_turn, 1),
+    WEIR_TEST_PAIR(a_reader_without_an_answer, 1),
+    WEIR_TEST_PAIR(a_value_set_back_beside_its_write, 1),
+    WEIR_TEST_PAIR(a_value_that_is_copied, 1),
+    WEIR_TEST_PAIR(a_variable_of_a_module, 1),
+    WEIR_TEST_PAIR(a_registration_that_ends, 1),
     WEIR_TEST_PAIR(event_never_recorded, 1),
     WEIR_TEST_PAIR(a_forked_child, 1),
     WEIR_TEST_PAIR(streams_that_end, 1),
@@ -815,6 +995,9 @@ constexpr ToolProgram programs[] = {
     WEIR_TEST_PAIR(shows_a_torn_pair, 2),
     WEIR_TEST_PAIR(shows_an_overtaken_reader, 2),
     WEIR_TEST_PAIR(shows_a_late_branch, 1),
+    WEIR_TEST_PAIR(shows_reused_memory, 1),
+    WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_first, 1),
+    WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_last, 1),
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,13 @@ TEST_CASE("race: what is forgotten is told" * doctest::skip(std::getenv("WEIR_TE
   const Run waits = run_race("many_pieces_and_waits");
   CHECK(waits.outcome.errors == "");
   CHECK(waits.report["limits"].empty());
+}
+
+TEST_CASE("race: streams that all race with each other cost no walk over all streams for each pair" *
+          doctest::skip(std::getenv("WEIR_TEST_BACKEND") != nullptr)) {
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(run_race("many_streams_on_one_buffer").report["reports"].size() == 1);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));  // of 0.5, on an idle machine
 }
 
 TEST_CASE("race: suppressions, the exit status, and what is no option") {

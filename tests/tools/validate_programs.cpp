@@ -193,6 +193,18 @@ void launches_a_graph_on_dead_memory(Device& device) {
   stream->synchronize();
 }
 
+/// Of host memory it is the registration that a graph needs.
+template <bool right>
+void launches_a_graph_after_a_registration(Device& device) {
+  const StreamPtr stream = device.create_stream();
+  std::vector<unsigned> plain(n);
+  Ptr<HostRegistration> registration = device.register_host(plain);
+  const GraphExecPtr exec = stream->capture([&](Stream& s) { s.fill(plain, 1U); })->instantiate();
+  if (!right) registration.reset();
+  exec->launch(*stream);
+  stream->synchronize();
+}
+
 /// What a vendor's library does in the capture uses the memory, too.
 template <bool right>
 void launches_external_work_on_dead_memory(Device& device) {
@@ -297,6 +309,7 @@ void reuses_memory_of_a_graph_that_is_gone(Device& device) {
 }
 
 constexpr const char* host_memory = "host memory that no device may address";
+constexpr const char* ended = "the registration of this host memory has ended";
 constexpr const char* freed = "the memory was freed";
 constexpr const char* dead = "memory that the graph uses was freed since it was captured";
 
@@ -307,7 +320,8 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(fills_host_memory, host_memory),
     WEIR_PAIR(launches_with_a_local_variable, host_memory),
     WEIR_PAIR(waits_for_a_plain_variable, host_memory),
-    WEIR_PAIR(uses_memory_after_its_registration, freed),
+    WEIR_PAIR(uses_memory_after_its_registration, ended),
+    WEIR_PAIR(launches_a_graph_after_a_registration, "the registration of host memory that the graph uses has ended"),
     WEIR_PAIR(copies_pageable_memory, "2048 bytes behind the allocation, of which it begins at byte 0 of 2048"),
     WEIR_PAIR(reads_beyond_the_end, "2048 bytes behind the allocation, of which it begins at byte 2048 of 4096"),
     WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes behind the allocation"),

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "tests/tools/validate_programs.hpp"
 #include "tests/unit/subprocess.hpp"
@@ -61,7 +62,27 @@ TEST_CASE("validate: a report names operation, object, cause, remedy, and the pl
   CHECK(graph.complains("  captured as: Stream::fill\n"));
 }
 
-TEST_CASE("validate: without throw the operation is made, and each place is told once") {
+TEST_CASE("validate: what would touch memory that is nobody's is not made, whatever the options") {
+  int refused = 0;
+  for (const weir::test::ValidateProgram& program : weir::test::validate_programs()) {
+    if (program.says == nullptr) continue;
+    const std::string_view says = program.says;
+    const bool is_wild = says.find("freed") != std::string_view::npos || says.find("behind the") != std::string_view::npos ||
+                         says.find("the range begins") != std::string_view::npos;
+    if (!is_wild) continue;
+    CAPTURE(std::string(program.name));
+    const Outcome outcome = run_validated(program.name, "status=66");
+    if (outcome.complains("skipped: ")) continue;
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains(program.says));
+    CHECK(outcome.complains("refused: invalid_argument"));
+    CHECK(outcome.status == 66);
+    ++refused;
+  }
+  CHECK(refused >= 10);
+}
+
+TEST_CASE("validate: without throw an operation that harms nothing here is made, and each place is told once") {
   const Outcome outcome = run_validated("wrong_waits_for_a_plain_variable", "status=3");
   CAPTURE(outcome.errors);
   CHECK(outcome.complains("host memory that no device may address"));

@@ -5,6 +5,7 @@
 // its arguments before it does anything else.
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -223,6 +224,15 @@ const std::map<std::string, std::function<void(Arguments&)>> commands = {
     {"change_folder",
      [](Arguments& a) {
        if (::chdir(take(a).c_str()) != 0) std::exit(99);
+     }},
+    {"become_ignoring_children",
+     [](Arguments& a) {
+       ::signal(SIGCHLD, SIG_IGN);
+       std::vector<char*> words;
+       for (std::string& word : a) words.push_back(word.data());
+       words.push_back(nullptr);
+       ::execv(words[0], words.data());
+       std::exit(99);
      }},
     {"is_privileged", [](Arguments&) { std::printf("privileged: %s\n", ::getauxval(AT_SECURE) != 0 ? "yes" : "no"); }},
     {"library",

@@ -160,6 +160,20 @@ TEST_CASE("command: arguments that do not parse are an error on standard error")
   }
 }
 
+TEST_CASE("command: an option with an empty value is an error, as the variable is") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"info", "--backend", ""},
+                                                {"bench", "--backend", ""},
+                                                {"run", "--backend", "", "--", "/bin/true"},
+                                                {"run", "--tools", "", "--", "/bin/true"},
+                                                {"timeline", "-o", "", "--", "/bin/true"},
+                                                {"shake", "--backend", "", "--", "/bin/true"}}) {
+    CAPTURE(words[0]);
+    const Outcome outcome = weir_command(words);
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(outcome.complains("it is empty; leave the option out for the default"), outcome.errors);
+  }
+}
+
 TEST_CASE("command: for an unknown command or option, the error suggests a similar one") {
   const auto says = [](const std::vector<std::string>& arguments, std::string_view text) {
     const Outcome outcome = weir_command(arguments);
@@ -208,11 +222,41 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
 }
 
 TEST_CASE("command: timeline runs a program with the tool, and the trace goes where it is said") {
-  const Outcome set = weir_command({"timeline", "--backend=host", "-o", "/tmp/a.pftrace", "--", "/bin/sh", "-c",
-                                    "echo $WEIR_TOOLS $WEIR_BACKEND $WEIR_TIMELINE; exit 3"});
+  const weir::test::TemporaryFolder folder;
+  const std::string file = folder.path() + "/a.pftrace";
+  const auto trace = [&](const std::string& name, const std::string& script) {
+    return weir_command({"timeline", "--backend=host", "-o", name, "--", "/bin/sh", "-c", script});
+  };
+  const Outcome set = trace(file, "echo $WEIR_TOOLS $WEIR_BACKEND $WEIR_TIMELINE; echo trace > $WEIR_TIMELINE; exit 3");
   CHECK(set.status == 3);
-  CHECK(set.output == "timeline host /tmp/a.pftrace\n");
+  CHECK(set.output == "timeline host " + file + "\n");
+  CHECK(set.errors == "");
+  CHECK(trace(file, "echo more >> $WEIR_TIMELINE").status == 0);
+  CHECK(trace(folder.path() + "/%p", "exit 0").errors == "");  // the number is not known here
+  CHECK(trace(file, "kill -SEGV $$").status == 128 + 11);
+  // A signal that is meant for the program reaches it.
+  CHECK(trace(file, "echo > $WEIR_TIMELINE; trap 'exit 7' TERM; kill -TERM $PPID; sleep 10 & wait").status == 7);
+  CHECK(weir_command({"timeline", "--", "no-such-program-anywhere"}).status == 127);
   CHECK(weir_command({"timeline"}).complains("a program is missing; write: weir timeline [OPTION]… -- PROGRAM"));
+}
+
+TEST_CASE("command: timeline tells of a trace that there is not, also by its exit status") {
+  const weir::test::TemporaryFolder folder;
+  const std::string file = folder.path() + "/a.pftrace";
+  const auto trace = [](const std::string& name, const std::string& script) {
+    return weir_command({"timeline", "-o", name, "--", "/bin/sh", "-c", script});
+  };
+  for (const bool is_old_there : {false, true}) {
+    if (is_old_there) std::ofstream(file) << "of another run";
+    const Outcome nothing = trace(file, "exit 0");
+    CHECK(nothing.status == 3);
+    CHECK(nothing.complains("weir timeline: '" + file + "' was not written: the program did not use Weir"));
+  }
+  CHECK(trace(file, "exit 5").status == 5);
+  const Outcome nowhere = trace("/nosuch/trace", "echo ran");
+  CHECK(nowhere.status == 3);
+  CHECK(nowhere.output == "");
+  CHECK(nowhere.complains("weir timeline: the file '/nosuch/trace' cannot be written: No such file or directory"));
 }
 
 TEST_CASE("command: shake runs a program with one schedule after another, and tells which fail") {
@@ -240,6 +284,38 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(weir_command({"shake", "--first=4294967295", "--seeds=3", "--", "/bin/true"}).complains("the last seed must be"));
   CHECK(weir_command({"shake", "--schedule=fair", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
+}
+
+TEST_CASE("command: shake and timeline learn how a program ends where SIGCHLD is ignored") {
+  const auto ignored = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"become_ignoring_children", WEIR_TEST_COMMAND});
+    arguments.insert(arguments.end(), {"--", "/bin/sh", "-c", "exit 9"});
+    return run(WEIR_TEST_CHILD, arguments, {});
+  };
+  const Outcome shake = ignored({"shake", "--seeds=2"});
+  CHECK(shake.status == 1);
+  CHECK(shake.complains("weir shake: 2 of 2 schedules failed: 1 2\n"));
+  const weir::test::TemporaryFolder folder;
+  CHECK(ignored({"timeline", "-o", folder.path() + "/trace"}).status == 9);
+}
+
+TEST_CASE("command: shake kills a run that hangs, with all that it has started, says so, and goes on") {
+  const weir::test::TemporaryFolder folder;
+  const std::string program =
+      "sleep 600 & echo $! > " + folder.path() + "/$WEIR_SCHEDULE; test $WEIR_SCHEDULE = 2 && wait; kill $!; true";
+  const Outcome some = weir_command({"shake", "--seeds=3", "--timeout=2", "--", "/bin/sh", "-c", program});
+  CHECK(some.status == 1);
+  CHECK(some.complains("weir shake: schedule 2 hung: the run was killed after 2 s\n"));
+  CHECK(some.complains("weir shake: 1 of 3 schedules failed: 2 (hung)\n"));
+  CHECK(some.complains("WEIR_BACKEND=host WEIR_SCHEDULE=2 /bin/sh"));
+  CHECK(some.complains(" hangs again\n"));
+  CHECK(std::filesystem::exists(folder.path() + "/3"));
+  // The run's own child is gone, or about to go.
+  const std::string is_gone = "for i in $(seq 100); do grep -q '^State:[^Z]*$' /proc/$(cat " + folder.path() +
+                              "/2)/status 2> /dev/null || exit 0; sleep 0.1; done; exit 1";
+  CHECK(run("/bin/sh", {"-c", is_gone}).status == 0);
+  CHECK(weir_command({"shake", "--seeds=1", "--timeout=0", "--", "/bin/true"}).status == 0);
+  CHECK(weir_command({"shake", "--timeout=-1", "--", "/bin/true"}).status == 2);
 }
 
 TEST_CASE("command: conformance becomes the suite, with all that follows") {
@@ -427,6 +503,11 @@ TEST_CASE("command: a backend's number that does not parse is a bad variable, an
     CHECK(outcome.complains(std::string("weir: bad variable: reading ") + name + "='" + value + "'"));
     CHECK(weir_command({"info", "--backend", "host"}, {{name, value}}).status == 2);
     CHECK(report({}, {{name, value}})["backends"][2]["state"] == "bad_variable");
+  }
+  for (const char* const size : {"7", "40", "100", ""}) {
+    const Outcome outcome = weir_command({"info", "--backend", "host"}, {{"WEIR_HOST_WARP_SIZE", size}});
+    CHECK(outcome.status == 2);
+    CHECK_MESSAGE(outcome.complains("a warp has 32 or 64 threads here; give one of the two numbers"), outcome.errors);
   }
 }
 

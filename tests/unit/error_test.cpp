@@ -43,6 +43,16 @@ TEST_CASE("error: what() keeps the driver's code, name and text") {
   CHECK(std::string(Error(Errc::backend_failure, "f", "", "x", {7, "", ""}).what()) == "f: x [native error 7]");
 }
 
+TEST_CASE("error: control characters are shown as escapes, and only a detail has lines") {
+  using namespace std::string_literals;
+  const Error error(Errc::compilation_failed, "reading A='\n'", "backend x\0y"s, "\x1b[31mk.cu:1:\terror\nnäme \x7f\r\n",
+                    {1, "E", "\x07"});
+  CHECK(error.what() == "reading A='\\x0a' on backend x\\x00y: \\x1b[31mk.cu:1:\terror\nnäme \\x7f\\x0d\n [E (1): \\x07]"s);
+  CHECK(error.operation() == "reading A='\\x0a'");
+  CHECK(error.object() == "backend x\\x00y");
+  CHECK(error.detail() == "\\x1b[31mk.cu:1:\terror\nnäme \\x7f\\x0d\n");
+}
+
 TEST_CASE("error: a copy says the same, and outlives the original") {
   auto* const original = new Error(Errc::wrong_device, "Stream::record", "host:0", "the event is of host:1", {3, "E", "m"});
   const Error copy(*original);

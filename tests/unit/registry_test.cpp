@@ -14,6 +14,7 @@ using weir::Registry;
 using weir::test::Environment;
 using weir::test::Outcome;
 using weir::test::run_child;
+using weir::test::TemporaryFolder;
 
 namespace {
 
@@ -28,6 +29,7 @@ Outcome factory(const std::string& how, const std::string& code, const std::stri
   CHECK(outcome.count("factory called") == 1);
   CHECK(outcome.says("plugin: " WEIR_TEST_PLUGINS "/libweir_misfit.so 2.0-test"));
   CHECK(outcome.says("tried: libmisfit.so.1: cannot open shared object file"));
+  CHECK_FALSE(outcome.says("(opened)"));  // the plugin itself, which is not what the error is about
   return outcome;
 }
 
@@ -78,7 +80,26 @@ TEST_CASE("registry: an unknown name is an error") {
   CHECK(outcome.says("tried " WEIR_TEST_PLUGINS "/libweir_nosuch.so (No such file or directory)"));
   CHECK(outcome.says("nosuch: plugin_not_found"));
   CHECK(outcome.says("there is no backend '../evil'"));
-  CHECK_FALSE(outcome.says("tried: " WEIR_TEST_PLUGINS "/libweir_../evil.so"));
+  CHECK(outcome.says("there is no backend '': names have the form [a-z][a-z0-9_]*"));
+  CHECK_FALSE(outcome.says("libweir_../evil.so"));
+  CHECK_FALSE(outcome.says("libweir_.so"));
+}
+
+TEST_CASE("registry: an error names the files that it is about, and no others") {
+  // The folder before the plugin's own has none.
+  const TemporaryFolder empty;
+  const auto what = [&](const char* how) {
+    const std::string folders = empty.path() + ":" WEIR_TEST_PLUGINS;
+    const Outcome outcome = run_child({"open", "misfit"}, {{"WEIR_TEST_FACTORY", how}, {"WEIR_PLUGIN_PATH", folders}});
+    return outcome.output.substr(outcome.output.find("what: "));
+  };
+  const std::string variable = what("invalid_environment");
+  CHECK(variable.find("MISFIT_DEVICES") != std::string::npos);
+  CHECK_MESSAGE(variable.find("tried") == std::string::npos, variable);
+  CHECK(what("no_device").find("tried") == std::string::npos);
+  const std::string driver = what("driver_not_found");
+  CHECK_MESSAGE(driver.find("; tried libmisfit.so.1 (") != std::string::npos, driver);
+  CHECK_MESSAGE(driver.find("libweir_misfit.so") == std::string::npos, driver);
 }
 
 TEST_CASE("registry: each outcome of a factory is told apart") {

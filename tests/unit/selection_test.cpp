@@ -70,6 +70,7 @@ TEST_CASE("selection: characters that no name has are errors") {
     CHECK(says(refusal(value), "[a-z][a-z0-9_]*"));
   }
   CHECK(says(refusal("CUDA"), "did you mean 'cuda'?"));
+  CHECK(says(refusal("cuda\n"), "'cuda\\x0a' is not a backend's name"));
   CHECK(says(refusal("cuda, host"), "did you mean 'host'?"));
   CHECK(says(refusal("/lib/x"), "known: cuda, hip, host"));
 }
@@ -104,6 +105,11 @@ TEST_CASE("selection: names of devices") {
     }
     CHECK(refused);
   }
+}
+
+TEST_CASE("selection: a line end in a device's name is shown as an escape") {
+  CHECK_THROWS_WITH_AS(parse_device_name("cuda\n:0", known), doctest::Contains("'cuda\\x0a:0' does not name a device"),
+                       Error);
 }
 
 TEST_CASE("selection: other names of a device are answered with the one that was meant") {

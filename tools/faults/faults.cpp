@@ -59,8 +59,9 @@ class Faults final : public Tool {
         std::this_thread::sleep_for(*rule.delay);
         continue;
       }
-      if (rule.sticky) watch.lost = operation.device;
-      fail(operation, watch, "it fails, because WEIR_FAULTS says");
+      const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // then Weir itself refuses what follows
+      if (rule.sticky && !poisons) watch.lost = operation.device;
+      fail(operation, watch, "it fails, because WEIR_FAULTS says", poisons);
     }
   }
 
@@ -116,12 +117,26 @@ class Faults final : public Tool {
   }
 
  private:
-  [[noreturn]] static void fail(const Operation& operation, const Watch& watch, std::string_view why) {
+  [[noreturn]] static void fail(const Operation& operation, const Watch& watch, std::string_view why, bool poisons = false) {
     const Device& device = *operation.device;
+    const Error error(watch.rule.errc, operation.name,
+                      operation.stream != nullptr ? operation.stream->describe() : device.describe(),
+                      fmt::format("{} '{}'", why, watch.rule.text));
     if (operation.kind == OperationKind::synchronize) wait(operation);
-    throw Error(watch.rule.errc, operation.name,
-                operation.stream != nullptr ? operation.stream->describe() : device.describe(),
-                fmt::format("{} '{}'", why, watch.rule.text));
+    if (poisons) {
+      wait_for_all(device);
+      support::poison(device, error);
+    }
+    throw error;
+  }
+
+  // A device that is really lost does no more work, so the program may free what its work has used.
+  static void wait_for_all(const Device& device) noexcept {
+    try {
+      const_cast<Device&>(device).synchronize();
+    } catch (const std::exception&) {
+      // Where it cannot be waited for, as in a capture, the work goes on.
+    }
   }
 
   // Where a wait fails the work is over all the same, or the program would free memory that is still in use.
@@ -132,7 +147,7 @@ class Faults final : public Tool {
       } else if (operation.stream != nullptr) {
         const_cast<Stream*>(operation.stream)->synchronize();
       } else {
-        const_cast<Device*>(operation.device)->synchronize();
+        wait_for_all(*operation.device);
       }
     } catch (const std::exception&) {
       // It fails anyway.

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "backends/host/child_process.hpp"
+#include "clang.hpp"
 #include "weir/error.hpp"
 #include "weir/registry.hpp"
 
@@ -78,27 +78,36 @@ std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
     source = instances.path();
     std::ofstream(source) << with_instances(request);
   }
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  host::ChildOutcome outcome;
-  try {
-    outcome = host::run_child(command(request, source, output.path()), fs::current_path().string(), environment);
-  } catch (const std::system_error& error) {
-    throw Error(Errc::compiler_not_found, "weir-kernels", request.architecture,
-                fmt::format("{} cannot be run: {}", request.compiler, error.what()));
-  }
-  if (outcome.status != 0) {
-    throw Error(
-        Errc::compilation_failed, "weir-kernels", request.architecture,
-        fmt::format("it does not compile for {} with {}\n{}", request.architecture, request.compiler, outcome.output));
-  }
+  const std::vector<std::string> words = command(request, source, output.path());
+  const host::ChildOutcome outcome = call_compiler(words, request.architecture);
+  if (outcome.status != 0) fail_to_compile(words, request.architecture, outcome.output);
   log = outcome.output;
-  const std::string bytes = read_file(output.path());
-  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return {begin, begin + bytes.size()};
+  return read_image(output.path());
 }
 
 }  // namespace
+
+host::ChildOutcome call_compiler(const std::vector<std::string>& command, const std::string& architecture) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  try {
+    return host::run_child(command, fs::current_path().string(), environment);
+  } catch (const std::system_error& error) {
+    throw Error(Errc::compiler_not_found, "weir-kernels", architecture,
+                fmt::format("{} cannot be run: {}", command.front(), error.what()));
+  }
+}
+
+void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture, const std::string& output) {
+  throw Error(Errc::compilation_failed, "weir-kernels", architecture,
+              fmt::format("it does not compile for {} with {}\n{}", architecture, command.front(), output));
+}
+
+std::vector<std::byte> read_image(const std::string& path) {
+  const std::string bytes = read_file(path);
+  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
 
 std::vector<std::byte> compile(const Request& request, std::span<const Header> headers, std::string& log) {
   Request own = request;
@@ -106,6 +115,7 @@ std::vector<std::byte> compile(const Request& request, std::span<const Header> h
     if (backend == request.backend) own.options.extra.push_back(option);
   }
   const bool is_gpu = request.backend == "cuda" || request.backend == "hip";
+  if (!request.clang.empty() && is_gpu) return compile_with_clang(own, request.clang, log);
   if (!request.compiler.empty() && is_gpu) return run_compiler(own, log);
   if (!request.compiler.empty()) ::setenv("WEIR_HOST_CXX", request.compiler.c_str(), 1);
   own.options.name = request.source.string();

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 namespace weir::kernel_tool {
 namespace {
@@ -22,6 +23,8 @@ std::string_view without_blanks(std::string_view text) {
 }  // namespace
 
 std::string read_file(const fs::path& path) {
+  if (std::error_code none; fs::is_directory(path, none))
+    throw std::runtime_error(fmt::format("{} is a folder; give a file", path.string()));
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read", path.string()));

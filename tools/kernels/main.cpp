@@ -45,6 +45,7 @@ constexpr const char* usage =
     "  --fast-math, --debug        as CompileOptions has them\n"
     "  --option BACKEND=OPTION     for that backend's compiler as it is\n"
     "  --compiler PATH             nvcc, hipcc or clang instead of NVRTC or HIPRTC; the C++ compiler for the host\n"
+    "  --clang PATH                Clang alone, without the vendor's toolkit: PTX or a code object\n"
     "  --optional                  without that compiler, warn and leave the image out\n"
     "  --no-source                 the bundle does not carry its source\n"
     "  --help, --version\n"
@@ -118,6 +119,8 @@ Arguments parse(int argc, char** argv) {
       if (request.options.cxx_standard == 0) throw UsageError(fmt::format("--standard {}: give 14, 17 or 20", number));
     } else if (name == "--compiler") {
       request.compiler = take();
+    } else if (name == "--clang") {
+      request.clang = take();
     } else if (word == "--fast-math") {
       request.options.fast_math = true;
     } else if (word == "--debug") {

@@ -47,6 +47,8 @@ class Clock {
   std::vector<std::shared_ptr<ValueWait>> open_waits() const;
 
  private:
+  friend Clock common(Clock a, Clock b);
+
   std::vector<std::uint64_t> numbers_;
   std::vector<std::shared_ptr<ValueWait>> waits_;  // in order of addresses
 };
@@ -89,6 +91,19 @@ inline void Clock::settle() {
     ended->before->settle();
     join(*ended->before);
   }
+}
+
+/// What comes before two points of which either may be the one that counts. Where a wait is open it is not known: then the
+/// result has a wait that nothing ends.
+inline Clock common(Clock a, Clock b) {
+  a.settle();
+  b.settle();
+  const bool open = a.is_open() || b.is_open();
+  Clock result;
+  result.numbers_.resize(std::min(a.numbers_.size(), b.numbers_.size()));
+  for (std::size_t i = 0; i < result.numbers_.size(); ++i) result.numbers_[i] = std::min(a.numbers_[i], b.numbers_[i]);
+  if (open) result.add(std::make_shared<ValueWait>());
+  return result;
 }
 
 inline bool Clock::covers(const Point& point, bool& open) const {

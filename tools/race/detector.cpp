@@ -49,6 +49,10 @@ std::string place_of(const Operation& operation) {
   }
 }
 
+MemoryAccess written_by(const MemoryOperation& operation) noexcept {
+  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t), AccessKind::write};
+}
+
 bool is_enqueued(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::kernel:
@@ -109,9 +113,7 @@ void Detector::before(const Operation& operation) {
     }
     case OperationKind::host_access:
     case OperationKind::host_copy: check_host(operation); break;
-    case OperationKind::unregister_host:
-      for (const MemoryAccess& access : operation.accesses) memory_.remove(reinterpret_cast<std::uintptr_t>(access.address));
-      break;
+    case OperationKind::unregister_host: unregister(operation); break;
     default: break;
   }
 }
@@ -147,6 +149,12 @@ void Detector::after(const Operation& operation) noexcept try {
         if (!operation.has_failed && (block == nullptr || block->freed)) {
           memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step_of(operation, operation.name));
         }
+      }
+      break;
+    case OperationKind::module_global:
+      for (const MemoryAccess& access : operation.accesses) {
+        if (memory_.find(reinterpret_cast<std::uintptr_t>(access.address)) == nullptr)
+          memory_.add(reinterpret_cast<std::uintptr_t>(access.address), access.bytes, step_of(operation, operation.name));
       }
       break;
     case OperationKind::begin_capture:
@@ -232,7 +240,7 @@ void Detector::settle_doubts(bool is_end) {
     bool open = false;
     if (doubt.second_clock.covers(doubt.first.point, open) || doubt.first_clock.covers(doubt.second.point, open))
       return true;
-    if (!open) report_.add(Fault::race, doubt.first, doubt.second, doubt.block, note_of(doubt.first, doubt.second));
+    if (!open) tell(doubt.first, doubt.second, doubt.block);
     return !open || is_end;
   });
 }
@@ -286,8 +294,11 @@ std::string Detector::what_of(const Operation& operation) const {
 }
 
 /// Of an operation that `clock` comes before.
-Access Detector::access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) const {
-  return {Region(access), access.kind != AccessKind::write, access.kind != AccessKind::read, point, step, kept(clock)};
+Access Detector::access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock,
+                           Toucher by) const {
+  Access result{Region(access), access.kind != AccessKind::write, access.kind != AccessKind::read, point, step, kept(clock)};
+  result.by = by;
+  return result;
 }
 
 /// A copy, if what comes later may come before it: where waits are open, and where a host function will touch memory when it
@@ -296,13 +307,15 @@ std::shared_ptr<const Clock> Detector::kept(const Clock& clock) const {
   return clock.is_open() || !functions_.empty() ? std::make_shared<const Clock>(clock) : nullptr;
 }
 
-StepPtr Detector::step_of(const Operation& operation, std::string what) const {
+StepPtr Detector::step_of(const Operation& operation, std::string what) {
   return step_of(operation, std::move(what), place_of(operation));
 }
 
-StepPtr Detector::step_of(const Operation& operation, std::string what, std::string where) const {
+StepPtr Detector::step_of(const Operation& operation, std::string what, std::string where) {
+  Stack stack = take_stack();
+  const auto place = places_.emplace(stack, static_cast<std::uint32_t>(places_.size())).first->second;
   return std::make_shared<const Step>(Step{operation.id, std::move(what), std::move(where), operation.device->describe(),
-                                           std::string(operation.tag), operation.thread, take_stack()});
+                                           std::string(operation.tag), operation.thread, std::move(stack), place});
 }
 
 /// Work, or an order, that is submitted to a stream and runs.
@@ -345,9 +358,16 @@ void Detector::run(const Operation& operation) {
     case OperationKind::allocate: return;  // `after` has the address
     case OperationKind::free: return free(operation);
     case OperationKind::launch_graph: return launch(operation, state, point);
-    case OperationKind::memory_operations:
-      for (const MemoryOperation& each : operation.memory_operations) operate(each, values_, state.lane, state.clock);
+    case OperationKind::memory_operations: {
+      StepPtr step;
+      for (const MemoryOperation& each : operation.memory_operations) {
+        operate(each, values_, point, state.clock);
+        if (!each.is_write()) continue;
+        if (!step) step = step_of(operation, operation.name);
+        touch(access_of(written_by(each), point, step, state.clock, Toucher::value), state.clock);
+      }
       return;
+    }
     case OperationKind::host_function:
     case OperationKind::callback: add_function(operation.id, {point, state.clock, place_of(operation), false}); return;
     default: break;
@@ -356,7 +376,7 @@ void Detector::run(const Operation& operation) {
   const StepPtr step = step_of(operation, what_of(operation));
   for (const MemoryAccess& access : operation.accesses) {
     if (operation.kind == OperationKind::copy) forget_if_pageable(access.address);
-    touch(access, point, state.clock, step, false);
+    touch(access_of(access, point, step, state.clock), state.clock);
   }
 }
 
@@ -384,6 +404,9 @@ void Detector::withdraw(const Operation& operation) {
     });
   };
   for (const MemoryAccess& memory : operation.accesses) forget(memory);
+  for (const MemoryOperation& each : operation.memory_operations) {
+    if (each.is_write()) forget(written_by(each));
+  }
   const auto executable = executables_.find(operation.exec);
   if (executable == executables_.end() || !executable->second.model) return;
   for (const Node& node : executable->second.model->nodes) {
@@ -416,54 +439,103 @@ Clock Detector::everything() const {
 
 // --- Values -----------------------------------------------------------------------------------------------------------
 
-/// `clock`: of the lane that does this. Returns false for a wait of which it is not known what ends it.
-bool Detector::operate(const MemoryOperation& operation, Values& values, std::uint32_t lane, Clock& clock) {
-  if (operation.is_write()) {
-    std::vector<Write>& writes = values.writes[operation.address];
-    if (writes.size() >= most_writes) {
-      writes.erase(writes.begin());
-      values.forgotten_writes.insert(operation.address);
-    }
-    writes.push_back({operation.value, lane, clock});
-    std::vector<Waiter>& waiters = values.waiters[operation.address];
-    if (const auto endless = values.endless.find(operation.address);
-        endless != values.endless.end() && !endless->second->before) {
-      report_.add_limit(
-          fmt::format("more than {} waits for the value at {} were open, and it is not looked for what ends more",
-                      most_waiters, operation.address));
-    }
-    std::erase_if(waiters, [&](Waiter& waiter) {
-      if (waiter.result->before) return true;  // the host knows that it is over
-      if (!meets(operation.value, waiter.wait)) return false;
-      const auto own = clock.open_waits();
+/// `point` and `clock`: of the operation. Returns false for a wait of which it is not known what ends it.
+bool Detector::operate(const MemoryOperation& operation, Values& values, const Point& point, Clock& clock) {
+  if (operation.is_wait()) return wait(operation, values, point, clock);
+  if (operation.is_write()) write(operation, values, point, clock);
+  return true;
+}
+
+void Detector::write(const MemoryOperation& operation, Values& values, const Point& point, const Clock& clock) {
+  Writes& writes = values.writes[operation.address][point.lane];
+  if (writes.list.size() >= most_writes) {
+    writes.list.pop_front();
+    writes.has_forgotten = true;
+  }
+  writes.list.push_back({operation.value, point, clock});
+  if (const auto endless = values.endless.find(operation.address);
+      endless != values.endless.end() && !endless->second->before) {
+    report_.add_limit(
+        fmt::format("more than {} waits for the value at {} were open, and it is not looked for what ends more",
+                    most_waiters, operation.address));
+  }
+  const auto own = clock.open_waits();
+  std::erase_if(values.waiters[operation.address], [&](Waiter& waiter) {
+    std::unique_ptr<Clock>& before = waiter.result->before;
+    bool open = false;
+    if (before && (waiter.ended_by == Point{} || clock.covers(waiter.point, open))) return true;  // by the host; or long ago
+    if (!meets(operation.value, waiter.wait)) return false;
+    if (!before) {
       if (std::find(own.begin(), own.end(), waiter.result) != own.end()) return false;  // the write comes behind that wait
-      waiter.result->before = std::make_unique<Clock>(clock);
-      return true;
-    });
-    return true;
+      before = std::make_unique<Clock>(clock);
+      waiter.ended_by = point;
+    } else if (!clock.covers(waiter.ended_by, open)) {  // either may have ended it
+      before = std::make_unique<Clock>(common(*before, clock));
+    }
+    return false;
+  });
+}
+
+/// The writes of which any may have ended that wait, which `clock` comes before.
+std::vector<const Detector::Write*> Detector::ends_of(const MemoryOperation& operation, Values& values, const Clock& clock) {
+  std::map<std::uint32_t, Writes>& lanes = values.writes[operation.address];
+  const auto first_behind = [](std::deque<Write>& list, std::uint64_t number) {
+    return std::upper_bound(list.begin(), list.end(), number,
+                            [](std::uint64_t last, const Write& write) { return last < write.point.number; });
+  };
+  // Of each lane, the last write that surely comes before the wait: the writes before that one are written over.
+  std::vector<Write*> known;
+  for (auto& [lane, writes] : lanes) {
+    const auto behind = first_behind(writes.list, clock.at(lane));
+    if (behind == writes.list.begin()) continue;
+    known.push_back(&*std::prev(behind));
+    known.back()->clock.settle();
   }
-  if (!operation.is_wait()) return true;
-  // Of the last writes of one stream, the first from which on all meet the condition.
-  const std::vector<Write>& writes = values.writes[operation.address];
-  const Write* found = nullptr;
-  for (auto write = writes.rbegin(); write != writes.rend() && meets(write->value, operation); ++write) {
-    if (found != nullptr && write->lane != found->lane) break;
-    found = &*write;
-  }
-  if (found != nullptr) {
-    if (found == writes.data() && values.forgotten_writes.contains(operation.address)) {
+  // Of each lane, the first write that may end the wait. What comes before that one comes before the later ones, too.
+  std::vector<const Write*> ends;
+  for (auto& [lane, writes] : lanes) {
+    auto write = writes.list.begin();
+    bool is_first_known = !writes.has_forgotten;
+    for (Write* const last : known) {
+      const auto from = last->point.lane == lane ? std::prev(first_behind(writes.list, last->point.number))
+                                                 : first_behind(writes.list, last->clock.at(lane));
+      if (from < write) continue;
+      write = from;
+      is_first_known = is_first_known || last->point.lane == lane || from != writes.list.begin();
+    }
+    write = std::find_if(write, writes.list.end(), [&](const Write& each) { return meets(each.value, operation); });
+    if (write == writes.list.end()) continue;
+    if (!is_first_known && write == writes.list.begin()) {
       report_.add_limit(
-          fmt::format("of the writes of the value at {} the last {} are known, and a wait is for an earlier one",
+          fmt::format("of one stream's writes of the value at {} the last {} are known, and a wait is for an earlier one",
                       operation.address, most_writes));
     }
-    clock.join(found->clock);
+    ends.push_back(&*write);
+  }
+  for (auto write = ends.begin(); write != ends.end();) {  // likewise of two lanes whose writes are in order
+    const bool is_later = std::any_of(ends.begin(), ends.end(), [&](const Write* other) {
+      bool open = false;
+      return other != *write && (*write)->clock.covers(other->point, open);
+    });
+    write = is_later ? ends.erase(write) : std::next(write);
+  }
+  return ends;
+}
+
+bool Detector::wait(const MemoryOperation& operation, Values& values, const Point& point, Clock& clock) {
+  clock.settle();
+  if (const std::vector<const Write*> ends = ends_of(operation, values, clock); !ends.empty()) {
+    Clock before = ends.front()->clock;
+    for (std::size_t i = 1; i < ends.size(); ++i) before = common(std::move(before), ends[i]->clock);
+    clock.join(before);
     return true;
   }
   auto result = std::make_shared<ValueWait>();
   std::vector<Waiter>& waiters = values.waiters[operation.address];
-  std::erase_if(waiters, [](const Waiter& waiter) { return waiter.result->before != nullptr; });
+  if (waiters.size() >= most_waiters)
+    std::erase_if(waiters, [](const Waiter& each) { return each.result->before != nullptr; });
   if (waiters.size() < most_waiters) {
-    waiters.push_back({operation, result});
+    waiters.push_back({operation, point, result});
   } else {  // the host or a kernel ends them, it seems
     std::shared_ptr<ValueWait>& endless = values.endless[operation.address];
     if (!endless || endless->before) endless = std::move(result);
@@ -479,7 +551,6 @@ void Detector::forget_values(Values& values, const Region& region) {
   auto& writes = values.writes;
   auto next = writes.lower_bound(reinterpret_cast<const void*>(region.begin - std::min(region.begin, widest - 1)));
   while (next != writes.end() && reinterpret_cast<std::uintptr_t>(next->first) < region.end()) {
-    values.forgotten_writes.erase(next->first);
     next = writes.erase(next);
   }
 }
@@ -501,15 +572,15 @@ void Detector::check_host(const Operation& operation) {
     clock = host_;
   }
   const StepPtr step = step_of(operation, operation.name, where);
-  for (const MemoryAccess& access : operation.accesses) touch(access, point, clock, step, false);
+  for (const MemoryAccess& access : operation.accesses)
+    touch(access_of(access, point, step, clock, Toucher::watcher), clock);
 }
 
-void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock& clock, const StepPtr& step, bool is_free) {
-  Access access = access_of(memory, point, step, clock);
+void Detector::touch(Access access, const Clock& clock, bool is_free) {
   if (access.region.width == 0) return;
   Block* const block = memory_.find(access.region.begin);
   if (block == nullptr) {
-    if (access.writes) forget_values(values_, access.region);
+    if (access.writes && access.by != Toucher::value) forget_values(values_, access.region);
     return;
   }
   if (access.region.is_one_piece()) access.region.width = std::min(access.region.width, block->end - access.region.begin);
@@ -517,7 +588,7 @@ void Detector::touch(const MemoryAccess& memory, const Point& point, const Clock
 }
 
 void Detector::touch(Block& block, Access access, const Clock& clock, bool is_free) {
-  if (access.writes) forget_values(values_, access.region);
+  if (access.writes && access.by != Toucher::value) forget_values(values_, access.region);
   if (block.freed && !is_free) {
     // A host function that was enqueued before the free may touch the memory when the free is enqueued already.
     if (access.point.lane == block.freed_at.lane && access.point.number < block.freed_at.number) return;
@@ -540,10 +611,7 @@ void Detector::judge(const Access& first, const Access& second, const Clock& clo
   if (first.point.lane == second.point.lane) return;
   bool open = false;
   if (clock.covers(first.point, open) || (first.clock && first.clock->covers(second.point, open))) return;
-  if (!open) {
-    report_.add(Fault::race, first, second, block, note_of(first, second));
-    return;
-  }
+  if (!open) return tell(first, second, block);
   if (doubts_.size() >= most_doubts) settle_doubts(false);
   if (doubts_.size() >= most_doubts) {
     report_.add_limit(
@@ -552,6 +620,11 @@ void Detector::judge(const Access& first, const Access& second, const Clock& clo
   }
   doubts_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,
                      Block{block.begin, block.end, block.made, nullptr, {}, {}}});
+}
+
+void Detector::tell(const Access& first, const Access& second, const Block& block) {
+  if (report_.has_told(first, second)) return;
+  report_.add(Fault::race, first, second, block, note_of(first, second));
 }
 
 /// Tells of a wait that was made, and came too early.
@@ -592,7 +665,7 @@ void Detector::free(const Operation& operation) {
     const StepPtr step = step_of(operation, what_of(operation));
     if (operation.stream != nullptr) {
       const StreamState& state = state_of(operation);
-      touch(memory, {state.lane, state.clock.at(state.lane)}, state.clock, step, true);
+      touch(access_of(memory, {state.lane, state.clock.at(state.lane)}, step, state.clock), state.clock, true);
       block->freed = step;
       block->freed_at = {state.lane, state.clock.at(state.lane)};
       continue;
@@ -603,6 +676,17 @@ void Detector::free(const Operation& operation) {
       judge(before, access_of(memory, host_.advance(0), step, host_), host_, *block);
     }
     memory_.remove(block->begin);
+  }
+}
+
+/// It waits for nothing.
+void Detector::unregister(const Operation& operation) {
+  for (const MemoryAccess& memory : operation.accesses) {
+    Block* const block = memory_.find(reinterpret_cast<std::uintptr_t>(memory.address));
+    if (block == nullptr) continue;
+    const Access access = access_of(memory, host_.advance(0), step_of(operation, "the end of a HostRegistration"), host_);
+    for (const Access& before : block->accesses) judge(before, access, host_, *block);
+    memory_.remove(reinterpret_cast<std::uintptr_t>(memory.address));
   }
 }
 
@@ -668,11 +752,15 @@ void Detector::note_in_capture(const Operation& operation) {
   node.operation = operation.id;
   node.point = point;
   const StepPtr step = step_of(operation, what_of(operation));
+  const Toucher by = operation.kind == OperationKind::conditional ? Toucher::watcher : Toucher::work;
   for (const MemoryAccess& access : operation.accesses) {
     if (access.bytes == 0) continue;
-    node.accesses.push_back(access_of(access, point, step, clock));
+    node.accesses.push_back(access_of(access, point, step, clock, by));
     check_freed(capture, operation.kind, node.accesses.back(), clock);
     if (node.accesses.back().writes) forget_values(capture.values, node.accesses.back().region);
+  }
+  for (const MemoryOperation& each : operation.memory_operations) {
+    if (each.is_write()) node.accesses.push_back(access_of(written_by(each), point, step, clock, Toucher::value));
   }
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
   if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);
@@ -688,8 +776,8 @@ void Detector::note_in_capture(const Operation& operation) {
   node.memory_operations.insert(node.memory_operations.end(), operation.memory_operations.begin(),
                                 operation.memory_operations.end());
   // A wait that the graph itself ends is none of the launch's.
-  std::erase_if(node.memory_operations, [&, &lane = lane, &clock = clock](const MemoryOperation& each) {
-    return operate(each, capture.values, lane, clock) && !each.is_write();
+  std::erase_if(node.memory_operations, [&, &clock = clock](const MemoryOperation& each) {
+    return operate(each, capture.values, point, clock) && !each.is_write();
   });
   node.clock = clock;
   capture.model.nodes.push_back(std::move(node));
@@ -755,7 +843,7 @@ void Detector::drop_ended_waits(Capture& capture) {
     std::erase_if(node.memory_operations, [&](const MemoryOperation& each) {
       const std::vector<Waiter>& open = capture.values.waiters[each.address];
       return each.is_wait() && std::none_of(open.begin(), open.end(), [&](const Waiter& waiter) {
-               return waiter.wait.value == each.value && waiter.wait.condition == each.condition;
+               return !waiter.result->before && waiter.wait.value == each.value && waiter.wait.condition == each.condition;
              });
     });
   }
@@ -803,7 +891,7 @@ void Detector::launch(const Operation& operation, StreamState& state, const Poin
     }
   }
   for (const Node& node : model.nodes) {
-    for (const MemoryOperation& each : node.memory_operations) operate(each, values_, state.lane, state.clock);
+    for (const MemoryOperation& each : node.memory_operations) operate(each, values_, point, state.clock);
   }
   const StepPtr launch_step = step_of(operation, what_of(operation));
   const std::shared_ptr<const Clock> clock = kept(state.clock);

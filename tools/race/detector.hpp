@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,19 +66,25 @@ class Detector final : public Tool {
   using ModelPtr = std::shared_ptr<Model>;
   struct Write {
     std::uint64_t value = 0;
-    std::uint32_t lane = 0;
+    Point point;
     Clock clock;
+  };
+  /// What one lane has written to one address.
+  struct Writes {
+    std::deque<Write> list;
+    bool has_forgotten = false;  ///< there were more than are kept: the first are not known
   };
   struct Waiter {
     MemoryOperation wait{};
+    Point point;
     std::shared_ptr<ValueWait> result;
+    Point ended_by{};  ///< the first write that may have ended it
   };
   /// Values that are written and waited for, by their addresses: those of streams, or those of one capture.
   struct Values {
-    std::map<const void*, std::vector<Write>> writes;
+    std::map<const void*, std::map<std::uint32_t, Writes>> writes;  // of each lane
     std::map<const void*, std::vector<Waiter>> waiters;
-    /// Where there were more than are kept: the first writes are not known, and no write ends the later waits.
-    std::set<const void*> forgotten_writes;
+    /// Where there were more waits than are kept: no write ends the later ones.
     std::map<const void*, std::shared_ptr<ValueWait>> endless;
   };
   struct Capture {
@@ -116,9 +122,10 @@ class Detector final : public Tool {
   StreamState& state_of(const Operation& operation);
   StreamState& state_of(const StreamKey& key);
   void order_against_default_stream(StreamState& state);
-  StepPtr step_of(const Operation& operation, std::string what) const;
-  StepPtr step_of(const Operation& operation, std::string what, std::string where) const;
-  Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock) const;
+  StepPtr step_of(const Operation& operation, std::string what);
+  StepPtr step_of(const Operation& operation, std::string what, std::string where);
+  Access access_of(const MemoryAccess& access, const Point& point, const StepPtr& step, const Clock& clock,
+                   Toucher by = Toucher::work) const;
   std::shared_ptr<const Clock> kept(const Clock& clock) const;
   std::string what_of(const Operation& operation) const;
 
@@ -140,12 +147,17 @@ class Detector final : public Tool {
   void check_graph(const Model& model);
 
   void check_host(const Operation& operation);
-  void touch(const MemoryAccess& access, const Point& point, const Clock& clock, const StepPtr& step, bool is_free);
+  void touch(Access access, const Clock& clock, bool is_free = false);
   void touch(Block& block, Access access, const Clock& clock, bool is_free);
   void judge(const Access& first, const Access& second, const Clock& clock, Block& block);
+  void tell(const Access& first, const Access& second, const Block& block);
   void allocate(const Operation& operation);
   void free(const Operation& operation);
-  bool operate(const MemoryOperation& operation, Values& values, std::uint32_t lane, Clock& clock);
+  void unregister(const Operation& operation);
+  void write(const MemoryOperation& operation, Values& values, const Point& point, const Clock& clock);
+  std::vector<const Write*> ends_of(const MemoryOperation& operation, Values& values, const Clock& clock);
+  bool wait(const MemoryOperation& operation, Values& values, const Point& point, Clock& clock);
+  bool operate(const MemoryOperation& operation, Values& values, const Point& point, Clock& clock);
   static void forget_values(Values& values, const Region& region);
   void settle_doubts(bool is_end);
   std::string note_of(const Access& first, const Access& second) const;
@@ -168,6 +180,7 @@ class Detector final : public Tool {
   std::map<std::uint64_t, std::vector<Node>> bodies_;                 ///< of bodies whose captures have ended
   Values values_;
   Memory memory_;
+  std::map<Stack, std::uint32_t> places_;  ///< of steps
   std::vector<Doubt> doubts_;
 };
 

@@ -2,6 +2,8 @@
 #include "tools/race/memory.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace weir::race {
@@ -60,11 +62,42 @@ Block* Memory::find(std::uintptr_t address) {
   return address < block.end ? &block : nullptr;
 }
 
+namespace {
+
+// Of what one place does in a loop, the first ones tell enough.
+constexpr int most_with_heirs = 4;
+
+/// A wait that is open for what `clock` comes before, and is not for `before`; or null.
+std::shared_ptr<ValueWait> opened_since(const Access& before, const Clock& clock) {
+  auto now = clock.open_waits();
+  if (now.empty()) return nullptr;
+  auto then = before.clock ? before.clock->open_waits() : std::vector<std::shared_ptr<ValueWait>>();
+  std::sort(now.begin(), now.end());
+  std::sort(then.begin(), then.end());
+  std::vector<std::shared_ptr<ValueWait>> since;
+  std::set_difference(now.begin(), now.end(), then.begin(), then.end(), std::back_inserter(since));
+  return since.empty() ? nullptr : since.front();
+}
+
+/// Whether all that races with `before` from now on races with `access`, too.
+bool stands_for(const Access& access, const Access& before, const Clock& clock) {
+  bool open = false;
+  return access.region.contains(before.region) && (access.writes || !before.writes) &&
+         (access.by == Toucher::work || access.by == before.by) &&
+         (before.point == access.point ? access.writes == before.writes : clock.covers(before.point, open));
+}
+
+}  // namespace
+
 bool add_access(Block& block, Access access, const Clock& clock, const Clock& host) {
-  std::erase_if(block.accesses, [&](const Access& before) {
-    bool open = false;
-    return access.region.contains(before.region) && (access.writes || !before.writes) &&
-           (before.point == access.point ? access.writes == before.writes : clock.covers(before.point, open));
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> with_heirs;  // of each place and lane
+  std::erase_if(block.accesses, [&](Access& before) {
+    if (!before.heir && !stands_for(access, before, clock)) return false;
+    // Behind a wait that opened between the two, the later one may come after what the earlier one races with.
+    if (!before.heir || before.until->before) before.until = opened_since(before, before.heir ? *before.heir : clock);
+    if (!before.until) return true;
+    if (!before.heir) before.heir = access.clock;
+    return ++with_heirs[{before.step->place, before.point.lane}] > most_with_heirs;
   });
   if (block.accesses.size() >= most_accesses) {
     std::erase_if(block.accesses, [&](const Access& before) { return host.at(before.point.lane) >= before.point.number; });

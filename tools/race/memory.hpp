@@ -24,6 +24,7 @@ struct Step {
   std::string tag;     ///< the `Range` that it is in
   std::uint64_t thread = 0;
   Stack stack;
+  std::uint32_t place = 0;  ///< the number of the stack: steps with equal stacks have the same
 };
 using StepPtr = std::shared_ptr<const Step>;
 
@@ -40,6 +41,13 @@ struct Region {
   bool contains(const Region& other) const noexcept;
 };
 
+/// What touches memory.
+enum class Toucher : std::uint8_t {
+  work,     ///< of a stream
+  watcher,  ///< the host, or the condition of a graph's node: may look at a written value before it is there, as a wait does
+  value,    ///< that a stream writes: several may write it, and any of them ends a wait
+};
+
 struct Access {
   Region region;
   bool reads = false, writes = false;
@@ -47,9 +55,14 @@ struct Access {
   StepPtr step;
   std::shared_ptr<const Clock> clock = {};  ///< what comes before it; null if nothing is told later
   StepPtr launch = {};                      ///< of a node of a graph: the launch
+  Toucher by = Toucher::work;
+  /// What comes before a later access that stands for this one as soon as `until`, which opened between the two, is over.
+  std::shared_ptr<const Clock> heir = {};
+  std::shared_ptr<ValueWait> until = {};
 
   const std::string& where() const noexcept { return launch ? launch->where : step->where; }
   bool conflicts_with(const Access& other) const noexcept {
+    if (by == Toucher::value ? other.by != Toucher::work : other.by == Toucher::value && by != Toucher::work) return false;
     return (writes || other.writes) && !(point == other.point) && region.overlaps(other.region);
   }
 };

@@ -134,7 +134,7 @@ bool Report::is_suppressed(const std::vector<Frame>& frames) const {
 }
 
 void Report::add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note) {
-  if (!told_.emplace(first.step->stack, second.step->stack).second) return;
+  if (!told_.emplace(first.step->place, second.step->place).second) return;
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
   if (is_suppressed(first_frames) || is_suppressed(second_frames)) {
     ++suppressed_;

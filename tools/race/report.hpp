@@ -29,6 +29,9 @@ class Report {
  public:
   explicit Report(Options options) : options_(std::move(options)) {}
 
+  bool has_told(const Access& first, const Access& second) const {
+    return told_.contains({first.step->place, second.step->place});
+  }
   /// `note`: what else there is to say, or nothing.
   void add(Fault fault, const Access& first, const Access& second, const Block& block, const std::string& note);
   /// Says, once for each text, that something was forgotten, so that a race may have been missed.
@@ -40,7 +43,7 @@ class Report {
   bool is_suppressed(const std::vector<Frame>& frames) const;
 
   Options options_;
-  std::set<std::pair<Stack, Stack>> told_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // places of steps
   nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
   std::set<std::string> limits_;
   std::size_t count_ = 0, suppressed_ = 0;

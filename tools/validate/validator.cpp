@@ -82,8 +82,15 @@ void Validator::add(const Operation& operation, const MemoryAccess& memory, bool
   auto next = blocks_.lower_bound(begin);
   if (next != blocks_.begin() && std::prev(next)->second.end > begin) --next;
   while (next != blocks_.end() && next->first < end) next = blocks_.erase(next);
-  blocks_[begin] = {++last_block_,      begin,  end, operation.device, is_of_device, operation.capture != 0,
-                    site_of(operation), nullptr};
+  blocks_[begin] = {++last_block_,
+                    begin,
+                    end,
+                    operation.device,
+                    is_of_device,
+                    operation.capture != 0,
+                    operation.kind == OperationKind::register_host,
+                    site_of(operation),
+                    nullptr};
 }
 
 void Validator::remove(const Operation& operation, const MemoryAccess& memory) {
@@ -177,7 +184,11 @@ void Validator::after(const Operation& operation) noexcept try {
       break;
     case OperationKind::module_global:
       for (const MemoryAccess& memory : operation.accesses) {
-        if (!is_known(memory.address)) add(operation, memory, true);
+        // No tool is told that a module is gone, in whose place another one may lie.
+        const Block* const block = find(number_of(memory.address));
+        const bool is_same = block != nullptr && !block->is_of_graph && block->begin == number_of(memory.address) &&
+                             block->end == block->begin + memory.bytes;
+        if (!is_same) add(operation, memory, true);
       }
       break;
     case OperationKind::register_host:
@@ -232,14 +243,13 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
   // A copy may be of pageable memory, which the heap has made where Weir's memory was.
   const bool may_be_pageable = !is_device_work && is_readable(reinterpret_cast<const void*>(begin));
   if (const Block* const block = find_freed(begin); block != nullptr && !may_be_pageable) {
-    return Mistake{"the memory was freed",
-                   "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued", block};
+    return use_of_freed(*block);
   }
   const auto next = blocks_.upper_bound(begin);
   if (next != blocks_.end() && next->first < end && (is_device_work || !next->second.is_of_graph)) {
     return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->first - begin,
                                next->second.end - next->second.begin),
-                   "give an address within the allocation", &next->second};
+                   "give an address within the allocation", &next->second, !next->second.is_registered};
   }
   // The end of a range may be given, as to an algorithm that takes iterators.
   if (next != blocks_.begin() && std::prev(next)->second.end == begin) return {};
@@ -252,6 +262,15 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
                  nullptr};
 }
 
+Validator::Mistake Validator::use_of_freed(const Block& block) {
+  if (block.is_registered) {
+    return {"the registration of this host memory has ended",
+            "keep the HostRegistration until the work that uses it is done", &block};
+  }
+  return {"the memory was freed", "keep an owner of it, a Buffer or an AllocationPtr, until its last use is enqueued",
+          &block, true};
+}
+
 /// Of a range that begins in `block`.
 std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin,
                                                         std::uintptr_t end, bool is_device_work) const {
@@ -259,7 +278,7 @@ std::optional<Validator::Mistake> Validator::mistake_in(const Operation& operati
   if (end > block.end) {
     return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
                                end - block.end, begin - block.begin, block.end - block.begin),
-                   "make the range shorter, or the allocation larger", &block};
+                   "make the range shorter, or the allocation larger", &block, !block.is_registered};
   }
   if (!is_device_work || !block.is_of_device || block.device == operation.device) return {};
   if (&block.device->backend() != &operation.device->backend()) {
@@ -289,11 +308,11 @@ void Validator::report(const Operation& operation, std::uintptr_t address, std::
       text +=
           fmt::format("  memory: {} bytes at {:#x}, of {}\n", block->end - block->begin, block->begin, block->made->what) +
           text_of(*block->made);
-      if (block->freed) text += "  freed:\n" + text_of(*block->freed);
+      if (block->freed) text += (block->is_registered ? "  ended:\n" : "  freed:\n") + text_of(*block->freed);
     }
     std::fputs(text.c_str(), stderr);
   }
-  if (options_.throws) {
+  if (options_.throws || mistake.is_wild) {
     throw Error(Errc::invalid_argument, operation.name, object_of(operation),
                 fmt::format("{} bytes at {:#x}: {}; {}", bytes, address, mistake.cause, mistake.remedy));
   }
@@ -349,11 +368,16 @@ void Validator::check_launch(const Operation& operation) {
     const Block* const now = find(use.address);
     if (now != nullptr && now->id == use.block) continue;
     const auto freed = std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
+    const Block* const block = freed != freed_.end() ? &*freed : nullptr;
+    const bool is_registered = block != nullptr && block->is_registered;
+    std::string cause = is_registered ? "the registration of host memory that the graph uses has ended since it was captured"
+                                      : "memory that the graph uses was freed since it was captured";
+    if (now != nullptr) cause += ", and other memory lies there now";
     report(operation, use.address, use.bytes,
-           {now != nullptr ? "memory that the graph uses was freed since it was captured, and other memory lies there now"
-                           : "memory that the graph uses was freed since it was captured",
-            "keep an owner of it, a Buffer or an AllocationPtr, as long as the graph is launched",
-            freed != freed_.end() ? &*freed : nullptr},
+           {std::move(cause),
+            fmt::format("keep {} as long as the graph is launched",
+                        is_registered ? "the HostRegistration" : "an owner of it, a Buffer or an AllocationPtr,"),
+            block, !is_registered},
            use.site);
   }
 }

@@ -22,7 +22,7 @@
 namespace weir::validate {
 
 struct Options {
-  bool throws = false;  ///< a wrong operation is not made: its caller gets `invalid_argument`
+  bool throws = false;  ///< no wrong operation is made: its caller gets `invalid_argument`
   int status = 66;      ///< what the program exits with if there was a wrong one; 0: as it would
 };
 
@@ -41,8 +41,9 @@ struct Block {
   std::uint64_t id = 0;  ///< never used again
   std::uintptr_t begin = 0, end = 0;
   const Device* device = nullptr;
-  bool is_of_device = false;  ///< only that device and its peers can address it
-  bool is_of_graph = false;   ///< made in a capture: it is there at each launch
+  bool is_of_device = false;   ///< only that device and its peers can address it
+  bool is_of_graph = false;    ///< made in a capture: it is there at each launch
+  bool is_registered = false;  ///< the program's own memory: what ends is its registration
   SitePtr made, freed;
 };
 
@@ -59,6 +60,8 @@ class Validator final : public Tool {
   struct Mistake {
     std::string cause, remedy;
     const Block* block = nullptr;
+    /// The operation would touch memory that is nobody's, or another's. So it is never made.
+    bool is_wild = false;
   };
   /// Memory that a node of a graph uses.
   struct Use {
@@ -77,6 +80,7 @@ class Validator final : public Tool {
   std::optional<Mistake> mistake_in(const Operation& operation, const Block& block, std::uintptr_t begin, std::uintptr_t end,
                                     bool is_device_work) const;
   void check_launch(const Operation& operation);
+  static Mistake use_of_freed(const Block& block);
   void report(const Operation& operation, std::uintptr_t address, std::size_t bytes, const Mistake& mistake,
               const SitePtr& captured);
   Uses& uses_of_capture(const Operation& operation);

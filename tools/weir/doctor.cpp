@@ -218,14 +218,48 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
 
 // --- Any backend ------------------------------------------------------------------------------------------------------
 
-// What keeps kernels from being compiled on a backend that is usable.
-void diagnose_usable(const Json& backend, Diagnosis& d) {
+// How fast the CPU's kernels are: whether the compiler has a work-group pass.
+void diagnose_kernels(const Json& report, const Json& backend, const Machine& m, Diagnosis& d) {
+  const std::string compiler = text_of(backend.value("versions", Json::object()), "compiler");  // "VERSION, PATH[, PASS]"
+  const std::string version = compiler.substr(0, compiler.find(", /"));
+  const bool has_pass = compiler.find("/weir_workgroup-") != std::string::npos;
+  d.found.push_back(fmt::format("kernels are compiled by {}{}", version, has_pass ? " and the work-group pass" : ""));
+  if (version.find("clang") == std::string::npos) {
+    d.found.push_back(
+        "unlike on a GPU, a cast of a floating-point number to an integer type that cannot hold it does not "
+        "saturate with this compiler; with Clang it does");
+  }
+  if (has_pass && variable(report, "WEIR_HOST_TIER") != "fibers") return;
+  d.found.push_back("threads that wait at a barrier run on fibers, up to 46 times slower than with the work-group pass");
+  const auto releases = backend.value("plugin", Json::object()).value("workgroup", std::vector<int>());
+  if (has_pass) {
+    d.found.back() += ", which WEIR_HOST_TIER=fibers turns off";
+    d.commands.push_back("unset WEIR_HOST_TIER");
+  } else if (releases.empty()) {
+    d.found.back() += "; this Weir was built without one";
+    d.commands.push_back(fmt::format("{}cmake -B build && cmake --build build   # Weir anew, with the headers of LLVM",
+                                     m.is_debian ? "sudo apt install clang-19 llvm-19-dev && " : ""));
+  } else {
+    d.found.back() +=
+        fmt::format("; there are passes for Clang {}, and this compiler is none of them", fmt::join(releases, ", "));
+    if (m.is_debian) d.commands.push_back(fmt::format("sudo apt install clang-{}", releases.front()));
+    if (!variable(report, "WEIR_HOST_CXX").empty()) {
+      d.commands.push_back(fmt::format("unset WEIR_HOST_CXX   # or let it name a Clang {}", releases.front()));
+    }
+  }
+}
+
+// What keeps kernels from being compiled on a backend that is usable, or makes them slow, or differ from what a GPU does.
+void diagnose_usable(const Json& report, const Json& backend, const Machine& m, Diagnosis& d) {
   const Json& device = backend["devices"][0];
   d.found.push_back(fmt::format("{} device{}, the first of them {}", backend["devices"].size(),
                                 backend["devices"].size() == 1 ? "" : "s", text_of(device["properties"], "name")));
   const Json& compilation = device["features"]["runtime_compilation"];
-  if (text_of(compilation, "support") == "absent")
+  if (text_of(compilation, "support") == "absent") {
     d.found.push_back("kernels cannot be compiled: " + text_of(compilation, "reason"));
+  } else if (d.backend == "host") {
+    diagnose_kernels(report, backend, m, d);
+  }
 }
 
 void diagnose_plugin(const Json& report, const Json& backend, Diagnosis& d) {
@@ -250,7 +284,7 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
   d.expected = d.usable || d.state == "plugin_incompatible" || d.state == "driver_too_old" || d.state == "driver_failed" ||
                d.state == "bad_variable" || variable(report, "WEIR_BACKEND") == d.backend;
   if (d.usable) {
-    diagnose_usable(backend, d);
+    diagnose_usable(report, backend, machine, d);
     return d;
   }
   for (const Json& attempt : backend["attempts"]) {

@@ -101,11 +101,15 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(exit_codes);
 
+  const CLI::Validator not_empty(
+      [](std::string& text) { return std::string(text.empty() ? "it is empty; leave the option out for the default" : ""); },
+      "");
   InfoOptions options;
   CLI::App* const info_command = app.add_subcommand(
       "info", "List every known backend with its state, or the reason and all that was tried; devices; features");
   info_command->add_option("--backend", options.backends, "Only this backend; may be given several times")
       ->type_name("NAME")
+      ->check(not_empty)
       ->allow_extra_args(false);
   info_command->add_flag("--json", options.json, "Print all there is as JSON");
   info_command->add_flag("-v,--verbose", options.verbose, "Every property, and what was tried for usable backends, too");
@@ -139,17 +143,20 @@ int main(int argc, char** argv) {
   CLI::App* const run_command =
       app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
   run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
-      ->type_name("NAMES");
+      ->type_name("NAMES")
+      ->check(not_empty);
   run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")
       ->type_name("N")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   run_command
       ->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")
-      ->type_name("NAMES");
+      ->type_name("NAMES")
+      ->check(not_empty);
   run_command->add_option("--log", run_options.log, "WEIR_LOG: what is told on standard error")
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
   run_command->add_option("--tools", run_options.tools, "WEIR_TOOLS: what looks at the program, such as race and timeline")
-      ->type_name("NAMES");
+      ->type_name("NAMES")
+      ->check(not_empty);
   run_command->footer(
       "Exit status: the program's; 2 if the command line does not parse, 126 if the program cannot be run,\n"
       "127 if there is none of that name\n");
@@ -159,21 +166,25 @@ int main(int argc, char** argv) {
   CLI::App* const timeline_command = app.add_subcommand(
       "timeline", "Run a program, and write when each stream did what: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…");
   timeline_command->add_option("--backend", timeline_options.backend, "WEIR_BACKEND: what the program runs on")
-      ->type_name("NAMES");
+      ->type_name("NAMES")
+      ->check(not_empty);
   timeline_command
       ->add_option("-o,--output", timeline_options.timeline,
                    "WEIR_TIMELINE: the trace for Perfetto: weir.pftrace if not given")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty);
   timeline_command->footer(
       "Prints how busy the streams were, how far they overlapped, and the longest waits, on standard error.\n\n"
-      "Exit status: as weir run\n");
+      "Exit status: as weir run, 128 + N for a program that signal N ended, and 3 if the program succeeded and there is no\n"
+      "trace, or if the trace cannot be written: then the program is not run\n");
 
   BenchOptions bench_options;
   CLI::App* const bench_command = app.add_subcommand(
       "bench",
       "What Weir costs on this machine: beside the driver's own calls on a GPU, of the host backend's engine on the CPU");
   bench_command->add_option("--backend", bench_options.backend, "The backend to measure, in place of what WEIR_BACKEND says")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(not_empty);
   bench_command->add_flag("--scaling", bench_options.scaling,
                           "Costs against the number of streams and of operations, and memory per object");
   bench_command->allow_extras();
@@ -197,7 +208,8 @@ int main(int argc, char** argv) {
       "Run a program again and again in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
   shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N")->check(positive);
   shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(not_empty);
   shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
       ->type_name("N")
       ->check(positive);
@@ -210,6 +222,11 @@ int main(int argc, char** argv) {
       ->add_option("--depth", shake_options.depth, "For --schedule=pct, which changes priorities N-1 times: 3 if not given")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
+  shake_command
+      ->add_option("--timeout", shake_options.timeout,
+                   "How many seconds each run may take before it is killed, and has failed: 60 if not given, 0 for no limit")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 1000000));
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, 126 if the program\n"
       "cannot be run, 127 if there is none of that name\n");
@@ -259,7 +276,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
-    if (*timeline_command) return weir::tool::run_program(timeline_options);
+    if (*timeline_command) return weir::tool::trace_program(timeline_options);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*bench_command) return bench(bench_options, bench_command->remaining());
     if (*conformance_command) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
@@ -20,7 +21,9 @@ constexpr std::string_view variables[] = {
     "WEIR_BACKEND",      "WEIR_DEVICE",         "WEIR_PLUGIN_PATH", "WEIR_DISABLE_FEATURES",
     "WEIR_LOG",          "WEIR_CUDA_DRIVER",    "WEIR_NVRTC",       "WEIR_HIP_RUNTIME",
     "WEIR_HIPRTC",       "WEIR_HIP_WAIT_VALUE", "WEIR_HOST_CXX",    "WEIR_HOST_DEVICES",
-    "WEIR_HOST_THREADS", "WEIR_HOST_WARP_SIZE", "WEIR_CACHE_DIR",   "WEIR_HIP_GRAPH_MEMORY",
+    "WEIR_HOST_THREADS", "WEIR_HOST_WARP_SIZE", "WEIR_HOST_TIER",   "WEIR_HOST_SIGNALS",
+    "WEIR_HOST_CHECK",   "WEIR_HOST_SANITIZE",
+    "WEIR_CACHE_DIR",    "WEIR_HIP_GRAPH_MEMORY",
     "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
     "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
     "WEIR_JOURNAL",      "WEIR_VALIDATE",
@@ -108,6 +111,21 @@ Json features_by(StateOf&& state_of) {
   return features;
 }
 
+// The releases of LLVM that there are work-group passes for, weir_workgroup-19.so, beside the host's plugin; the newest
+// first.
+std::vector<int> workgroup_releases(const std::filesystem::path& plugin) {
+  constexpr std::string_view begin = "weir_workgroup-";
+  std::vector<int> releases;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(plugin.parent_path(), error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".so")) releases.push_back(std::atoi(name.c_str() + begin.size()));
+  }
+  std::sort(releases.rbegin(), releases.rend());
+  return releases;
+}
+
 // What a driver cannot be asked without failing is part of the report, too.
 Json device_of(Device& device) {
   Json json = {{"name", device.describe()}, {"ordinal", device.ordinal()}, {"properties", properties_of(device)}};
@@ -132,6 +150,13 @@ Json backend_of(const BackendInfo& info) {
                {"state", to_string(info.state)},
                {"reason", info.reason},
                {"plugin", {{"path", info.plugin_path}, {"version", info.plugin_version}}}};
+  if (info.name == "host") {
+    // Without a plugin the backend is in the library, and the passes are in the library's folder of plugins.
+    const auto folder = std::filesystem::path(info.plugin_path.empty() ? library_path() : info.plugin_path).parent_path();
+    const auto plugins = folder / WEIR_PLUGIN_FOLDER;
+    std::error_code ignored;
+    json["plugin"]["workgroup"] = workgroup_releases(std::filesystem::is_directory(plugins, ignored) ? plugins : folder);
+  }
   if (info.backend != nullptr) {
     const BackendVersions& v = info.backend->versions();
     json["versions"] = {

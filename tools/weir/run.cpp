@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,24 +11,31 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace weir::tool {
 namespace {
 
-int become(std::vector<std::string> words) {
+std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
-  const int error = errno;
-  std::fprintf(stderr, "weir: cannot run '%s': %s\n", argv[0], std::strerror(error));
+  return argv;
+}
+
+int cannot_run(const char* program, int error) {
+  std::fprintf(stderr, "weir: cannot run '%s': %s\n", program, std::strerror(error));
   return error == ENOENT ? 127 : 126;
 }
 
-}  // namespace
+int become(std::vector<std::string> words) {
+  const std::vector<char*> argv = pointers(words);
+  ::execvp(argv[0], argv.data());
+  return cannot_run(argv[0], errno);
+}
 
-int run_program(const RunOptions& options) {
+void set_variables(const RunOptions& options) {
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) ::setenv(name, value.c_str(), 1);
   };
@@ -35,7 +45,76 @@ int run_program(const RunOptions& options) {
   set("WEIR_LOG", options.log);
   set("WEIR_TOOLS", options.tools);
   set("WEIR_TIMELINE", options.timeline);
+}
+
+volatile pid_t running = 0;
+
+// A signal to this process alone is meant for the program. One from the terminal reaches both.
+void pass_on(int signal, siginfo_t* info, void*) {
+  if (info->si_code <= 0) ::kill(running, signal);
+}
+
+// Returns the process's exit status, as a shell does.
+int wait_for(pid_t process, const sigset_t& allowed) {
+  running = process;
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+    struct sigaction action {};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
+  ::sigprocmask(SIG_SETMASK, &allowed, nullptr);
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::fprintf(stderr, "weir: signal %d ended the program: %s\n", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  return 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+int run_program(const RunOptions& options) {
+  set_variables(options);
   return become(options.command);
+}
+
+int trace_program(const RunOptions& options) {
+  constexpr int no_trace = 3;
+  set_variables(options);
+  const char* const variable = std::getenv("WEIR_TIMELINE");
+  const std::string file = variable != nullptr ? variable : "weir.pftrace";
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::error_code none;
+  if (const auto status = std::filesystem::status(file, none);
+      std::filesystem::exists(status) ? ::access(file.c_str(), W_OK) != 0
+                                      : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
+    std::fprintf(stderr, "weir timeline: the file '%s' cannot be written: %s\n", file.c_str(), std::strerror(errno));
+    return no_trace;
+  }
+  const auto before = std::filesystem::last_write_time(file, none);
+  std::vector<std::string> words = options.command;
+  const std::vector<char*> argv = pointers(words);
+  pid_t process = 0;
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how the program ends
+  // Signals wait until they can be passed on: the program may send one at once.
+  sigset_t all, allowed;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &allowed);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &allowed);
+  const int error = ::posix_spawnp(&process, argv[0], nullptr, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return cannot_run(argv[0], error);
+  const int status = wait_for(process, allowed);
+  // The program opens the file when it first uses Weir. A %p in the name is a number that is not known here.
+  const bool is_known =
+      file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
+  if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;
+  std::fprintf(stderr, "weir timeline: '%s' was not written: the program did not use Weir\n", file.c_str());
+  return status != 0 ? status : no_trace;
 }
 
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy) {

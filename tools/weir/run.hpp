@@ -21,6 +21,11 @@ struct RunOptions {
 /// Becomes that program. Returns only if that fails, having told why: 127 if there is no such program, else 126.
 int run_program(const RunOptions& options);
 
+/// Runs that program with the tool `timeline`, and says so if it leaves no trace. Returns the program's exit status, or 128
+/// + the number of the signal that ended it; 3 if the status was 0 and there is no trace, or if the trace's file cannot be
+/// written, in which case the program is not run; 126 or 127 as `run_program` does.
+int trace_program(const RunOptions& options);
+
 /// Becomes the program `name` that lies in this program's own folder, with these arguments. Returns only if that fails,
 /// having told why: 127 if it is not there, with `remedy`, else 126.
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy);

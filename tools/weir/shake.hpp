@@ -13,10 +13,12 @@ struct ShakeOptions {
   std::string backend = "host";      ///< what the program runs on
   std::string schedule = "random";   ///< "random", or "pct": by priorities
   unsigned depth = 0;                ///< of "pct"; 0: the usual one
+  unsigned timeout = 60;             ///< how many seconds each run gets; 0: as many as it takes
   std::vector<std::string> command;  ///< the program, found as a shell finds it, and its arguments
 };
 
-/// Runs the program with one value of WEIR_SCHEDULE after another, and tells with which it fails.
+/// Runs the program with one value of WEIR_SCHEDULE after another, and tells with which it fails. A run that does not end in
+/// time is killed, and has failed.
 /// Returns 0 if there is none, 1 if there are some, and 127 or 126 if the program cannot be run.
 int shake_program(const ShakeOptions& options);
 

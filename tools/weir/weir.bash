@@ -53,7 +53,7 @@ _weir() {
           ;;
         run) words='--help --backend --device --disable-features --log --tools --' ;;
         timeline) words='--help --backend --output --' ;;
-        shake) words='--help --seeds --first --schedule --depth --backend --' ;;
+        shake) words='--help --seeds --first --schedule --depth --timeout --backend --' ;;
         bench) words='--help --backend --scaling' ;;
         conformance)
           words='--help --backend --require --device --list --known-failures --timeout --one-process --junit --json --dt-help'

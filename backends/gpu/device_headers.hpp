@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "backends/gpu/device_groups.hpp"
+#include "kernels/bfloat16.hpp"
+#include "kernels/math_constants.hpp"
+
+/// The headers that kernels for all backends may include, by CUDA's names and by HIP's. What a vendor's compiler has built
+/// in or brings, it is asked for; the rest is here. The HIP backend over NVIDIA's compiler takes NVIDIA's side.
+namespace weir::gpu {
+
+// clang-format off
+#define WEIR_MACRO(name, parameters, value) "#undef " name "\n#define " name parameters " " value "\n"
+#define WEIR_LIMITS(type, most, unsigned_most)         \
+  WEIR_MACRO("INT" type "_MIN", "", "(-" most " - 1)") \
+  WEIR_MACRO("INT" type "_MAX", "", most) WEIR_MACRO("UINT" type "_MAX", "", unsigned_most)
+#define WEIR_CONSTANTS(type, value, unsigned_value) \
+  WEIR_MACRO("INT" type "_C", "(c)", value) WEIR_MACRO("UINT" type "_C", "(c)", unsigned_value)
+
+inline constexpr const char* stdint_header = R"(
+#ifndef WEIR_STDINT
+#define WEIR_STDINT
+typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
+typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef signed char int_least8_t; typedef short int_least16_t; typedef int int_least32_t; typedef long long int_least64_t;
+typedef unsigned char uint_least8_t; typedef unsigned short uint_least16_t; typedef unsigned int uint_least32_t;
+typedef unsigned long long uint_least64_t;
+typedef signed char int_fast8_t; typedef long int_fast16_t; typedef long int_fast32_t; typedef long int_fast64_t;
+typedef unsigned char uint_fast8_t; typedef unsigned long uint_fast16_t; typedef unsigned long uint_fast32_t;
+typedef unsigned long uint_fast64_t;
+typedef long intptr_t; typedef unsigned long uintptr_t; typedef long intmax_t; typedef unsigned long uintmax_t;
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t;
+using ::int_least8_t; using ::int_least16_t; using ::int_least32_t; using ::int_least64_t;
+using ::uint_least8_t; using ::uint_least16_t; using ::uint_least32_t; using ::uint_least64_t;
+using ::int_fast8_t; using ::int_fast16_t; using ::int_fast32_t; using ::int_fast64_t;
+using ::uint_fast8_t; using ::uint_fast16_t; using ::uint_fast32_t; using ::uint_fast64_t;
+using ::intptr_t; using ::uintptr_t; using ::intmax_t; using ::uintmax_t;
+}
+)"
+WEIR_LIMITS("8", "127", "255") WEIR_LIMITS("16", "32767", "65535") WEIR_LIMITS("32", "2147483647", "4294967295U")
+WEIR_LIMITS("64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_LEAST8", "127", "255") WEIR_LIMITS("_LEAST16", "32767", "65535")
+WEIR_LIMITS("_LEAST32", "2147483647", "4294967295U")
+WEIR_LIMITS("_LEAST64", "9223372036854775807LL", "18446744073709551615ULL")
+WEIR_LIMITS("_FAST8", "127", "255") WEIR_LIMITS("_FAST16", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST32", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("_FAST64", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("PTR", "9223372036854775807L", "18446744073709551615UL")
+WEIR_LIMITS("MAX", "9223372036854775807L", "18446744073709551615UL")
+WEIR_MACRO("PTRDIFF_MIN", "", "(-9223372036854775807L - 1)") WEIR_MACRO("PTRDIFF_MAX", "", "9223372036854775807L")
+WEIR_MACRO("SIZE_MAX", "", "18446744073709551615UL")
+WEIR_CONSTANTS("8", "c", "c") WEIR_CONSTANTS("16", "c", "c") WEIR_CONSTANTS("32", "c", "c##U")
+WEIR_CONSTANTS("64", "c##LL", "c##ULL") WEIR_CONSTANTS("MAX", "c##L", "c##UL")
+R"(#endif
+)";
+
+#undef WEIR_MACRO
+#undef WEIR_LIMITS
+#undef WEIR_CONSTANTS
+// clang-format on
+
+inline constexpr const char* stddef_header = R"(
+#ifndef WEIR_STDDEF
+#define WEIR_STDDEF
+typedef unsigned long size_t; typedef long ptrdiff_t;
+typedef struct { alignas(16) long long value; } max_align_t;
+#ifndef NULL
+#define NULL 0
+#endif
+#undef offsetof
+#ifdef __CUDACC_RTC__
+#define offsetof(type, member) ((size_t)__INTADDR__(&((type*)0)->member))
+#else
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+namespace std {
+using ::size_t; using ::ptrdiff_t; using ::max_align_t;
+typedef decltype(nullptr) nullptr_t;
+#if __cplusplus >= 201703L
+enum class byte : unsigned char {};
+#define WEIR_BYTE __host__ __device__ constexpr
+WEIR_BYTE byte operator|(byte a, byte b) noexcept { return byte(unsigned(a) | unsigned(b)); }
+WEIR_BYTE byte operator&(byte a, byte b) noexcept { return byte(unsigned(a) & unsigned(b)); }
+WEIR_BYTE byte operator^(byte a, byte b) noexcept { return byte(unsigned(a) ^ unsigned(b)); }
+WEIR_BYTE byte operator~(byte a) noexcept { return byte(~unsigned(a) & 255U); }
+WEIR_BYTE byte& operator|=(byte& a, byte b) noexcept { return a = a | b; }
+WEIR_BYTE byte& operator&=(byte& a, byte b) noexcept { return a = a & b; }
+WEIR_BYTE byte& operator^=(byte& a, byte b) noexcept { return a = a ^ b; }
+template <class T> WEIR_BYTE byte operator<<(byte a, T shift) noexcept { return byte((unsigned(a) << shift) & 255U); }
+template <class T> WEIR_BYTE byte operator>>(byte a, T shift) noexcept { return byte(unsigned(a) >> shift); }
+template <class T> WEIR_BYTE byte& operator<<=(byte& a, T shift) noexcept { return a = a << shift; }
+template <class T> WEIR_BYTE byte& operator>>=(byte& a, T shift) noexcept { return a = a >> shift; }
+template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
+#undef WEIR_BYTE
+#endif
+}
+#endif
+)";
+
+// What NVRTC and HIPRTC have built in. HIPRTC 5.2 crashes on a header without any text.
+inline constexpr const char* empty_header = "\n";
+
+inline constexpr const char* limits_header = R"(
+#ifndef WEIR_LIMITS
+#define WEIR_LIMITS
+#undef CHAR_BIT
+#define CHAR_BIT 8
+#undef SCHAR_MIN
+#define SCHAR_MIN (-128)
+#undef SCHAR_MAX
+#define SCHAR_MAX 127
+#undef UCHAR_MAX
+#define UCHAR_MAX 255
+#undef CHAR_MIN
+#define CHAR_MIN SCHAR_MIN
+#undef CHAR_MAX
+#define CHAR_MAX SCHAR_MAX
+#undef SHRT_MIN
+#define SHRT_MIN (-32768)
+#undef SHRT_MAX
+#define SHRT_MAX 32767
+#undef USHRT_MAX
+#define USHRT_MAX 65535
+#undef INT_MIN
+#define INT_MIN (-2147483647 - 1)
+#undef INT_MAX
+#define INT_MAX 2147483647
+#undef UINT_MAX
+#define UINT_MAX 4294967295U
+#undef LONG_MIN
+#define LONG_MIN (-9223372036854775807L - 1)
+#undef LONG_MAX
+#define LONG_MAX 9223372036854775807L
+#undef ULONG_MAX
+#define ULONG_MAX 18446744073709551615UL
+#undef LLONG_MIN
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#undef LLONG_MAX
+#define LLONG_MAX 9223372036854775807LL
+#undef ULLONG_MAX
+#define ULLONG_MAX 18446744073709551615ULL
+#endif
+)";
+
+inline constexpr const char* float_header = R"(
+#ifndef WEIR_FLOAT
+#define WEIR_FLOAT
+#undef FLT_RADIX
+#define FLT_RADIX 2
+#undef FLT_MANT_DIG
+#define FLT_MANT_DIG 24
+#undef FLT_DIG
+#define FLT_DIG 6
+#undef FLT_MAX
+#define FLT_MAX 3.402823466e+38F
+#undef FLT_MIN
+#define FLT_MIN 1.175494351e-38F
+#undef FLT_EPSILON
+#define FLT_EPSILON 1.192092896e-07F
+#undef DBL_MANT_DIG
+#define DBL_MANT_DIG 53
+#undef DBL_DIG
+#define DBL_DIG 15
+#undef DBL_MAX
+#define DBL_MAX 1.7976931348623157e+308
+#undef DBL_MIN
+#define DBL_MIN 2.2250738585072014e-308
+#undef DBL_EPSILON
+#define DBL_EPSILON 2.2204460492503131e-16
+#endif
+)";
+
+inline constexpr const char* math_header = R"(
+#ifndef WEIR_MATH
+#define WEIR_MATH
+#undef INFINITY
+#undef NAN
+#undef HUGE_VAL
+#ifdef __CUDACC_RTC__
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000LL)
+#else
+#define INFINITY __builtin_huge_valf()
+#define NAN __builtin_nanf("")
+#define HUGE_VAL __builtin_huge_val()
+#endif
+#undef HUGE_VALF
+#define HUGE_VALF INFINITY
+#undef M_E
+#define M_E 2.7182818284590452354
+#undef M_LOG2E
+#define M_LOG2E 1.4426950408889634074
+#undef M_LOG10E
+#define M_LOG10E 0.43429448190325182765
+#undef M_LN2
+#define M_LN2 0.69314718055994530942
+#undef M_LN10
+#define M_LN10 2.30258509299404568402
+#undef M_PI
+#define M_PI 3.14159265358979323846
+#undef M_PI_2
+#define M_PI_2 1.57079632679489661923
+#undef M_PI_4
+#define M_PI_4 0.78539816339744830962
+#undef M_1_PI
+#define M_1_PI 0.31830988618379067154
+#undef M_2_PI
+#define M_2_PI 0.63661977236758134308
+#undef M_2_SQRTPI
+#define M_2_SQRTPI 1.12837916709551257390
+#undef M_SQRT2
+#define M_SQRT2 1.41421356237309504880
+#undef M_SQRT1_2
+#define M_SQRT1_2 0.70710678118654752440
+namespace std {
+using ::abs;
+using ::acos;
+using ::acosh;
+using ::asin;
+using ::asinh;
+using ::atan;
+using ::atan2;
+using ::atanh;
+using ::cbrt;
+using ::ceil;
+using ::copysign;
+using ::cos;
+using ::cosh;
+using ::erf;
+using ::erfc;
+using ::exp;
+using ::exp2;
+using ::expm1;
+using ::fabs;
+using ::fdim;
+using ::floor;
+using ::fma;
+using ::fmax;
+using ::fmin;
+using ::fmod;
+using ::hypot;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::ldexp;
+using ::lgamma;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::log2;
+using ::nearbyint;
+using ::pow;
+using ::rint;
+using ::round;
+using ::sin;
+using ::sinh;
+using ::sqrt;
+using ::tan;
+using ::tanh;
+using ::tgamma;
+using ::trunc;
+}
+#endif
+)";
+
+inline constexpr const char* algorithm_header = R"(
+#ifndef WEIR_ALGORITHM
+#define WEIR_ALGORITHM
+namespace std {
+template <class weir_T>
+__host__ __device__ constexpr const weir_T& min(const weir_T& a, const weir_T& b) {
+  return b < a ? b : a;
+}
+template <class weir_T>
+__host__ __device__ constexpr const weir_T& max(const weir_T& a, const weir_T& b) {
+  return a < b ? b : a;
+}
+template <class weir_T> __host__ __device__ void swap(weir_T& a, weir_T& b) { weir_T c = a; a = b; b = c; }
+}
+#endif
+)";
+
+// A failed assertion ends the kernel with an error.
+inline constexpr const char* assert_header = R"(
+#undef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#elif defined(__CUDACC_RTC__)
+extern "C" __device__ void __assertfail(const char*, const char*, unsigned int, const char*, size_t);
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, 1))
+#else
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+)";
+
+// `./` keeps NVRTC from taking this text for the toolkit's file of the same name. HIPRTC has half precision built in.
+inline constexpr const char* half_header = R"(
+#ifdef __CUDACC_RTC__
+#include <./cuda_fp16.h>
+#endif
+)";
+
+inline constexpr std::array device_header_names = {"cstdint",
+                                                   "stdint.h",
+                                                   "cstddef",
+                                                   "stddef.h",
+                                                   "climits",
+                                                   "limits.h",
+                                                   "cfloat",
+                                                   "float.h",
+                                                   "cassert",
+                                                   "assert.h",
+                                                   "cmath",
+                                                   "math.h",
+                                                   "algorithm",
+                                                   "math_constants.h",
+                                                   "cstdio",
+                                                   "stdio.h",
+                                                   "cuda_runtime.h",
+                                                   "device_launch_parameters.h",
+                                                   "hip/hip_runtime.h",
+                                                   "cuda_fp16.h",
+                                                   "hip/hip_fp16.h",
+                                                   "cuda_bf16.h",
+                                                   "hip/hip_bf16.h",
+                                                   "cooperative_groups.h",
+                                                   "cooperative_groups/reduce.h",
+                                                   "cooperative_groups/scan.h",
+                                                   "hip/hip_cooperative_groups.h",
+                                                   "weir_kernel.h"};
+inline constexpr std::array device_header_texts = {stdint_header,
+                                                   stdint_header,
+                                                   stddef_header,
+                                                   stddef_header,
+                                                   limits_header,
+                                                   limits_header,
+                                                   float_header,
+                                                   float_header,
+                                                   assert_header,
+                                                   assert_header,
+                                                   math_header,
+                                                   math_header,
+                                                   algorithm_header,
+                                                   kernels::math_constants_header,
+                                                   empty_header,
+                                                   empty_header,
+                                                   empty_header,
+                                                   empty_header,
+                                                   empty_header,
+                                                   half_header,
+                                                   half_header,
+                                                   kernels::bfloat16_header,
+                                                   kernels::bfloat16_header,
+                                                   groups_header,
+                                                   groups_reduce_header,
+                                                   groups_scan_header,
+                                                   groups_header,
+                                                   kernel_header};
+static_assert(device_header_names.size() == device_header_texts.size());
+
+}  // namespace weir::gpu

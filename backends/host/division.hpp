@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// Integer division as on a GPU, where none ends a program. x86's instructions raise SIGFPE for a divisor of 0, and for the
+/// least number divided by -1. No compiler has an option against that, and `/` of two integers cannot be overloaded; but the
+/// assembler looks for a macro of an instruction's name before it looks for the instruction.
+///
+/// The macros compare the divisor first: two branches that are predicted, beside an instruction of ten cycles and more. The
+/// least number divided by -1 is itself, remainder 0; what is divided by 0 is all ones, and so is the remainder. Code of
+/// compilers never needs the flags across a division, which leaves them undefined.
+namespace weir::host {
+
+/// What the assembler reads before a module, for compilers that write assembly: see `compiler_flags`. Not in the unit,
+/// because Clang leaves `asm` outside of functions out of device code.
+#define WEIR_DIVISION(suffix, low, high, negated)                                                                          \
+  ".macro weir_define_idiv" suffix "\n.macro idiv" suffix " divisor:vararg\ncmp" suffix                                    \
+  " $0, \\divisor\n je 8660f\n"                                                                                            \
+  "cmp" suffix " $-1, \\divisor\n je 8661f\n.purgem idiv" suffix "\n idiv" suffix " \\divisor\n weir_define_idiv" suffix   \
+  "\njmp 8662f\n8660: mov" suffix " $-1, %" low "\n mov" suffix " $-1, %" high "\n jmp 8662f\n8661: neg %" negated         \
+  "\n mov" suffix " $0, %" high "\n8662:\n.endm\n.endm\nweir_define_idiv" suffix                                           \
+  "\n"                                                                                                                     \
+  ".macro weir_define_div" suffix "\n.macro div" suffix " divisor:vararg\ncmp" suffix                                      \
+  " $0, \\divisor\n je 8660f\n"                                                                                            \
+  ".purgem div" suffix "\n div" suffix " \\divisor\n weir_define_div" suffix "\njmp 8662f\n8660: mov" suffix " $-1, %" low \
+  "\n mov" suffix " $-1, %" high "\n8662:\n.endm\n.endm\nweir_define_div" suffix "\n"
+#if defined(__x86_64__) || defined(__i386__)
+inline constexpr std::string_view division =
+    WEIR_DIVISION("b", "al", "ah", "ax") WEIR_DIVISION("w", "ax", "dx", "ax") WEIR_DIVISION("l", "eax", "edx", "eax")
+#ifdef __x86_64__
+        WEIR_DIVISION("q", "rax", "rdx", "rax")
+#endif
+    ;
+#else
+inline constexpr std::string_view division = "";
+#endif
+#undef WEIR_DIVISION
+
+}  // namespace weir::host

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Lists what the newest headers of CUDA and HIP have that docs/porting.md does not: new_functions.sh [CUDA_FOLDER HIP_FOLDER]
+#
+# Without folders, pip gets the newest packages of PyPI (6 MB; HIP's has the functions, as declared for Cython, but no headers).
+# The exit status is 0 if page and headers agree, 1 if not, 2 if pip fails. What is new belongs into a row of the page, with
+# what Weir has for it, or why it has nothing; then the releases in docs/tools/porting.py go up.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PYTHONDONTWRITEBYTECODE=1
+if [ $# = 2 ]; then exec python3 docs/tools/porting.py --newest "$1" "$2"; fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+get() {  # FOLDER PACKAGE…
+  if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version=3.11 \
+    --platform=manylinux2014_x86_64 --platform=manylinux_2_28_x86_64 --dest="$work/$1" "${@:2}"; then
+    printf 'new_functions.sh: pip does not get %s; give folders with headers instead\n' "${*:2}" >&2
+    exit 2
+  fi
+  for wheel in "$work/$1"/*.whl; do
+    printf '%s\n' "$(basename "$wheel")"
+    python3 -m zipfile -e "$wheel" "$work/$1"
+  done
+}
+get cuda nvidia-cuda-runtime nvidia-cuda-profiler-api
+get hip rocm-bindings-hip
+cuda=$(dirname "$(find "$work/cuda" -name cuda.h)")
+python3 docs/tools/porting.py --newest "$cuda" "$work/hip"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// All that a kernel can ask about its thread, and every way in which its threads wait for each other or hand each other
+/// values. The device library is written with these functions alone, and so is everything that depends on the thread. Two
+/// tiers answer them: on fibers the prelude defines them (kernels/fiber_threads.hpp); the work-group pass finds them by
+/// their names and replaces each call, in kernels that it does not form by the fibers' functions.
+///
+/// Lanes are numbered from 0, bit i of a mask is lane i. A mask of 0 names no lanes: the call is made by those lanes that
+/// are there together, as with `__activemask`, `__shfl` without a mask, and HIP's functions. Otherwise every lane that the
+/// mask names, and that has not ended, makes the call; the calling lane is one of them.
+///
+/// In the IR a kernel is annotated "weir.kernel", and a variable of the block "weir.shared". `extern __shared__ T x[]` is an
+/// external variable of size 0 without an annotation.
+namespace weir::kernels {
+
+/// `WEIR_ENTRY` stands before each: a storage class and attributes. `WEIR_PURE`: reads only what stays the same for a
+/// thread.
+inline constexpr std::string_view device_entries = R"weir(
+extern "C" {
+// threadIdx, blockIdx, blockDim, gridDim; axis: 0 is x, 1 is y, 2 is z.
+WEIR_ENTRY WEIR_PURE unsigned int __weir_tid(int axis) noexcept;
+WEIR_ENTRY WEIR_PURE unsigned int __weir_ctaid(int axis) noexcept;
+WEIR_ENTRY WEIR_PURE unsigned int __weir_ntid(int axis) noexcept;
+WEIR_ENTRY WEIR_PURE unsigned int __weir_nctaid(int axis) noexcept;
+// The thread's number in its block, x fastest, modulo the size of a warp.
+WEIR_ENTRY WEIR_PURE int __weir_lane() noexcept;
+
+// Waits for all threads of the block that have not ended. The second gives the number of those whose predicate is not 0.
+WEIR_ENTRY WEIR_CONVERGENT void __weir_barrier() noexcept;
+WEIR_ENTRY WEIR_CONVERGENT int __weir_barrier_count(int predicate) noexcept;
+// Waits for all threads of a cooperative launch.
+WEIR_ENTRY WEIR_CONVERGENT void __weir_grid_barrier() noexcept;
+
+// Lets other threads run: the program looks again and again at memory for what they do.
+WEIR_ENTRY WEIR_CONVERGENT void __weir_turn() noexcept;
+
+// The lanes that are here together.
+WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_active() noexcept;
+WEIR_ENTRY WEIR_CONVERGENT void __weir_warp_barrier(unsigned long long mask) noexcept;
+// Those of the calling lanes whose predicate is not 0.
+WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_ballot(unsigned long long mask, int predicate) noexcept;
+// The value of a lane. From a lane that does not call it is 0; from outside of the warp it is the lane's own.
+WEIR_ENTRY WEIR_CONVERGENT unsigned int __weir_shuffle32(unsigned long long mask, unsigned int value,
+                                                         int source_lane) noexcept;
+WEIR_ENTRY WEIR_CONVERGENT unsigned long long __weir_shuffle64(unsigned long long mask, unsigned long long value,
+                                                               int source_lane) noexcept;
+}
+)weir";
+
+}  // namespace weir::kernels

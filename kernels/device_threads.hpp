@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The barriers and the functions of a warp that CUDA C++ and HIP C++ share, written with the entries
+/// (kernels/device_entries.hpp). Read as C++14, 17 or 20.
+namespace weir::kernels {
+
+/// `WEIR_SET_PLACE(name, file, line, number)`: what a report shall say of the call of an entry that follows.
+inline constexpr std::string_view device_threads = R"weir(
+#define WEIR_HERE const char* weir_file = __builtin_FILE(), unsigned int weir_line = __builtin_LINE()
+#define WEIR_AT(name) WEIR_SET_PLACE(name, weir_file, weir_line, 0)
+
+namespace weir_host {
+
+// A mask as a program names it. One of 0 is a mistake, which is reported as the mask of another lane.
+template <class M>
+WEIR_ALWAYS_INLINE lane_bits named_lanes(M mask) {
+  static_assert(sizeof(M) * 8 >= (size_t)warpSize,
+                "the mask must have 64 bits, since warps of this device have 64 lanes: write ~0ull for all of them");
+  const lane_bits named = (lane_bits)mask;
+  return named != 0 ? named : (lane_bits)1 << (__weir_lane() ^ 1);
+}
+WEIR_ALWAYS_INLINE unsigned int linear_thread() {
+  return (__weir_tid(2) * __weir_ntid(1) + __weir_tid(1)) * __weir_ntid(0) + __weir_tid(0);
+}
+WEIR_ALWAYS_INLINE lane_bits own_bit() { return (lane_bits)1 << __weir_lane(); }
+
+// The value of a lane, of any type: in words.
+template <class T>
+WEIR_ALWAYS_INLINE T shuffle(lane_bits mask, T value, int lane) {
+  static_assert(__is_trivially_copyable(T), "what lanes hand each other is copied as bytes");
+  T result = value;  // also its padding
+  constexpr size_t whole = sizeof(T) / 8 * 8, rest = sizeof(T) - whole;
+  for (size_t i = 0; i < whole; i += 8) {
+    unsigned long long word;
+    __builtin_memcpy(&word, (const char*)&value + i, 8);
+    word = __weir_shuffle64(mask, word, lane);
+    __builtin_memcpy((char*)&result + i, &word, 8);
+  }
+  for (size_t i = whole; i < sizeof(T); i += 4) {
+    unsigned int word = 0;
+    constexpr size_t bytes = rest % 4 == 0 ? 4 : rest % 4;
+    const size_t count = sizeof(T) - i < 4 ? bytes : 4;
+    __builtin_memcpy(&word, (const char*)&value + i, count);
+    word = __weir_shuffle32(mask, word, lane);
+    __builtin_memcpy((char*)&result + i, &word, count);
+  }
+  return result;
+}
+template <class T>
+WEIR_ALWAYS_INLINE bool same_bits(const T& a, const T& b) {
+  return __builtin_memcmp((const void*)&a, (const void*)&b, sizeof(T)) == 0;
+}
+// The lanes that hand in the same value.
+template <class T>
+WEIR_ALWAYS_INLINE lane_bits match_any(lane_bits mask, T value) {
+  lane_bits mine = 0;
+  for (lane_bits left = (lane_bits)__weir_ballot(mask, 1); left != 0;) {
+    const T other = shuffle(mask, value, __builtin_ctzll(left));
+    const lane_bits same = (lane_bits)__weir_ballot(mask, same_bits(value, other));
+    if ((same & own_bit()) != 0) mine = same;
+    left &= ~same;
+  }
+  return mine;
+}
+// All calling lanes, or 0 if their values differ.
+template <class T>
+WEIR_ALWAYS_INLINE lane_bits match_all(lane_bits mask, T value) {
+  const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
+  const T first = shuffle(mask, value, __builtin_ctzll(here));
+  return __weir_ballot(mask, same_bits(value, first)) == here ? here : 0;
+}
+
+// The rank of this lane among those of a mask, and the lane of a rank. Lanes next to each other, as a tile's, are counted.
+WEIR_ALWAYS_INLINE unsigned int rank_of(lane_bits mask) {
+  return (unsigned int)__builtin_popcountll(mask & (own_bit() - 1));
+}
+WEIR_ALWAYS_INLINE int lane_of(lane_bits mask, unsigned int rank) {
+  const int first = __builtin_ctzll(mask);
+  const lane_bits low = mask >> first;
+  if ((low & (lane_bits)(low + 1)) == 0) return first + (int)rank;
+  for (; rank > 0; --rank) mask &= mask - 1;
+  return __builtin_ctzll(mask);
+}
+// The sum over the lanes up to this one, in their order. Each step doubles the number of lanes that are summed.
+template <class T, class Op>
+WEIR_ALWAYS_INLINE T scan(lane_bits mask, T value, Op op) {
+  const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
+  const unsigned int rank = rank_of(here), size = (unsigned int)__builtin_popcountll(here);
+  for (unsigned int step = 1; step < size; step *= 2) {
+    const T other = shuffle(mask, value, rank >= step ? lane_of(here, rank - step) : __weir_lane());
+    if (rank >= step) value = (T)op(other, value);
+  }
+  return value;
+}
+template <class T, class Op>
+WEIR_ALWAYS_INLINE T reduce(lane_bits mask, T value, Op op) {
+  const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
+  const unsigned int rank = rank_of(here), size = (unsigned int)__builtin_popcountll(here);
+  for (unsigned int step = 1; step < size; step *= 2) {
+    const bool other_is_here = rank + step < size;
+    const T other = shuffle(mask, value, other_is_here ? lane_of(here, rank + step) : __weir_lane());
+    if (other_is_here && rank % (2 * step) == 0) value = (T)op(value, other);
+  }
+  return shuffle(mask, value, __builtin_ctzll(here));
+}
+
+}  // namespace weir_host
+
+WEIR_ALWAYS_INLINE void __syncthreads(WEIR_HERE) {
+  WEIR_AT("__syncthreads");
+  __weir_barrier();
+}
+WEIR_ALWAYS_INLINE int __syncthreads_count(int predicate, WEIR_HERE) {
+  WEIR_AT("__syncthreads_count");
+  return __weir_barrier_count(predicate);
+}
+WEIR_ALWAYS_INLINE int __syncthreads_and(int predicate, WEIR_HERE) {
+  WEIR_AT("__syncthreads_and");
+  return __weir_barrier_count(predicate == 0) == 0;
+}
+WEIR_ALWAYS_INLINE int __syncthreads_or(int predicate, WEIR_HERE) {
+  WEIR_AT("__syncthreads_or");
+  return __weir_barrier_count(predicate) != 0;
+}
+
+template <class weir_M = weir_host::lane_bits>
+WEIR_ALWAYS_INLINE void __syncwarp(weir_M mask = weir_host::all_lanes, WEIR_HERE) {
+  WEIR_AT("__syncwarp");
+  __weir_warp_barrier(weir_host::named_lanes(mask));
+}
+// A number for each call, because a line may have several.
+#define __activemask() weir_activemask(__COUNTER__)
+WEIR_ALWAYS_INLINE weir_host::lane_bits weir_activemask(size_t number, WEIR_HERE) {
+  WEIR_SET_PLACE("__activemask", weir_file, weir_line, number);
+  return (weir_host::lane_bits)__weir_active();
+}
+
+// Each by lanes that are named, and by those that come to it, as HIP has it.
+#define WEIR_SHUFFLE(name, expression)                                                                                  \
+  namespace weir_host {                                                                                                 \
+  template <class T>                                                                                                    \
+  WEIR_ALWAYS_INLINE T name##_of(lane_bits mask, const T& v, int by, int width) {                                       \
+    const int lane = __weir_lane();                                                                                     \
+    return shuffle<T>(mask, v, expression);                                                                             \
+  }                                                                                                                     \
+  }                                                                                                                     \
+  template <class weir_M, class weir_T>                                                                                 \
+  WEIR_ALWAYS_INLINE weir_T name##_sync(weir_M mask, weir_T v, int by, int width = warpSize, WEIR_HERE) {               \
+    WEIR_AT(#name "_sync");                                                                                             \
+    return weir_host::name##_of(weir_host::named_lanes(mask), v, by, width);                                            \
+  }                                                                                                                     \
+  template <class weir_T>                                                                                               \
+  WEIR_ALWAYS_INLINE weir_T name(weir_T v, int by, int width = warpSize, WEIR_HERE) {                                   \
+    WEIR_AT(#name);                                                                                                     \
+    return weir_host::name##_of(0, v, by, width);                                                                       \
+  }
+WEIR_SHUFFLE(__shfl, (lane & ~(width - 1)) + (by & (width - 1)))
+WEIR_SHUFFLE(__shfl_up, (lane & (width - 1)) >= by ? lane - by : lane)
+WEIR_SHUFFLE(__shfl_down, (lane & (width - 1)) + by < width ? lane + by : lane)
+WEIR_SHUFFLE(__shfl_xor, (lane ^ by) <= (lane | (width - 1)) ? lane ^ by : lane)
+#undef WEIR_SHUFFLE
+
+#define WEIR_VOTE(name, type, expression)                                                                               \
+  template <class weir_M>                                                                                               \
+  WEIR_ALWAYS_INLINE type name##_sync(weir_M weir_mask, int predicate, WEIR_HERE) {                                     \
+    WEIR_AT(#name "_sync");                                                                                             \
+    const weir_host::lane_bits mask = weir_host::named_lanes(weir_mask);                                                \
+    return (type)(expression);                                                                                          \
+  }                                                                                                                     \
+  WEIR_ALWAYS_INLINE type name(int predicate, WEIR_HERE) {                                                              \
+    WEIR_AT(#name);                                                                                                     \
+    constexpr weir_host::lane_bits mask = 0;                                                                            \
+    return (type)(expression);                                                                                          \
+  }
+WEIR_VOTE(__ballot, weir_host::lane_bits, __weir_ballot(mask, predicate))
+WEIR_VOTE(__any, int, __weir_ballot(mask, predicate) != 0)
+WEIR_VOTE(__all, int, __weir_ballot(mask, predicate == 0) == 0)
+#undef WEIR_VOTE
+
+template <class weir_M, class weir_T>
+WEIR_ALWAYS_INLINE weir_host::lane_bits __match_any_sync(weir_M mask, weir_T v, WEIR_HERE) {
+  WEIR_AT("__match_any_sync");
+  return weir_host::match_any(weir_host::named_lanes(mask), v);
+}
+template <class weir_M, class weir_T>
+WEIR_ALWAYS_INLINE weir_host::lane_bits __match_all_sync(weir_M mask, weir_T v, int* same, WEIR_HERE) {
+  WEIR_AT("__match_all_sync");
+  const weir_host::lane_bits lanes = weir_host::match_all(weir_host::named_lanes(mask), v);
+  *same = lanes != 0;
+  return lanes;
+}
+
+#define WEIR_REDUCE(name, expression)                                                                                   \
+  namespace weir_host {                                                                                                 \
+  struct name##_op {                                                                                                    \
+    template <class T>                                                                                                  \
+    WEIR_ALWAYS_INLINE T operator()(T x, T y) const {                                                                   \
+      return (T)(expression);                                                                                           \
+    }                                                                                                                   \
+  };                                                                                                                    \
+  }                                                                                                                     \
+  template <class weir_M, class weir_T>                                                                                 \
+  WEIR_ALWAYS_INLINE weir_T name(weir_M mask, weir_T v, WEIR_HERE) {                                                    \
+    WEIR_AT(#name);                                                                                                     \
+    return weir_host::reduce(weir_host::named_lanes(mask), v, weir_host::name##_op());                                  \
+  }
+WEIR_REDUCE(__reduce_add_sync, x + y)
+WEIR_REDUCE(__reduce_min_sync, y < x ? y : x)
+WEIR_REDUCE(__reduce_max_sync, x < y ? y : x)
+WEIR_REDUCE(__reduce_and_sync, x & y)
+WEIR_REDUCE(__reduce_or_sync, x | y)
+WEIR_REDUCE(__reduce_xor_sync, x ^ y)
+#undef WEIR_REDUCE
+)weir";
+
+}  // namespace weir::kernels

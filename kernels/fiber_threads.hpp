@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The entries (kernels/device_entries.hpp) for kernels whose threads are fibers. Each that waits makes a `wait` and calls
+/// the worker, which runs other threads until those that are waited for have come. The last of them combines what all handed
+/// in. Read as C++14, 17 or 20.
+/// `WEIR_FIBER(name)` is what an entry is called: `__weir_NAME`; or `__weir_fiber_NAME` beside the work-group pass, which
+/// replaces the entries of the kernels that it does not form by these. `WEIR_FIBER_ENTRY` stands before each.
+namespace weir::kernels {
+
+inline constexpr std::string_view fiber_threads = R"weir(
+namespace weir_host {
+
+// A thread that waits (kernel_abi.hpp).
+struct wait {
+  enum kind_type : uint32_t { for_block, for_grid, for_lanes, for_active, for_step, for_turn };
+  const char* function;
+  const char* file;
+  uint32_t line;
+  uint32_t kind;
+  uint64_t named;
+  const void* address;
+  void (*combine)(wait* const* waits, uint32_t count);
+  uint32_t thread;
+};
+struct fiber_kernel {
+  uint32_t (*run_threads)(const fiber_kernel& kernel, void* fibers, const uint32_t* block, uint32_t first);
+  void (*thread_index)(uint32_t* index);
+  uint32_t warp_size;
+};
+
+WEIR_THREAD_VARIABLE void* fibers;
+WEIR_THREAD_VARIABLE uint32_t started;  // threads of the block
+
+// Where the call stands that the thread is in. `number` tells calls of one line apart.
+struct call_place {
+  const char* function;
+  const char* file;
+  uint32_t line;
+  size_t number;
+};
+WEIR_THREAD_VARIABLE const call_place* place;
+
+__attribute__((noinline, unused)) static void meet(wait& w) {
+  if (fibers == nullptr) return;  // no thread of a block calls, or one of a block that the work-group pass has formed
+  const uint3 index = WEIR_THREAD(threadIdx);
+  const call_place* const at = place;
+  w.thread = (index.z * WEIR_THREAD(blockDim).y + index.y) * WEIR_THREAD(blockDim).x + index.x;
+  started = services->wait(fibers, w, started);
+  WEIR_THREAD(threadIdx) = index;
+  place = at;
+}
+
+// Called where a thread may wait for another one by looking again and again at memory.
+WEIR_THREAD_VARIABLE uint32_t spins;
+__attribute__((noinline, cold, unused)) static void give_turn() {
+  wait w = {"", "", 0, wait::for_turn, 0, nullptr, nullptr, 0};
+  meet(w);
+}
+WEIR_ALWAYS_INLINE void spin() {
+  if (__builtin_expect(++spins % 4096 == 0, 0)) give_turn();
+}
+
+WEIR_ALWAYS_INLINE wait wait_here(uint32_t kind, uint64_t named, void (*combine)(wait* const*, uint32_t)) {
+  const call_place& at = *place;
+  return {at.function, at.file, at.line, kind, named, (const void*)at.number, combine, 0};
+}
+WEIR_ALWAYS_INLINE wait wait_for_lanes(uint64_t mask, void (*combine)(wait* const*, uint32_t)) {
+  return wait_here(mask == 0 ? wait::for_active : wait::for_lanes, mask, combine);
+}
+
+struct vote : wait {
+  bool predicate;
+  uint64_t yes;
+  WEIR_ALWAYS_INLINE vote(const wait& w, bool p) : wait(w), predicate(p), yes(0) { meet(*this); }
+  static void combine_lanes(wait* const* waits, uint32_t count) {
+    uint64_t those = 0;
+    for (uint32_t l = 0; l < count; ++l) {
+      if (waits[l] != nullptr && static_cast<vote*>(waits[l])->predicate) those |= (uint64_t)1 << l;
+    }
+    for (uint32_t l = 0; l < count; ++l) {
+      if (waits[l] != nullptr) static_cast<vote*>(waits[l])->yes = those;
+    }
+  }
+  static void count_threads(wait* const* waits, uint32_t count) {
+    uint64_t those = 0;
+    for (uint32_t t = 0; t < count; ++t) those += waits[t] != nullptr && static_cast<vote*>(waits[t])->predicate;
+    for (uint32_t t = 0; t < count; ++t) {
+      if (waits[t] != nullptr) static_cast<vote*>(waits[t])->yes = those;
+    }
+  }
+};
+
+template <class T>
+struct exchange : wait {
+  T value;
+  int from;
+  WEIR_ALWAYS_INLINE exchange(uint64_t mask, T v, int lane)
+      : wait(wait_for_lanes(mask, &combine_lanes)), value(v), from(lane) {
+    meet(*this);
+  }
+  // A lane that does not call gives zero, as on NVIDIA's and AMD's processors. Kernels rely on it that sum over fewer lanes
+  // than a warp has.
+  static void combine_lanes(wait* const* waits, uint32_t count) {
+    T values[warpSize];
+    for (uint32_t l = 0; l < count; ++l) values[l] = waits[l] != nullptr ? static_cast<exchange*>(waits[l])->value : 0;
+    for (uint32_t l = 0; l < count; ++l) {
+      if (waits[l] == nullptr) continue;
+      exchange& mine = *static_cast<exchange*>(waits[l]);
+      if ((uint32_t)mine.from < (uint32_t)warpSize) mine.value = values[mine.from];
+    }
+  }
+};
+
+WEIR_ALWAYS_INLINE unsigned int on_axis(int axis, unsigned int x, unsigned int y, unsigned int z) {
+  return axis == 0 ? x : axis == 1 ? y : z;
+}
+#define WEIR_ON_AXIS(name) \
+  weir_host::on_axis(axis, WEIR_THREAD(name).x, WEIR_THREAD(name).y, WEIR_THREAD(name).z)
+
+}  // namespace weir_host
+
+extern "C" {
+WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(tid)(int axis) noexcept { return WEIR_ON_AXIS(threadIdx); }
+WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(ctaid)(int axis) noexcept { return WEIR_ON_AXIS(blockIdx); }
+WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(ntid)(int axis) noexcept { return WEIR_ON_AXIS(blockDim); }
+WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(nctaid)(int axis) noexcept { return WEIR_ON_AXIS(gridDim); }
+WEIR_FIBER_ENTRY int WEIR_FIBER(lane)() noexcept {
+  return (int)(((WEIR_FIBER(tid)(2) * WEIR_FIBER(ntid)(1) + WEIR_FIBER(tid)(1)) * WEIR_FIBER(ntid)(0) + WEIR_FIBER(tid)(0)) %
+               (unsigned int)warpSize);
+}
+WEIR_FIBER_ENTRY void WEIR_FIBER(barrier)() noexcept {
+  weir_host::wait w = weir_host::wait_here(weir_host::wait::for_block, 0, nullptr);
+  weir_host::meet(w);
+}
+WEIR_FIBER_ENTRY int WEIR_FIBER(barrier_count)(int predicate) noexcept {
+  using weir_host::vote;
+  return (int)vote(weir_host::wait_here(vote::for_block, 0, &vote::count_threads), predicate != 0).yes;
+}
+WEIR_FIBER_ENTRY void WEIR_FIBER(grid_barrier)() noexcept {
+  weir_host::wait w = weir_host::wait_here(weir_host::wait::for_grid, 0, nullptr);
+  weir_host::meet(w);
+}
+WEIR_FIBER_ENTRY void WEIR_FIBER(warp_barrier)(unsigned long long mask) noexcept {
+  weir_host::wait w = weir_host::wait_for_lanes(mask, nullptr);
+  weir_host::meet(w);
+}
+WEIR_FIBER_ENTRY unsigned long long WEIR_FIBER(ballot)(unsigned long long mask, int predicate) noexcept {
+  using weir_host::vote;
+  return vote(weir_host::wait_for_lanes(mask, &vote::combine_lanes), predicate != 0).yes;
+}
+WEIR_FIBER_ENTRY unsigned long long WEIR_FIBER(active)() noexcept { return WEIR_FIBER(ballot)(0, 1); }
+WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(shuffle32)(unsigned long long mask, unsigned int value,
+                                                            int source_lane) noexcept {
+  return weir_host::exchange<unsigned int>(mask, value, source_lane).value;
+}
+WEIR_FIBER_ENTRY unsigned long long WEIR_FIBER(shuffle64)(unsigned long long mask, unsigned long long value,
+                                                          int source_lane) noexcept {
+  return weir_host::exchange<unsigned long long>(mask, value, source_lane).value;
+}
+WEIR_FIBER_ENTRY void WEIR_FIBER(turn)() noexcept { weir_host::spin(); }
+}
+#undef WEIR_ON_AXIS
+#ifndef WEIR_SET_PLACE
+#define WEIR_SET_PLACE(name, file, line, number)                         \
+  const weir_host::call_place weir_place = {name, file, line, number};   \
+  weir_host::place = &weir_place
+#endif
+)weir";
+
+/// What compilers call in a source that is compiled with -fsanitize=thread: a volatile access is where the lanes of a warp
+/// that runs in lockstep are level. The other calls do nothing, or what the access would have done.
+inline constexpr std::string_view fiber_steps = R"weir(
+#ifdef __clang__
+#define WEIR_STEP __attribute__((noinline, disable_sanitizer_instrumentation, visibility("hidden"), used))
+#else
+#define WEIR_STEP __attribute__((noinline, no_sanitize("thread"), visibility("hidden"), used))
+#endif
+namespace weir_host {
+WEIR_STEP void step(const void* address) {
+  wait w = {"a volatile access", "", 0, wait::for_step, 0, address, nullptr, 0};
+  meet(w);
+}
+}  // namespace weir_host
+extern "C" {
+#define WEIR_ACCESSES(bytes)                                                                                            \
+  WEIR_STEP void __tsan_read##bytes(void*) {}                                                                           \
+  WEIR_STEP void __tsan_write##bytes(void*) {}                                                                          \
+  WEIR_STEP void __tsan_read_write##bytes(void*) {}                                                                     \
+  WEIR_STEP void __tsan_unaligned_read##bytes(void*) {}                                                                 \
+  WEIR_STEP void __tsan_unaligned_write##bytes(void*) {}                                                                \
+  WEIR_STEP void __tsan_unaligned_read_write##bytes(void*) {}                                                           \
+  WEIR_STEP void __tsan_volatile_read##bytes(void*) { weir_host::step(__builtin_return_address(0)); }                   \
+  WEIR_STEP void __tsan_volatile_write##bytes(void*) { weir_host::step(__builtin_return_address(0)); }                  \
+  WEIR_STEP void __tsan_unaligned_volatile_read##bytes(void*) { weir_host::step(__builtin_return_address(0)); }         \
+  WEIR_STEP void __tsan_unaligned_volatile_write##bytes(void*) { weir_host::step(__builtin_return_address(0)); }
+WEIR_ACCESSES(1) WEIR_ACCESSES(2) WEIR_ACCESSES(4) WEIR_ACCESSES(8) WEIR_ACCESSES(16)
+#undef WEIR_ACCESSES
+WEIR_STEP void __tsan_init() {}
+WEIR_STEP void __tsan_func_entry(void*) {}
+WEIR_STEP void __tsan_func_exit() {}
+WEIR_STEP void __tsan_read_range(void*, unsigned long) {}
+WEIR_STEP void __tsan_write_range(void*, unsigned long) {}
+WEIR_STEP void __tsan_vptr_update(void*, void*) {}
+WEIR_STEP void __tsan_vptr_read(void*) {}
+WEIR_STEP void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WEIR_STEP void __tsan_atomic_signal_fence(int) {}
+#define WEIR_UPDATE(bits, type, name)                                                                                   \
+  WEIR_STEP type __tsan_atomic##bits##_fetch_##name(volatile void* p, type v, int) {                                    \
+    return __atomic_fetch_##name((volatile type*)p, v, __ATOMIC_SEQ_CST);                                               \
+  }
+#define WEIR_ATOMICS(bits, type)                                                                                        \
+  WEIR_STEP type __tsan_atomic##bits##_load(const volatile void* p, int) {                                              \
+    return __atomic_load_n((const volatile type*)p, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                                     \
+  WEIR_STEP void __tsan_atomic##bits##_store(volatile void* p, type v, int) {                                           \
+    __atomic_store_n((volatile type*)p, v, __ATOMIC_SEQ_CST);                                                           \
+  }                                                                                                                     \
+  WEIR_STEP type __tsan_atomic##bits##_exchange(volatile void* p, type v, int) {                                        \
+    return __atomic_exchange_n((volatile type*)p, v, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                                     \
+  WEIR_STEP bool __tsan_atomic##bits##_compare_exchange_strong(volatile void* p, void* old, type v, int, int) {         \
+    return __atomic_compare_exchange_n((volatile type*)p, (type*)old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+  }                                                                                                                     \
+  WEIR_STEP bool __tsan_atomic##bits##_compare_exchange_weak(volatile void* p, void* old, type v, int, int) {           \
+    return __atomic_compare_exchange_n((volatile type*)p, (type*)old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+  }                                                                                                                     \
+  WEIR_STEP type __tsan_atomic##bits##_compare_exchange_val(volatile void* p, type old, type v, int, int) {             \
+    __atomic_compare_exchange_n((volatile type*)p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                 \
+    return old;                                                                                                         \
+  }                                                                                                                     \
+  WEIR_UPDATE(bits, type, add) WEIR_UPDATE(bits, type, sub) WEIR_UPDATE(bits, type, and) WEIR_UPDATE(bits, type, or)    \
+  WEIR_UPDATE(bits, type, xor) WEIR_UPDATE(bits, type, nand)
+WEIR_ATOMICS(8, unsigned char) WEIR_ATOMICS(16, unsigned short) WEIR_ATOMICS(32, unsigned int)
+WEIR_ATOMICS(64, unsigned long)
+#undef WEIR_ATOMICS
+#undef WEIR_UPDATE
+}
+#undef WEIR_STEP
+)weir";
+
+}  // namespace weir::kernels

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/workgroup/entry.hpp"
+
+#include <cstddef>
+
+#include "backends/host/kernel_abi.hpp"
+#include "kernels/workgroup/builtins.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+// Functions for one processor are inlined into those for the same alone.
+void copy_target(const llvm::Function& from, llvm::Function& to) {
+  for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
+    if (from.hasFnAttribute(attribute)) to.addFnAttr(from.getFnAttribute(attribute));
+  }
+}
+
+class RunFunction {
+ public:
+  explicit RunFunction(const BlockFunction& block)
+      : block_(block), module_(*block.function->getParent()), builder_(module_.getContext()) {
+    llvm::Type* const pointer = builder_.getPtrTy();
+    auto* const type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, block.kernel->getName() + ".run", module_);
+    function_->addFnAttr(formed_block);
+    copy_target(*block.kernel, *function_);
+  }
+
+  llvm::Function* make() {
+    Value* const range = function_->getArg(0);
+    BasicBlock* const entry = make_block("");
+    BasicBlock* const loop = make_block("block");
+    BasicBlock* const latch = make_block("next");
+    BasicBlock* const end = make_block("end");
+    builder_.SetInsertPoint(entry);
+    Value* grid[3];
+    Value* threads = builder_.getInt64(1);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      grid[axis] = wide(load(builder_.getInt32Ty(), range, offsetof(host::BlockRange, grid) + 4 * axis));
+      Value* const size = load(builder_.getInt32Ty(), range, offsetof(host::BlockRange, block) + 4 * axis);
+      threads = builder_.CreateMul(threads, wide(size), "", true, true);
+    }
+    Value* const first = load(builder_.getInt64Ty(), range, offsetof(host::BlockRange, first_block));
+    Value* const last = load(builder_.getInt64Ty(), range, offsetof(host::BlockRange, last_block));
+    Value* const dynamic = load(builder_.getInt64Ty(), range, offsetof(host::BlockRange, shared_bytes));
+    if (block_.threads_in_step != 1) {
+      threads = builder_.CreateAdd(threads, builder_.getInt64(block_.threads_in_step - 1));
+      threads = builder_.CreateUDiv(threads, builder_.getInt64(block_.threads_in_step));
+    }
+    // The context begins where its arrays are aligned, and ends so that shared memory is, too.
+    constexpr std::uint64_t line = BlockFunction::shared_alignment;
+    Value* context_bytes = builder_.CreateMul(threads, builder_.getInt64(block_.context_bytes));
+    context_bytes = builder_.CreateAnd(builder_.CreateAdd(context_bytes, builder_.getInt64(line - 1)), ~(line - 1));
+    Value* const bytes =
+        builder_.CreateAdd(builder_.CreateAdd(context_bytes, dynamic), builder_.getInt64(block_.static_shared + line));
+    Value* const services = load(builder_.getPtrTy(), range, offsetof(host::BlockRange, services));
+    Value* const memory =
+        builder_.CreateCall(llvm::FunctionType::get(builder_.getPtrTy(), {builder_.getInt64Ty()}, false),
+                            load(builder_.getPtrTy(), services, offsetof(host::LaunchServices, take)), bytes);
+    Value* const shared = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), memory, context_bytes);
+    llvm::SmallVector<Value*> arguments = load_arguments();
+    arguments.resize(block_.own + BlockFunction::parameter_count);
+    arguments[block_.own + BlockFunction::range] = range;
+    arguments[block_.own + BlockFunction::context] = memory;
+    arguments[block_.own + BlockFunction::shared] = shared;
+    Value* const rest = builder_.CreateUDiv(first, grid[0]);
+    Value* const start[] = {builder_.CreateURem(first, grid[0]), builder_.CreateURem(rest, grid[1]),
+                            builder_.CreateUDiv(rest, grid[1])};
+    builder_.CreateCondBr(builder_.CreateICmpULT(first, last), loop, end);
+    builder_.SetInsertPoint(loop);
+    llvm::PHINode* const number = builder_.CreatePHI(builder_.getInt64Ty(), 2, "number");
+    number->addIncoming(first, entry);
+    llvm::PHINode* index[3];
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      index[axis] = builder_.CreatePHI(builder_.getInt64Ty(), 2, "index");
+      index[axis]->addIncoming(start[axis], entry);
+    }
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      arguments[block_.own + BlockFunction::block_x + axis] = builder_.CreateTrunc(index[axis], builder_.getInt32Ty());
+    }
+    builder_.CreateStore(
+        number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offsetof(host::BlockRange, running_block)),
+        /*isVolatile=*/true);
+    builder_.CreateCall(block_.function, arguments);  // the blocks behind one that cannot go on run
+    builder_.CreateBr(latch);
+    builder_.SetInsertPoint(latch);
+    // A division takes as long as a small block.
+    Value* carry = builder_.getInt64(1);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      Value* const next = builder_.CreateAdd(index[axis], carry, "", true, true);
+      Value* const full = builder_.CreateICmpEQ(next, grid[axis]);
+      index[axis]->addIncoming(builder_.CreateSelect(full, builder_.getInt64(0), next), latch);
+      carry = builder_.CreateZExt(full, builder_.getInt64Ty());
+    }
+    Value* const next = builder_.CreateAdd(number, builder_.getInt64(1), "", true, true);
+    number->addIncoming(next, latch);
+    builder_.CreateCondBr(builder_.CreateICmpULT(next, last), loop, end);
+    builder_.SetInsertPoint(end);
+    builder_.CreateCall(llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, false),
+                        load(builder_.getPtrTy(), services, offsetof(host::LaunchServices, give_back)), memory);
+    builder_.CreateRetVoid();
+    return function_;
+  }
+
+ private:
+  BasicBlock* make_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
+  Value* wide(Value* value) { return builder_.CreateZExt(value, builder_.getInt64Ty()); }
+  Value* load(llvm::Type* type, Value* base, std::size_t offset) {
+    return builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, offset));
+  }
+
+  // The second argument has the address of each parameter's value.
+  llvm::SmallVector<Value*> load_arguments() {
+    if (runs_blocks(*block_.kernel)) return {function_->getArg(0), function_->getArg(1)};
+    llvm::SmallVector<Value*> arguments;
+    for (unsigned i = 0; i < block_.own; ++i) {
+      Value* const address = load(builder_.getPtrTy(), function_->getArg(1), sizeof(void*) * i);
+      const llvm::Argument* const parameter = block_.kernel->getArg(i);
+      arguments.push_back(
+          parameter->hasByValAttr() ? address : builder_.CreateAlignedLoad(parameter->getType(), address, llvm::Align(1)));
+    }
+    return arguments;
+  }
+
+  const BlockFunction& block_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_;
+};
+
+}  // namespace
+
+llvm::Function* make_run_function(const BlockFunction& block) { return RunFunction(block).make(); }
+
+void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any_block, unsigned lanes) {
+  llvm::LLVMContext& context = kernel.getContext();
+  llvm::Function* entry = &kernel;
+  const llvm::GlobalValue::LinkageTypes linkage = kernel.getLinkage();
+  // The code for one thread is not called any more.
+  kernel.deleteBody();
+  kernel.setLinkage(linkage);
+  for (const auto attribute : {llvm::Attribute::Memory, llvm::Attribute::NoSync, llvm::Attribute::WillReturn,
+                               llvm::Attribute::NoReturn, llvm::Attribute::NoFree, llvm::Attribute::NoRecurse}) {
+    kernel.removeFnAttr(attribute);
+  }
+  if (!runs_blocks(kernel)) {
+    llvm::IRBuilder<> builder(BasicBlock::Create(context, "", &kernel));
+    builder.CreateUnreachable();
+    kernel.setComdat(nullptr);
+    kernel.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
+    entry = llvm::Function::Create(run->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                                   "weir_run_" + kernel.getName(), kernel.getParent());
+    copy_target(kernel, *entry);
+  }
+  llvm::IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+  const auto call = [&](llvm::Function* called) {
+    builder.CreateCall(called, {entry->getArg(0), entry->getArg(1)});
+    builder.CreateRetVoid();
+  };
+  if (any_block == nullptr) {
+    call(run);
+    return;
+  }
+  Value* const address =
+      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), entry->getArg(0), offsetof(host::BlockRange, block));
+  Value* const rest = builder.CreateAnd(builder.CreateLoad(builder.getInt32Ty(), address), lanes - 1);
+  BasicBlock* const rows = BasicBlock::Create(context, "rows", entry);
+  BasicBlock* const others = BasicBlock::Create(context, "others", entry);
+  builder.CreateCondBr(builder.CreateICmpEQ(rest, builder.getInt32(0)), rows, others);
+  builder.SetInsertPoint(rows);
+  call(run);
+  builder.SetInsertPoint(others);
+  call(any_block);
+}
+
+}  // namespace weir::workgroup

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/workgroup/form.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+
+#include <optional>
+
+#include "kernels/workgroup/block_function.hpp"
+#include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/entry.hpp"
+#include "kernels/workgroup/kept_values.hpp"
+#include "kernels/workgroup/on_fibers.hpp"
+#include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/refusal.hpp"
+#include "kernels/workgroup/regions.hpp"
+#include "kernels/workgroup/strided_loops.hpp"
+#include "kernels/workgroup/thread_loops.hpp"
+#include "kernels/workgroup/waiting.hpp"
+#include "kernels/workgroup/warp.hpp"
+#include "kernels/workgroup/warp_structure.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+constexpr const char* pass_name = "weir-workgroup";
+constexpr unsigned most_regions = 256;
+
+// What calls in a kernel lead to code that depends on the thread, and were not inlined: recursion, and calls by pointer.
+class Reach {
+ public:
+  explicit Reach(llvm::Module& module) {
+    dependent_ = thread_dependent(module, shared_variables(module));
+    const Functions entries = kernels(module);
+    for (llvm::Function* function : dependent_) {
+      by_pointer_ |=
+          entries.count(function) == 0 && !is_global(*function) && function->hasAddressTaken(nullptr, true, true, true);
+    }
+    for (llvm::Function& function : module) {
+      for (llvm::Instruction& instruction : llvm::instructions(function)) {
+        const auto* const call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (call != nullptr && call->isIndirectCall()) calls_pointers_.insert(&function);
+      }
+    }
+    calls_pointers_ = callers(calls_pointers_);
+  }
+
+  void check(llvm::Function& kernel) const {
+    for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+      const auto* const call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call == nullptr) continue;
+      llvm::Function* const callee = call->getCalledFunction();
+      const Builtin kind = called_builtin(call);
+      if (kind == Builtin::other) throw Refused("it calls " + place_of(instruction).function, &instruction);
+      if (callee != nullptr && dependent_.count(callee) != 0)
+        throw Refused("it calls a recursive function that asks for the thread or has atomic accesses", &instruction);
+      const bool indirect = call->isIndirectCall() || (callee != nullptr && calls_pointers_.count(callee) != 0);
+      if (indirect && by_pointer_)
+        throw Refused(
+            "it calls through a pointer, and a function whose address is taken asks for the thread or has atomic accesses",
+            &instruction);
+      if (call->isInlineAsm() && call->isConvergent()) throw Refused("it has inline assembly", &instruction);
+    }
+  }
+
+ private:
+  Functions dependent_;
+  Functions calls_pointers_;
+  bool by_pointer_ = false;
+};
+
+struct Statistics {
+  std::size_t regions;
+  unsigned stepped = 0;  // loops whose turns all threads take together
+  std::size_t uniform = 0;
+  std::size_t arrays = 0;
+};
+
+// How the threads of a version are taken together.
+struct Warps {
+  WarpVersion version;
+  unsigned lanes;
+  bool needed;
+};
+
+Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
+  if (warps) {
+    block.threads_in_step = warps->lanes;
+    vectorize_warps(block, warps->version, warps->needed, library);
+  }
+  lower_shared_atomics(block);
+  run_passes(*block.function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
+  const unsigned stepped = warps ? 0 : step_together(block);
+  Regions regions = split_at_barriers(block);
+  if (regions.all.size() > most_regions) {
+    throw Refused("it has " + std::to_string(regions.all.size()) + " regions between barriers, and " +
+                      std::to_string(most_regions) + " are the most",
+                  nullptr);
+  }
+  const BlockDivergence rules;
+  const Uniformity uniformity(*block.function, rules);
+  regions.diverge = may_diverge(block, regions, uniformity);
+  const KeptValues kept = keep_values(block, regions, uniformity);
+  llvm::Value* counts[3];
+  if (warps) {
+    count_warps(block, warps->version, counts);
+  } else {
+    llvm::IRBuilder<> builder(block.top->getTerminator());
+    for (unsigned axis = 0; axis < 3; ++axis)
+      counts[axis] = builder.CreateZExt(block.block_size[axis], builder.getInt64Ty());
+  }
+  make_thread_loops(block, regions, kept, counts);
+  Statistics statistics{regions.all.size(), stepped};
+  for (const KeptValue& value : kept.all) ++(value.uniform ? statistics.uniform : statistics.arrays);
+  return statistics;
+}
+
+// Where the program defines the kernel, which is inlined where a function runs blocks.
+const llvm::DISubprogram* declaration_of(const llvm::Function& kernel) {
+  if (!runs_blocks(kernel)) return kernel.getSubprogram();
+  for (const llvm::Instruction& instruction : llvm::instructions(kernel)) {
+    for (const llvm::DILocation* location = instruction.getDebugLoc(); location != nullptr;
+         location = location->getInlinedAt()) {
+      const llvm::DISubprogram* const function = location->getScope()->getSubprogram();
+      if (function->getLinkageName() == name_of(kernel) || function->getName() == name_of(kernel)) return function;
+    }
+  }
+  return kernel.getSubprogram();
+}
+
+void remark(const BlockFunction& block, const Statistics& statistics) {
+  llvm::OptimizationRemark remark(pass_name, "Formed", llvm::DiagnosticLocation(declaration_of(*block.kernel)),
+                                  &block.kernel->getEntryBlock());
+  remark << llvm::demangle(name_of(*block.kernel).str()) << ": " << std::to_string(statistics.regions) << " regions, "
+         << std::to_string(statistics.uniform) << " values kept for the block and " << std::to_string(statistics.arrays)
+         << (block.threads_in_step == 1 ? " for each thread, " : " for each warp, ") << std::to_string(block.context_bytes)
+         << (block.threads_in_step == 1 ? " bytes a thread" : " bytes a warp");
+  block.kernel->getContext().diagnose(remark);
+}
+
+struct Version {
+  llvm::Function* run;
+  unsigned stepped;
+};
+
+// The function that runs blocks of one version. What was made of a version that is refused is taken away again.
+Version form_version(llvm::Function& kernel, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
+  BlockFunction block = make_block_function(kernel);
+  try {
+    const Statistics statistics = form_block(block, warps, library);
+    std::string flaws;
+    llvm::raw_string_ostream stream(flaws);
+    if (llvm::verifyFunction(*block.function, &stream)) throw Refused("the pass made invalid code of it: " + flaws, nullptr);
+    remark(block, statistics);
+    return {make_run_function(block), statistics.stepped};
+  } catch (const Refused&) {
+    block.function->eraseFromParent();
+    throw;
+  }
+}
+
+// How many threads of a block the program takes for a warp.
+unsigned threads_of_warp(const llvm::Module& module) {
+  const llvm::GlobalVariable* const size = module.getGlobalVariable("__weir_fiber_warp_size", true);
+  return size == nullptr ? warp_size
+                         : static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(size->getInitializer())->getZExtValue());
+}
+
+// Lanes of a warp answer each other, or rely on being in step.
+bool needs_warps(llvm::Function& kernel) {
+  return llvm::any_of(llvm::instructions(kernel), [](const llvm::Instruction& instruction) {
+    return is_warp_operation(called_builtin(&instruction)) || instruction.isVolatile();
+  });
+}
+
+// How many loops of a thread's own have what differs between threads.
+unsigned count_own_loops(llvm::Function& kernel) {
+  llvm::DominatorTree dominators(kernel);
+  const llvm::LoopInfo loops(dominators);
+  const BlockDivergence rules;
+  const Uniformity uniformity(kernel, rules);
+  const auto is_own = [&](const llvm::Loop& loop) {
+    bool differs = false;
+    for (const llvm::BasicBlock* block : loop.blocks()) {
+      for (const llvm::Instruction& instruction : *block) {
+        if (llvm::isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects()) return false;
+        const llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
+        differs |= uniformity.is_divergent(address != nullptr ? *address : instruction) &&
+                   (address != nullptr || instruction.getType()->isFloatingPointTy());
+      }
+    }
+    return differs;
+  };
+  return static_cast<unsigned>(llvm::count_if(const_cast<llvm::LoopInfo&>(loops).getLoopsInPreorder(),
+                                              [&](const llvm::Loop* loop) { return loop->isInnermost() && is_own(*loop); }));
+}
+
+// Blocks of several rows often have rows of 16 threads.
+unsigned lanes_of(llvm::Function& kernel) {
+  const bool has_rows = llvm::any_of(llvm::instructions(kernel), [](llvm::Instruction& instruction) {
+    if (called_builtin(&instruction) != Builtin::thread_index) return false;
+    const auto* const axis = llvm::dyn_cast<llvm::ConstantInt>(llvm::cast<llvm::CallBase>(instruction).getArgOperand(0));
+    return axis == nullptr || !axis->isZero();
+  });
+  return has_rows ? warp_size / 2 : warp_size;
+}
+
+void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryInfo& library) {
+  reach.check(kernel);
+  if (const llvm::Instruction* const wait = find_wait(kernel))
+    throw Refused("its threads may wait for each other in a loop with atomic accesses", wait);
+  if (needs_warps(kernel)) {
+    if (threads_of_warp(*kernel.getParent()) != warp_size)
+      throw Refused("it has functions of warps, or volatile accesses, and warps are not of 32 threads", nullptr);
+    const Version rows = form_version(kernel, Warps{WarpVersion::whole_rows, warp_size, true}, library);
+    try {
+      make_entry(kernel, rows.run, form_version(kernel, Warps{WarpVersion::any_block, warp_size, true}, library).run,
+                 warp_size);
+    } catch (const Refused&) {
+      rows.run->eraseFromParent();  // and, as nobody calls it any more, its block
+      throw;
+    }
+    return;
+  }
+  const unsigned own_loops = count_own_loops(kernel);
+  const Version others = form_version(kernel, std::nullopt, library);
+  if (others.stepped < own_loops) {
+    try {
+      const unsigned lanes = lanes_of(kernel);
+      make_entry(kernel, form_version(kernel, Warps{WarpVersion::whole_rows, lanes, false}, library).run, others.run, lanes);
+      return;
+    } catch (const Refused&) {
+      // The loops over threads are left.
+    }
+  }
+  make_entry(kernel, others.run);
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  const Functions found = kernels(module);
+  if (found.empty()) return llvm::PreservedAnalyses::all();
+  const Reach reach(module);
+  const Variables shared = shared_variables(module);
+  Functions refused_kernels;
+  auto& functions = analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+  for (llvm::Function* kernel : found) {
+    try {
+      form(*kernel, reach, functions.getResult<llvm::TargetLibraryAnalysis>(*kernel));
+    } catch (const Refused& refused) {
+      const llvm::DiagnosticLocation place = refused.where != nullptr
+                                                 ? llvm::DiagnosticLocation(llvm::DebugLoc(refused.where))
+                                                 : llvm::DiagnosticLocation(declaration_of(*kernel));
+      llvm::OptimizationRemarkMissed remark(pass_name, "Refused", place, &kernel->getEntryBlock());
+      remark << llvm::demangle(name_of(*kernel).str()) << " runs on fibers: " << refused.why;
+      // Clang does not find the lines of a preprocessed source again.
+      if (place.isValid()) remark << " (" << place.getRelativePath() << ":" << std::to_string(place.getLine()) << ")";
+      module.getContext().diagnose(remark);
+      refused_kernels.insert(kernel);
+    }
+  }
+  // They would keep kernels that nothing calls any more.
+  module.getGlobalVariable("llvm.global.annotations")->eraseFromParent();
+  run_on_fibers(module, refused_kernels, shared);
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace weir::workgroup

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/workgroup/prepare.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "kernels/workgroup/builtins.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+using llvm::Attribute;
+using llvm::Function;
+
+// On a CPU `__shared__` leaves a plain global variable. Optimizers may make a local variable of one that a single function
+// uses, or take its value for the last one that this function wrote. What other modules might use, and write, they leave
+// alone.
+void hide_from_optimizers(const Variables& shared) {
+  for (llvm::GlobalVariable* variable : shared) {
+    // On fibers they belong to the worker's thread. Here a block has them.
+    variable->setThreadLocal(false);
+    for (llvm::User* user : llvm::make_early_inc_range(variable->users())) {
+      auto* const address = llvm::dyn_cast<llvm::IntrinsicInst>(user);
+      if (address == nullptr || address->getIntrinsicID() != llvm::Intrinsic::threadlocal_address) continue;
+      address->replaceAllUsesWith(variable);
+      address->eraseFromParent();
+    }
+    if (is_dynamic(*variable)) continue;
+    if (variable->hasLocalLinkage()) variable->setName("weir.shared." + variable->getName());
+    variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    variable->setComdat(nullptr);
+    variable->setConstant(false);
+    variable->setExternallyInitialized(true);
+  }
+}
+
+Functions builtins_of(llvm::Module& module, bool (*chosen)(Builtin)) {
+  Functions found;
+  for (Function& function : module) {
+    const Builtin kind = builtin(function);
+    if (kind != Builtin::none && chosen(kind)) found.insert(&function);
+  }
+  return found;
+}
+
+void inline_always(Function& function) {
+  function.removeFnAttr(Attribute::NoInline);
+  function.removeFnAttr(Attribute::OptimizeNone);
+  function.addFnAttr(Attribute::AlwaysInline);
+  function.setComdat(nullptr);
+  function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+  function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  function.setDSOLocal(true);
+}
+
+// Each copy of a barrier begins a region of its own. The code, the values kept across barriers and the time to compile grow
+// faster than their number: "#pragma unroll" is overruled for a loop that waits.
+void keep_rolled(Function& function, const Functions& waiting) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  llvm::LLVMContext& context = function.getContext();
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    const bool waits = llvm::any_of(loop->blocks(), [&](llvm::BasicBlock* block) {
+      return llvm::any_of(*block, [&](llvm::Instruction& instruction) {
+        const auto* const call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        return call != nullptr && call->getCalledFunction() != nullptr && waiting.count(call->getCalledFunction()) != 0;
+      });
+    });
+    if (!waits) continue;
+    llvm::MDNode* const disable = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+    llvm::MDNode* const id = llvm::MDNode::getDistinct(context, {nullptr, disable});
+    id->replaceOperandWith(0, id);
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loop->getLoopLatches(latches);
+    for (llvm::BasicBlock* latch : latches) latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, id);
+  }
+}
+
+// In device code Clang marks every call as convergent, of a thread's index and of sinf, too, which forbids most
+// optimizations.
+void drop_convergence(llvm::Module& module) {
+  for (Function& function : module) {
+    if (!function.isDeclaration() || is_convergent(builtin(function))) continue;
+    function.removeFnAttr(Attribute::Convergent);
+    for (llvm::User* user : function.users()) {
+      auto* const call = llvm::dyn_cast<llvm::CallBase>(user);
+      if (call != nullptr && call->getCalledFunction() == &function) call->removeFnAttr(Attribute::Convergent);
+    }
+  }
+}
+
+// The C library's mathematics sets errno, which no kernel sees. So it is known to have no effect.
+void mark_mathematics(llvm::Module& module, llvm::FunctionAnalysisManager& functions) {
+  for (Function& function : module) {
+    llvm::LibFunc known{};
+    if (!function.isDeclaration() || function.arg_empty() || !function.getReturnType()->isFloatingPointTy()) continue;
+    const auto is_number = [](const llvm::Argument& argument) {
+      return argument.getType()->isFloatingPointTy() || argument.getType()->isIntegerTy();
+    };
+    if (!llvm::all_of(function.args(), is_number)) continue;
+    if (!functions.getResult<llvm::TargetLibraryAnalysis>(function).getLibFunc(function, known)) continue;
+    function.setDoesNotAccessMemory();
+    function.setDoesNotThrow();
+    function.setWillReturn();
+  }
+}
+
+// Two barriers stay two, so that a report can name both lines.
+void keep_apart(llvm::Module& module) {
+  for (Function* function : builtins_of(module, is_convergent)) {
+    for (llvm::User* user : function->users()) {
+      if (auto* const call = llvm::dyn_cast<llvm::CallBase>(user)) call->addFnAttr(Attribute::NoMerge);
+    }
+  }
+}
+
+void mark_ranges(llvm::Module& module) {
+  llvm::MDBuilder metadata(module.getContext());
+  for (const auto& [kind, limit] : {std::pair{Builtin::thread_index, 1024U}, std::pair{Builtin::lane, 64U}}) {
+    llvm::MDNode* const range = metadata.createRange(llvm::APInt(32, 0), llvm::APInt(32, limit));
+    for (Function& function : module) {
+      if (builtin(function) != kind) continue;
+      for (llvm::User* user : function.users()) {
+        if (auto* const call = llvm::dyn_cast<llvm::CallInst>(user)) call->setMetadata(llvm::LLVMContext::MD_range, range);
+      }
+    }
+  }
+}
+
+// A kernel is called by a constant that has its address.
+void call_directly(llvm::Module& module) {
+  for (Function& function : module) {
+    llvm::SmallVector<llvm::LoadInst*> loads;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load != nullptr && load->isSimple() && load->getType()->isPointerTy()) loads.push_back(load);
+    }
+    for (llvm::LoadInst* load : loads) {
+      auto* const constant = llvm::dyn_cast<llvm::GlobalVariable>(load->getPointerOperand());
+      if (constant == nullptr || !constant->isConstant() || !constant->hasDefinitiveInitializer()) continue;
+      auto* const kernel = llvm::dyn_cast<Function>(constant->getInitializer()->stripPointerCasts());
+      if (kernel == nullptr) continue;
+      load->replaceAllUsesWith(kernel);
+      load->eraseFromParent();
+    }
+  }
+}
+
+// `asm volatile("" ::: "memory")` has no instruction: the compiler alone shall keep accesses in their order there.
+void replace_empty_assembly(llvm::Module& module) {
+  for (Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || !call->isInlineAsm() || !call->arg_empty() || !call->getType()->isVoidTy()) continue;
+      if (!llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString().empty()) continue;
+      new llvm::FenceInst(module.getContext(), llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread,
+                          call);
+      call->eraseFromParent();
+    }
+  }
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  mark_mathematics(module, analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager());
+  call_directly(module);
+  replace_empty_assembly(module);
+  note_names(module);
+  const Functions entries = kernels(module);
+  const Variables shared = shared_variables(module);
+  hide_from_optimizers(shared);
+  for (Function* function : thread_dependent(module, shared)) {
+    if (entries.count(function) == 0) inline_always(*function);
+  }
+  for (Function* kernel : entries) {
+    kernel->removeFnAttr(Attribute::OptimizeNone);
+    kernel->removeFnAttr(Attribute::AlwaysInline);
+    kernel->addFnAttr(Attribute::NoInline);
+  }
+  Functions waiting =
+      builtins_of(module, [](Builtin kind) { return kind == Builtin::block_barrier || kind == Builtin::block_count; });
+  const Functions through = callers(waiting);
+  waiting.insert(through.begin(), through.end());
+  for (Function* function : through) keep_rolled(*function, waiting);
+  drop_convergence(module);
+  keep_apart(module);
+  mark_ranges(module);
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace weir::workgroup

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "kernels/workgroup/refusal.hpp"
+#include "kernels/workgroup/warp_vectorizer.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+template <class T>
+T* with_metadata(T* access, const Instruction& original) {
+  access->copyMetadata(original,
+                       {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias, llvm::LLVMContext::MD_tbaa});
+  return access;
+}
+
+// Programs that rely on lanes in step say so by "volatile": memory is read and written where they say.
+void keep_in_place(llvm::IRBuilder<>& builder, bool is_volatile) {
+  if (!is_volatile) return;
+  auto* const type = llvm::FunctionType::get(builder.getVoidTy(), false);
+  builder.CreateCall(llvm::InlineAsm::get(type, "", "~{memory}", true));
+}
+
+}  // namespace
+
+bool Vectorizer::is_contiguous(Value* address, llvm::Type* type) const {
+  const Shape shape = shapes_.of(address);
+  const std::uint64_t size = layout_.getTypeStoreSize(type).getFixedValue();
+  return shape.kind == Shape::strided && shape.stride == static_cast<std::int64_t>(size) &&
+         layout_.getTypeAllocSize(type).getFixedValue() == size &&
+         layout_.getTypeSizeInBits(type).getFixedValue() == 8 * size;
+}
+
+void Vectorizer::emit_load(llvm::LoadInst& load) {
+  if (!shapes_.is_varying(&load)) return;
+  if (load.isAtomic()) return one_by_one(load);
+  llvm::Type* const type = load.getType();
+  if (!llvm::VectorType::isValidElementType(type) || layout_.getTypeSizeInBits(type) != layout_.getTypeStoreSizeInBits(type))
+    throw Refused("it loads a structure that differs between lanes", &load);
+  keep_in_place(builder_, load.isVolatile());
+  Value* const address = load.getPointerOperand();
+  const Shape shape = shapes_.of(address);
+  Value* made = nullptr;
+  if (shape.kind == Shape::uniform || (shape.kind == Shape::strided && shape.stride == 0)) {
+    made =
+        builder_.CreateVectorSplat(lanes_, with_metadata(builder_.CreateAlignedLoad(type, address, load.getAlign()), load));
+  } else if (!is_contiguous(address, type)) {
+    made = with_metadata(builder_.CreateMaskedGather(vector_of(type), lanes(address), load.getAlign(), mask_), load);
+  } else if (is_all(mask_)) {
+    made = with_metadata(builder_.CreateAlignedLoad(vector_of(type), address, load.getAlign()), load);
+  } else {
+    made = with_metadata(builder_.CreateMaskedLoad(vector_of(type), address, load.getAlign(), mask_), load);
+  }
+  vectors_[&load] = made;
+}
+
+void Vectorizer::emit_store(llvm::StoreInst& store) {
+  if (store.isAtomic()) return one_by_one(store);
+  Value* const address = store.getPointerOperand();
+  Value* const value = store.getValueOperand();
+  keep_in_place(builder_, store.isVolatile());
+  if (shapes_.is_uniform(address) && shapes_.is_uniform(value)) return;
+  llvm::Type* const type = value->getType();
+  if (!llvm::VectorType::isValidElementType(type) || layout_.getTypeSizeInBits(type) != layout_.getTypeStoreSizeInBits(type))
+    throw Refused("it stores a structure that differs between lanes", &store);
+  const Shape shape = shapes_.of(address);
+  if (shape.kind == Shape::uniform || (shape.kind == Shape::strided && shape.stride == 0)) {
+    // One of the lanes' values stays: the last one's.
+    Value* const leading =
+        builder_.CreateIntrinsic(llvm::Intrinsic::ctlz, {builder_.getInt32Ty()}, {bits(mask_), builder_.getTrue()});
+    Value* const last = builder_.CreateSub(builder_.getInt32(31), leading);
+    with_metadata(builder_.CreateAlignedStore(builder_.CreateExtractElement(lanes(value), last), address, store.getAlign()),
+                  store);
+  } else if (!is_contiguous(address, type)) {
+    with_metadata(builder_.CreateMaskedScatter(lanes(value), lanes(address), store.getAlign(), mask_), store);
+  } else if (is_all(mask_)) {
+    with_metadata(builder_.CreateAlignedStore(lanes(value), address, store.getAlign()), store);
+  } else {
+    with_metadata(builder_.CreateMaskedStore(lanes(value), address, store.getAlign(), mask_), store);
+  }
+  drop(store);
+}
+
+// A loop over the lanes that are here, from the first to the last.
+void Vectorizer::one_by_one(Instruction& instruction) {
+  llvm::DenseMap<unsigned, Value*> vectors;
+  for (unsigned k = 0; k < instruction.getNumOperands(); ++k) {
+    Value* const operand = instruction.getOperand(k);
+    if (isa<llvm::Constant>(operand) || !isa<Instruction>(operand) || shapes_.is_uniform(operand)) continue;
+    if (!llvm::VectorType::isValidElementType(operand->getType()))
+      throw Refused("a structure that differs between lanes is an argument", &instruction);
+    vectors[k] = lanes(operand);
+  }
+  llvm::SmallVector<llvm::Type*> types;
+  if (const auto* const structure = dyn_cast<llvm::StructType>(instruction.getType())) {
+    types.append(structure->element_begin(), structure->element_end());
+  } else if (!instruction.getType()->isVoidTy()) {
+    types.push_back(instruction.getType());
+  }
+  for (llvm::Type* type : types) {
+    if (!llvm::VectorType::isValidElementType(type))
+      throw Refused("a structure that differs between lanes is a result", &instruction);
+  }
+  Value* const here = bits(mask_);
+  BasicBlock* const before = instruction.getParent();
+  BasicBlock* const body = llvm::SplitBlock(before, &instruction);
+  BasicBlock* const after = llvm::SplitBlock(body, instruction.getNextNode());
+  BasicBlock* const first = original_.count(before) != 0 ? original_[before] : before;
+  original_[body] = original_[after] = first;
+  body->setName("lane");
+  builder_.SetInsertPoint(&instruction);
+  llvm::PHINode* const left = builder_.CreatePHI(builder_.getInt32Ty(), 2, "left");
+  left->addIncoming(here, before);
+  llvm::SmallVector<llvm::PHINode*> results;
+  for (llvm::Type* type : types) {
+    results.push_back(builder_.CreatePHI(vector_of(type), 2));
+    results.back()->addIncoming(llvm::PoisonValue::get(vector_of(type)), before);
+  }
+  Value* const lane = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {left, builder_.getTrue()});
+  Instruction* const copy = instruction.clone();
+  for (const auto& [k, vector] : vectors) copy->setOperand(k, builder_.CreateExtractElement(vector, lane));
+  if (auto* const call = dyn_cast<llvm::CallBase>(copy); call != nullptr && isa<Instruction>(call->getCalledOperand())) {
+    // LLVM for x86 reads the element in the call itself, and takes all memory on the way: here it must not see where from.
+    llvm::Type* const pointer = builder_.getPtrTy();
+    auto* const same = llvm::InlineAsm::get(llvm::FunctionType::get(pointer, pointer, false), "", "=r,0", false);
+    call->setCalledOperand(builder_.CreateCall(same, call->getCalledOperand()));
+  }
+  builder_.Insert(copy);
+  llvm::SmallVector<Value*, 2> made;
+  for (unsigned k = 0; k < types.size(); ++k) {
+    Value* const result = instruction.getType()->isStructTy() ? builder_.CreateExtractValue(copy, k) : copy;
+    made.push_back(builder_.CreateInsertElement(results[k], result, lane));
+    results[k]->addIncoming(made.back(), body);
+  }
+  Value* const rest = builder_.CreateAnd(left, builder_.CreateSub(left, builder_.getInt32(1)));
+  left->addIncoming(rest, body);
+  Instruction* const end = body->getTerminator();
+  builder_.SetInsertPoint(end);
+  builder_.CreateCondBr(builder_.CreateICmpNE(rest, builder_.getInt32(0)), body, after);
+  end->eraseFromParent();
+  if (instruction.getType()->isStructTy()) {
+    members_[&instruction] = made;
+  } else if (!made.empty()) {
+    vectors_[&instruction] = made[0];
+  }
+  drop(instruction);
+}
+
+}  // namespace weir::workgroup

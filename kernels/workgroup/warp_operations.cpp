@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/faults.hpp"
+#include "kernels/workgroup/refusal.hpp"
+#include "kernels/workgroup/warp_vectorizer.hpp"
+
+namespace weir::workgroup {
+using llvm::BasicBlock;
+using llvm::cast;
+using llvm::Instruction;
+using llvm::Value;
+
+void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
+  switch (kind) {
+    case Builtin::active_lanes: replace(call, builder_.CreateZExt(bits(mask_), call.getType())); return;
+    case Builtin::warp_barrier:  // lanes are in step
+      check_all_there(call, call.getArgOperand(0));
+      drop(call);
+      return;
+    case Builtin::ballot: {
+      check_all_there(call, call.getArgOperand(0));
+      Value* const predicate = call.getArgOperand(1);
+      Value* const those =
+          builder_.CreateICmpNE(lanes(predicate), llvm::Constant::getNullValue(vector_of(predicate->getType())));
+      // Only the named lanes vote, and none means all.
+      Value* const named = call.getArgOperand(0);
+      Value* const yes = builder_.CreateZExt(bits(both(mask_, those)), call.getType());
+      if (shapes_.is_varying(&call)) {
+        Value* const names = lanes(named);
+        Value* const none = builder_.CreateICmpEQ(names, llvm::Constant::getNullValue(names->getType()));
+        Value* const all = builder_.CreateVectorSplat(warp_size, yes);
+        vectors_[&call] = builder_.CreateSelect(none, all, builder_.CreateAnd(all, names));
+      } else {
+        Value* const none = builder_.CreateICmpEQ(named, llvm::Constant::getNullValue(named->getType()));
+        replace(call, builder_.CreateSelect(none, yes, builder_.CreateAnd(yes, named)));
+      }
+      return;
+    }
+    case Builtin::shuffle:
+      check_all_there(call, call.getArgOperand(0));
+      emit_shuffle(call);
+      return;
+    default: throw Refused("it calls an unknown function of warps", &call);
+  }
+}
+
+void Vectorizer::emit_shuffle(llvm::CallInst& call) {
+  Value* const value = call.getArgOperand(1);
+  Value* const from = call.getArgOperand(2);
+  Value* source = lanes(value);
+  // From a lane that is not here comes 0.
+  if (!is_all(mask_)) source = builder_.CreateSelect(mask_, source, llvm::Constant::getNullValue(source->getType()));
+  if (!shapes_.is_varying(&call)) {
+    // All lanes ask one lane, and it is in the warp.
+    replace(call, builder_.CreateExtractElement(source, from));
+    return;
+  }
+  const auto known = values_of_lanes(from, layout_);
+  if (!known) {
+    vectors_[&call] = permute(source, from);
+    return;
+  }
+  llvm::SmallVector<int> selection;
+  for (unsigned lane = 0; lane < warp_size; ++lane) {
+    const std::int64_t asked = (*known)[lane];
+    selection.push_back(asked >= 0 && asked < static_cast<std::int64_t>(warp_size) ? static_cast<int>(asked)
+                                                                                   : static_cast<int>(lane));
+  }
+  vectors_[&call] = builder_.CreateShuffleVector(source, selection);
+}
+
+// By way of memory: there is no instruction for it that all processors have.
+Value* Vectorizer::permute(Value* value, Value* from) {
+  llvm::Type* const type = cast<llvm::VectorType>(value->getType())->getElementType();
+  llvm::SmallVector<llvm::Constant*> numbers;
+  for (unsigned lane = 0; lane < warp_size; ++lane) numbers.push_back(builder_.getInt32(lane));
+  Value* asked = builder_.CreateFreeze(lanes(from));  // what lanes ask that are not here may be poison
+  Value* const inside = builder_.CreateICmpULT(
+      asked, llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(warp_size), builder_.getInt32(warp_size)));
+  asked = builder_.CreateSelect(inside, asked, llvm::ConstantVector::get(numbers));
+  llvm::IRBuilder<> top(block_.top->getTerminator());
+  llvm::AllocaInst* const memory = top.CreateAlloca(value->getType(), nullptr, "shuffle");
+  builder_.CreateStore(value, memory);
+  return builder_.CreateMaskedGather(vector_of(type), builder_.CreateGEP(type, memory, asked), layout_.getABITypeAlign(type),
+                                     llvm::ConstantInt::getTrue(vector_of(builder_.getInt1Ty())));
+}
+
+// `named`: the lanes that the program names in the call, of 64 bits, where 0 stands for those that are here; or null for
+// all. They must be here, or have ended. In code that all lanes run nothing is to be checked, unless lanes were taken for
+// ending that come here.
+void Vectorizer::check_all_there(llvm::CallInst& at, Value* named) {
+  const bool whole = mask_ == mask_values_.lookup(LaneMasks::all);
+  if (whole && lane_ends_.ending == nullptr) return;
+  if (const auto* const constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(named);
+      constant != nullptr && constant->isZero())
+    return;
+  llvm::Type* const number = builder_.getInt32Ty();
+  const auto load = [&](llvm::AllocaInst* variable) { return builder_.CreateLoad(number, variable); };
+  Value* const elsewhere = lanes_there_ != nullptr ? builder_.CreateAnd(bits(builder_.CreateNot(mask_)), bits(lanes_there_))
+                                                   : bits(builder_.CreateNot(mask_));
+  Value* absent = elsewhere;
+  if (lane_ends_.ended != nullptr) absent = builder_.CreateAnd(absent, builder_.CreateNot(load(lane_ends_.ended)));
+  if (named != nullptr && !shapes_.is_uniform(named)) {
+    Value* const wanted = builder_.CreateTrunc(lanes(named), vector_of(number));
+    Value* const missing = builder_.CreateAnd(wanted, builder_.CreateVectorSplat(lanes_, absent));
+    absent =
+        builder_.CreateOrReduce(builder_.CreateSelect(mask_, missing, llvm::Constant::getNullValue(missing->getType())));
+  } else if (named != nullptr) {
+    absent = builder_.CreateAnd(absent, builder_.CreateTrunc(named, number));
+  }
+  if (lane_ends_.ending != nullptr) {
+    Value* const ending = load(lane_ends_.ending);
+    Value* const came = builder_.CreateICmpNE(builder_.CreateAnd(ending, bits(mask_)), builder_.getInt32(0));
+    if (lane_ends_.before_ends.count(&at) != 0) {
+      builder_.CreateStore(builder_.CreateOr(ending, absent), lane_ends_.ending);
+      absent = builder_.getInt32(0);
+    }
+    absent = builder_.CreateSelect(came, elsewhere, absent);
+  }
+  Value* const failed = builder_.CreateICmpNE(absent, builder_.getInt32(0));
+  Value* const first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {number}, {bits(mask_), builder_.getTrue()});
+  BasicBlock* const before = at.getParent();
+  Instruction* const end = llvm::SplitBlockAndInsertIfThen(failed, &at, false);
+  original_[end->getParent()] = original_[at.getParent()] = original_.count(before) != 0 ? original_[before] : before;
+  builder_.SetInsertPoint(end);
+  report_missing_lanes(block_, builder_, at, absent, first, lanes_there_ == nullptr);
+  builder_.SetInsertPoint(&at);
+}
+
+void Vectorizer::emit_lane_end(Instruction& call) {
+  if (lane_ends_.ended != nullptr && mask_ != mask_values_.lookup(LaneMasks::all)) {
+    Value* const before = builder_.CreateLoad(builder_.getInt32Ty(), lane_ends_.ended);
+    builder_.CreateStore(builder_.CreateOr(before, bits(mask_)), lane_ends_.ended);
+  }
+  drop(call);
+}
+
+}  // namespace weir::workgroup

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/workgroup/warp_structure.hpp"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/Scalarizer.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyLoopExits.h>
+
+#include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/refusal.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::dyn_cast;
+using llvm::isa;
+
+constexpr const char* lane_end = "weir.lane_end";
+
+// The structurizer asks for one end, which is reached by all. Ways that lead there directly are marked each.
+void unify_ends(llvm::Function& function) {
+  llvm::SmallVector<BasicBlock*> ends;
+  for (BasicBlock& block : function) {
+    if (isa<llvm::ReturnInst>(block.getTerminator()) || isa<llvm::UnreachableInst>(block.getTerminator()))
+      ends.push_back(&block);
+  }
+  BasicBlock* const end = BasicBlock::Create(function.getContext(), "end", &function);
+  llvm::ReturnInst::Create(function.getContext(), end);
+  const llvm::FunctionCallee mark = function.getParent()->getOrInsertFunction(
+      lane_end, llvm::FunctionType::get(llvm::Type::getVoidTy(function.getContext()), false));
+  const auto mark_end = [&](BasicBlock* block) {
+    llvm::CallInst::Create(mark, "", block->getTerminator())->setConvergent();
+  };
+  for (BasicBlock* block : ends) {
+    llvm::Instruction* const last = block->getTerminator();
+    llvm::BranchInst::Create(end, last);
+    last->eraseFromParent();
+    if (block->size() > 1 || llvm::pred_empty(block)) {
+      mark_end(block);
+      continue;
+    }
+    const llvm::SmallVector<BasicBlock*> from(llvm::predecessors(block));
+    for (BasicBlock* before : llvm::SmallSetVector<BasicBlock*, 4>(from.begin(), from.end()))
+      mark_end(llvm::SplitBlockPredecessors(block, {before}, ".ends"));
+  }
+}
+
+// Lanes become the elements of vectors: a thread's own vectors are taken apart, also where they are loaded and stored.
+llvm::ScalarizerPass make_scalarizer() {
+#if LLVM_VERSION_MAJOR >= 17
+  llvm::ScalarizerPassOptions options;
+  options.ScalarizeLoadStore = true;
+  options.ScalarizeVariableInsertExtract = true;
+  return llvm::ScalarizerPass(options);
+#else
+  const auto& options = llvm::cl::getRegisteredOptions();
+  const auto option = options.find("scalarize-load-store");
+  if (option != options.end() && option->second->getNumOccurrences() == 0)
+    option->second->addOccurrence(0, option->first(), "true");
+  return llvm::ScalarizerPass();
+#endif
+}
+
+}  // namespace
+
+bool is_lane_end(const llvm::Value* value) {
+  const auto* const call = dyn_cast<llvm::CallInst>(value);
+  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == lane_end;
+}
+
+bool WarpDivergence::is_source(const llvm::Value& value) const {
+  if (isa<llvm::AllocaInst>(value)) return true;
+  if (isa<llvm::AtomicRMWInst>(value) || isa<llvm::AtomicCmpXchgInst>(value)) return true;
+  if (const auto* const load = dyn_cast<llvm::LoadInst>(&value)) return !load->isSimple();
+  const auto* const call = dyn_cast<llvm::CallBase>(&value);
+  if (call == nullptr) return false;
+  switch (called_builtin(call)) {
+    case Builtin::lane: return true;
+    case Builtin::thread_index: return false;  // of the warp
+    case Builtin::ballot:
+    case Builtin::shuffle: return !is_always_uniform(value);
+    default: return !call->doesNotAccessMemory() && !is_always_uniform(value);
+  }
+}
+
+bool WarpDivergence::is_always_uniform(const llvm::Value& value) const {
+  const Builtin kind = called_builtin(&value);
+  return kind == Builtin::active_lanes || uniform_.count(&value) != 0;
+}
+
+namespace {
+
+// Where the program names lanes, or means all that have not ended.
+bool asks_for_lanes(const llvm::Instruction& instruction) {
+  const Builtin kind = called_builtin(&instruction);
+  return kind == Builtin::block_barrier || kind == Builtin::ballot || kind == Builtin::shuffle ||
+         kind == Builtin::warp_barrier;
+}
+
+using CallPairs = std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>>;
+
+// Lanes that end, and calls of other lanes that do not lead there.
+CallPairs find_early_ends(llvm::Function& function) {
+  llvm::SmallVector<llvm::Instruction*> ends, calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (is_lane_end(&instruction)) ends.push_back(&instruction);
+    if (asks_for_lanes(instruction)) calls.push_back(&instruction);
+  }
+  CallPairs pairs;
+  for (llvm::Instruction* end : ends) {
+    for (llvm::Instruction* call : calls) {
+      if (!llvm::isPotentiallyReachable(call, end)) pairs.emplace_back(end, call);
+    }
+  }
+  return pairs;
+}
+
+// The structurizer puts the second side of a branch first: that shall be the one where lanes end.
+void put_ends_first(llvm::Function& function) {
+  for (BasicBlock& block : function) {
+    auto* const branch = dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (branch == nullptr || !branch->isConditional()) continue;
+    const auto ends = [](BasicBlock* at) {
+      for (unsigned steps = 0; at != nullptr && steps < 4; ++steps, at = at->getSingleSuccessor()) {
+        if (llvm::any_of(*at, [](llvm::Instruction& instruction) { return is_lane_end(&instruction); })) return true;
+      }
+      return false;
+    };
+    if (!ends(branch->getSuccessor(0)) || ends(branch->getSuccessor(1))) continue;
+    llvm::IRBuilder<> builder(branch);
+    branch->setCondition(builder.CreateNot(branch->getCondition()));
+    branch->swapSuccessors();
+  }
+}
+
+}  // namespace
+
+Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
+  unify_ends(function);
+  run_passes(function, llvm::InstCombinePass(), make_scalarizer(), llvm::InstCombinePass(), llvm::EarlyCSEPass(false),
+             llvm::ADCEPass(), llvm::LowerSwitchPass(), llvm::LoopSimplifyPass(), llvm::FixIrreduciblePass(),
+             llvm::UnifyLoopExitsPass(), llvm::LoopSimplifyPass());
+  const CallPairs early_ends = find_early_ends(function);
+  put_ends_first(function);
+  llvm::legacy::FunctionPassManager manager(function.getParent());
+  manager.add(llvm::createTargetTransformInfoWrapperPass(divergence_target(function.getParent()->getDataLayout(), rules)));
+  manager.add(llvm::createStructurizeCFGPass(true));
+  manager.doInitialization();
+  manager.run(function);
+  manager.doFinalization();
+  run_passes(function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
+  Calls before_ends;
+  for (const auto& [end, call] : early_ends) {
+    if (!llvm::isPotentiallyReachable(call, end)) continue;
+    // What lanes that end wrote before must be seen behind a barrier.
+    const Builtin kind = called_builtin(call);
+    if (kind == Builtin::block_barrier || kind == Builtin::warp_barrier)
+      throw Refused("lanes of a warp return while others go on", end);
+    before_ends.insert(call);
+  }
+  return before_ends;
+}
+
+LaneMasks::LaneMasks(llvm::Function& function, const DivergenceRules& rules)
+    : function_(function),
+      uniformity_(std::make_unique<Uniformity>(function, rules)),
+      dominators_(function),
+      post_dominators_(function),
+      loops_(dominators_) {
+  for (BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
+    order_[block] = static_cast<unsigned>(blocks_.size());
+    blocks_.push_back(block);
+    const auto* const branch = dyn_cast<llvm::BranchInst>(block->getTerminator());
+    if (branch == nullptr || !branch->isConditional()) continue;
+    if (uniformity_->has_divergent_branch(*block) || uniformity_->is_divergent(*branch->getCondition()))
+      divergent_branches_.insert(block);
+  }
+  find_divergent_loops();
+  number_masks();
+  check_joins();
+  check_loops();
+}
+
+void LaneMasks::find_divergent_loops() {
+  for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
+    llvm::SmallVector<BasicBlock*> exiting;
+    loop->getExitingBlocks(exiting);
+    if (llvm::none_of(exiting, [&](BasicBlock* block) { return is_divergent_branch(block); })) continue;
+    divergent_loops_.insert(loop);
+    if (exiting.size() != 1 || exiting[0] != loop->getLoopLatch() || loop->getLoopPreheader() == nullptr ||
+        loop->getExitBlock() == nullptr || !loop->hasDedicatedExits()) {
+      throw Refused("lanes leave a loop in several ways", loop->getHeader()->getTerminator());
+    }
+  }
+}
+
+void LaneMasks::number_masks() {
+  masks_.emplace_back();
+  const auto add = [&](BasicBlock* block, const Mask& mask) {
+    mask_of_[block] = static_cast<int>(masks_.size());
+    masks_.push_back(mask);
+  };
+  for (BasicBlock* block : blocks_) {
+    if (block == &function_.getEntryBlock()) {
+      mask_of_[block] = all;
+      continue;
+    }
+    if (is_header_of_divergent_loop(block)) {
+      llvm::Loop* const loop = loops_.getLoopFor(block);
+      add(block, {mask_of(loop->getLoopPreheader()), nullptr, false, loop});
+      continue;
+    }
+    BasicBlock* const dominator = dominators_.getNode(block)->getIDom()->getBlock();
+    if (const llvm::Loop* const left = divergent_loop_left(dominator, block)) {
+      if (left->getExitBlock() != block)
+        throw Refused("control flow behind a loop is not structured", block->getTerminator());
+      mask_of_[block] = mask_of(left->getLoopPreheader());
+    } else if (is_divergent_branch(dominator) && !post_dominators_.dominates(block, dominator)) {
+      const auto* const branch = llvm::cast<llvm::BranchInst>(dominator->getTerminator());
+      if (block->getSinglePredecessor() != dominator || branch->getSuccessor(0) == branch->getSuccessor(1))
+        throw Refused("control flow is not structured", block->getTerminator());
+      add(block, {mask_of(dominator), dominator, branch->getSuccessor(0) == block, nullptr});
+    } else {
+      mask_of_[block] = mask_of(dominator);
+    }
+  }
+}
+
+// Where paths meet, all lanes must be there that the mask has: each part of them comes on a path of its own.
+void LaneMasks::check_joins() const {
+  for (BasicBlock* block : blocks_) {
+    const llvm::Loop* const loop = loops_.getLoopFor(block);
+    const bool header = loop != nullptr && loop->getHeader() == block;
+    for (BasicBlock* from : llvm::predecessors(block)) {
+      if (header && loop->contains(from)) {
+        if (mask_of(from) != mask_of(block)) throw Refused("lanes get lost in a loop", from->getTerminator());
+        continue;
+      }
+      if (header && is_divergent_loop(loop)) continue;
+      const Mask& own = mask(mask_of(block));
+      if (is_divergent_branch(from)) {
+        if (own.branch == from && own.loop == nullptr) continue;
+        if (!post_dominators_.dominates(block, from) && divergent_loop_left(from, block) == nullptr)
+          throw Refused("control flow joins from the side", from->getTerminator());
+      }
+      for (int at = mask_of(from); at != mask_of(block); at = mask(at).parent) {
+        const bool whole = at > all && (mask(at).loop != nullptr ? !mask(at).loop->contains(block)
+                                                                 : post_dominators_.dominates(block, mask(at).branch));
+        if (!whole) throw Refused("lanes get lost where paths meet", from->getTerminator());
+      }
+    }
+  }
+}
+
+void LaneMasks::check_loops() const {
+  for (const llvm::Loop* loop : const_cast<llvm::LoopInfo&>(loops_).getLoopsInPreorder()) {
+    if (is_divergent_loop(loop)) continue;
+    llvm::SmallVector<BasicBlock*> exiting;
+    loop->getExitingBlocks(exiting);
+    for (BasicBlock* block : exiting) {
+      if (mask_of(block) != mask_of(loop->getHeader())) throw Refused("some lanes leave a loop", block->getTerminator());
+    }
+  }
+}
+
+llvm::Loop* LaneMasks::divergent_loop_left(BasicBlock* from, BasicBlock* to) const {
+  llvm::Loop* left = nullptr;
+  for (llvm::Loop* loop = loops_.getLoopFor(from); loop != nullptr && !loop->contains(to); loop = loop->getParentLoop()) {
+    if (is_divergent_loop(loop)) left = loop;
+  }
+  return left;
+}
+
+bool LaneMasks::is_header_of_divergent_loop(BasicBlock* block) const {
+  const llvm::Loop* const loop = loops_.getLoopFor(block);
+  return loop != nullptr && loop->getHeader() == block && is_divergent_loop(loop);
+}
+
+bool LaneMasks::comes_whole(BasicBlock* from, BasicBlock* to) const {
+  const llvm::Loop* const loop = loops_.getLoopFor(to);
+  if (loop != nullptr && loop->getHeader() == to && (loop->contains(from) || is_divergent_loop(loop))) return true;
+  return !is_divergent_branch(from) && mask_of(from) == mask_of(to);
+}
+
+}  // namespace weir::workgroup

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Support/KnownBits.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
+
+#include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/refusal.hpp"
+#include "kernels/workgroup/regions.hpp"
+#include "kernels/workgroup/warp_vectorizer.hpp"
+
+namespace weir::workgroup {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::Instruction;
+using llvm::isa;
+using llvm::Value;
+
+// Whether lanes have left a loop already is not known in it: those that a call asks for might come no more, or have ended.
+void refuse_calls_in_divergent_loops(const LaneMasks& masks) {
+  for (BasicBlock* block : masks.blocks()) {
+    bool divergent = false;
+    for (int at = masks.mask_of(block); at != LaneMasks::all; at = masks.mask(at).parent)
+      divergent |= masks.mask(at).loop != nullptr;
+    if (!divergent) continue;
+    for (Instruction& instruction : *block) {
+      const Builtin kind = called_builtin(&instruction);
+      const bool names = is_warp_operation(kind) && kind != Builtin::lane && kind != Builtin::active_lanes;
+      const auto* const mask =
+          names ? dyn_cast<llvm::ConstantInt>(cast<llvm::CallInst>(instruction).getArgOperand(0)) : nullptr;
+      if (kind == Builtin::block_barrier || (mask != nullptr && !mask->isZero()))
+        throw Refused("threads are asked for in a loop that lanes of a warp leave at different times", &instruction);
+    }
+  }
+}
+
+// Each lane has its own copy of a private variable.
+void multiply_private_variables(BlockFunction& block) {
+  const llvm::DataLayout& layout = block.function->getParent()->getDataLayout();
+  llvm::SmallVector<llvm::AllocaInst*> variables;
+  for (Instruction& instruction : *block.top) {
+    if (auto* const variable = dyn_cast<llvm::AllocaInst>(&instruction)) variables.push_back(variable);
+  }
+  for (llvm::AllocaInst* variable : variables) {
+    const std::uint64_t count = cast<llvm::ConstantInt>(variable->getArraySize())->getZExtValue();
+    const std::uint64_t size =
+        llvm::alignTo(count * layout.getTypeAllocSize(variable->getAllocatedType()).getFixedValue(), variable->getAlign());
+    llvm::IRBuilder<> builder(variable);
+    llvm::Type* const lane = llvm::ArrayType::get(builder.getInt8Ty(), size);
+    llvm::AllocaInst* const lanes =
+        builder.CreateAlloca(llvm::ArrayType::get(lane, block.threads_in_step), nullptr, variable->getName());
+    lanes->setAlignment(variable->getAlign());
+    variable->replaceAllUsesWith(lanes);
+    variable->eraseFromParent();
+  }
+}
+
+llvm::CallInst* call_of(llvm::IRBuilder<>& builder, llvm::Module& module, const char* name, llvm::ArrayRef<Value*> arguments,
+                        std::uint32_t limit) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (const Value* argument : arguments) types.push_back(argument->getType());
+  llvm::CallInst* const call = builder.CreateCall(
+      module.getOrInsertFunction(name, llvm::FunctionType::get(builder.getInt32Ty(), types, false)), arguments);
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  call->setMetadata(llvm::LLVMContext::MD_range,
+                    llvm::MDBuilder(builder.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, limit)));
+  return call;
+}
+
+Value* first_thread(llvm::IRBuilder<>& builder, const BlockFunction& block) {
+  const unsigned lanes = block.threads_in_step;
+  return builder.CreateMul(call_of(builder, *block.function->getParent(), "__weir_tid", {builder.getInt32(0)}, 1024 / lanes),
+                           builder.getInt32(lanes), "", true, true);
+}
+
+// From here on the index of a "thread" is that of a warp.
+void replace_thread_index(BlockFunction& block, WarpVersion version) {
+  llvm::Module& module = *block.function->getParent();
+  const unsigned lanes = block.threads_in_step;
+  llvm::SmallVector<llvm::CallInst*> calls;
+  for (Instruction& instruction : llvm::instructions(*block.function)) {
+    const Builtin kind = called_builtin(&instruction);
+    if (kind == Builtin::thread_index) calls.push_back(cast<llvm::CallInst>(&instruction));
+    if (kind == Builtin::lane) {
+      instruction.setMetadata(llvm::LLVMContext::MD_range,
+                              llvm::MDBuilder(module.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, lanes)));
+    }
+  }
+  if (version == WarpVersion::whole_rows) {
+    // So that everybody sees which bits are 0.
+    llvm::IRBuilder<> builder(block.top->getTerminator());
+    auto* const size = cast<Instruction>(block.block_size[0]);
+    Value* const rows = builder.CreateUDiv(size, builder.getInt32(lanes));
+    Value* const whole = builder.CreateMul(rows, builder.getInt32(lanes), "block.size", true, true);
+    size->replaceUsesWithIf(whole, [&](llvm::Use& use) { return use.getUser() != rows; });
+    block.block_size[0] = whole;
+  }
+  for (llvm::CallInst* call : calls) {
+    const std::uint64_t axis = cast<llvm::ConstantInt>(call->getArgOperand(0))->getZExtValue();
+    if (version == WarpVersion::whole_rows && axis != 0) continue;
+    llvm::IRBuilder<> builder(call);
+    Value* index =
+        builder.CreateAdd(first_thread(builder, block), call_of(builder, module, "__weir_lane", {}, lanes), "", true, true);
+    if (version == WarpVersion::any_block) {
+      if (axis == 0) {
+        index = builder.CreateURem(index, block.block_size[0]);
+      } else {
+        index = builder.CreateUDiv(index, block.block_size[0]);
+        index = axis == 1 ? builder.CreateURem(index, block.block_size[1]) : builder.CreateUDiv(index, block.block_size[1]);
+      }
+    }
+    call->replaceAllUsesWith(index);
+    call->eraseFromParent();
+  }
+}
+
+Value* all_threads(llvm::IRBuilder<>& builder, const BlockFunction& block) {
+  return builder.CreateMul(builder.CreateMul(block.block_size[0], block.block_size[1]), block.block_size[2]);
+}
+
+// Uniform are shuffles, too, whose lanes ask one lane, and votes of the same lanes. Each one found may make others so.
+std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& rules) {
+  for (;;) {
+    auto masks = std::make_unique<LaneMasks>(function, rules);
+    bool found = false;
+    for (Instruction& instruction : llvm::instructions(function)) {
+      const Builtin kind = called_builtin(&instruction);
+      if (kind != Builtin::shuffle && kind != Builtin::ballot) continue;
+      Value* const from = cast<llvm::CallInst>(instruction).getArgOperand(kind == Builtin::shuffle ? 2 : 0);
+      if (isa<Instruction>(from) && masks->uniformity().is_divergent(*from)) continue;
+      if (kind == Builtin::ballot) {
+        found |= rules.add_uniform(instruction);
+        continue;
+      }
+      // From outside of the warp each lane gets its own.
+      const llvm::KnownBits known = llvm::computeKnownBits(from, function.getParent()->getDataLayout());
+      if (known.getMaxValue().ult(warp_size)) found |= rules.add_uniform(instruction);
+    }
+    if (!found) return masks;
+  }
+}
+
+// Whether neighbouring lanes use neighbouring elements in loops of a thread's own, or compute much there. A loop over
+// threads is around such a loop, where LLVM does not vectorize.
+bool is_worthwhile(const LaneMasks& masks, const Shapes& shapes, const llvm::DataLayout& layout) {
+  unsigned together = 0, apart = 0, computing = 0;
+  for (BasicBlock* block : masks.blocks()) {
+    const llvm::Loop* const loop = masks.loops().getLoopFor(block);
+    if (loop == nullptr || waits_in(*loop)) continue;
+    for (const Instruction& instruction : *block) {
+      if (instruction.isAtomic()) ++apart;
+      if (instruction.getType()->isFloatingPointTy() && shapes.is_varying(&instruction) && !isa<llvm::LoadInst>(instruction))
+        ++computing;
+      const Value* const address = llvm::getLoadStorePointerOperand(&instruction);
+      if (address == nullptr || shapes.is_uniform(address)) continue;
+      const auto size = static_cast<std::int64_t>(
+          layout.getTypeStoreSize(llvm::getLoadStoreType(const_cast<Instruction*>(&instruction))).getFixedValue());
+      const Shape shape = shapes.of(address);
+      ++(shape.kind == Shape::strided && shape.stride == size ? together : apart);
+    }
+  }
+  return apart == 0 ? together > 0 || computing >= 2 : together >= apart;
+}
+
+}  // namespace
+
+void count_warps(const BlockFunction& block, WarpVersion version, Value* (&warps)[3]) {
+  llvm::IRBuilder<> builder(block.top->getTerminator());
+  llvm::Type* const wide = builder.getInt64Ty();
+  if (version == WarpVersion::whole_rows) {
+    warps[0] = builder.CreateZExt(builder.CreateUDiv(block.block_size[0], builder.getInt32(block.threads_in_step)), wide);
+    for (unsigned axis = 1; axis < 3; ++axis) warps[axis] = builder.CreateZExt(block.block_size[axis], wide);
+  } else {
+    Value* const rounded = builder.CreateAdd(all_threads(builder, block), builder.getInt32(block.threads_in_step - 1));
+    warps[0] = builder.CreateZExt(builder.CreateUDiv(rounded, builder.getInt32(block.threads_in_step)), wide);
+    warps[1] = warps[2] = builder.getInt64(1);
+  }
+}
+
+void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, const llvm::TargetLibraryInfo& library) {
+  llvm::Function& function = *block.function;
+  llvm::Module& module = *function.getParent();
+  replace_thread_index(block, version);
+  WarpDivergence rules;
+  const Calls before_ends = structurize(function, rules);
+  load_sizes(block);
+  multiply_private_variables(block);
+  const std::unique_ptr<LaneMasks> masks = find_masks(function, rules);
+  refuse_calls_in_divergent_loops(*masks);
+  const Shapes shapes(function, *masks, block.threads_in_step);
+  if (!needed && !is_worthwhile(*masks, shapes, module.getDataLayout()))
+    throw Refused("it does not gain by it that warps run as vectors", nullptr);
+  BasicBlock* const entry = block.top->getSingleSuccessor();
+  if (entry == nullptr || masks->mask_of(entry) != LaneMasks::all) throw Refused("its first branch is divergent", nullptr);
+  llvm::IRBuilder<> builder(&*entry->getFirstInsertionPt());
+  Value* there = nullptr;
+  if (version == WarpVersion::any_block) {
+    Value* const left = builder.CreateSub(all_threads(builder, block), first_thread(builder, block));
+    llvm::SmallVector<llvm::Constant*> numbers;
+    for (unsigned lane = 0; lane < block.threads_in_step; ++lane) numbers.push_back(builder.getInt32(lane));
+    there = builder.CreateICmpULT(llvm::ConstantVector::get(numbers), builder.CreateVectorSplat(block.threads_in_step, left),
+                                  "there");
+  }
+  const auto variable = [&](const char* name) {
+    llvm::IRBuilder<> top(block.top->getTerminator());
+    llvm::AllocaInst* const made = top.CreateAlloca(top.getInt32Ty(), nullptr, name);
+    builder.CreateStore(builder.getInt32(0), made);
+    return made;
+  };
+  llvm::AllocaInst* ended = nullptr;
+  if (llvm::any_of(llvm::instructions(function), [](Instruction& instruction) { return is_lane_end(&instruction); })) {
+    ended = variable("ended");
+  }
+  llvm::AllocaInst* const ending = before_ends.empty() ? nullptr : variable("ending");
+  Vectorizer(block, *masks, shapes, there, {ended, ending, before_ends}, library).run();
+  run_passes(function, llvm::PromotePass(), llvm::InstCombinePass(), llvm::EarlyCSEPass(false), llvm::ADCEPass());
+  load_sizes(block);
+}
+
+Vectorizer::Vectorizer(BlockFunction& block, const LaneMasks& masks, const Shapes& shapes, Value* lanes_there,
+                       const Ends& ends, const llvm::TargetLibraryInfo& library)
+    : block_(block),
+      function_(*block.function),
+      layout_(function_.getParent()->getDataLayout()),
+      masks_(masks),
+      shapes_(shapes),
+      lanes_there_(lanes_there),
+      lane_ends_(ends),
+      library_(library),
+      lanes_(block.threads_in_step),
+      builder_(function_.getContext()) {}
+
+void Vectorizer::run() {
+  remember();
+  mask_values_[LaneMasks::all] =
+      lanes_there_ != nullptr ? lanes_there_ : llvm::ConstantInt::getTrue(vector_of(builder_.getInt1Ty()));
+  make_phis();
+  for (BasicBlock* block : masks_.blocks()) vectorize_block(block);
+  for (const auto& [phi, made] : phis_) blend(*phi, *made);
+  for (BasicBlock* block : masks_.blocks()) {
+    if (masks_.is_divergent_branch(block)) rewrite_branch(block);
+  }
+  clean_up();
+}
+
+// What the analyses know of blocks, which are split from here on.
+void Vectorizer::remember() {
+  for (BasicBlock* block : masks_.blocks()) {
+    instructions_.emplace_back();
+    for (Instruction& instruction : *block) instructions_.back().push_back(&instruction);
+    ends_[block] = block->getTerminator();
+    if (const llvm::Loop* const loop = masks_.loops().getLoopFor(block); loop != nullptr && loop->getHeader() == block) {
+      latches_[loop] = loop->getLoopLatch();
+      preheaders_[loop] = loop->getLoopPreheader();
+    }
+    for (llvm::PHINode& phi : block->phis()) {
+      if (phi.getNumIncomingValues() != 1) continue;
+      if (llvm::Loop* const left = masks_.divergent_loop_left(phi.getIncomingBlock(0), block)) loop_results_[&phi] = left;
+    }
+  }
+}
+
+void Vectorizer::make_phis() {
+  for (BasicBlock* block : masks_.blocks()) {
+    if (masks_.is_header_of_divergent_loop(block)) {
+      builder_.SetInsertPoint(block, block->begin());
+      mask_values_[masks_.mask_of(block)] = builder_.CreatePHI(vector_of(builder_.getInt1Ty()), 2, "here");
+    }
+    for (Instruction* instruction : instructions_[masks_.order(block)]) {
+      auto* const phi = dyn_cast<llvm::PHINode>(instruction);
+      if (phi == nullptr || !shapes_.is_varying(phi) || loop_results_.count(phi) != 0) continue;
+      builder_.SetInsertPoint(phi);
+      llvm::PHINode* const made = builder_.CreatePHI(vector_of(phi->getType()), phi->getNumIncomingValues(), phi->getName());
+      phis_[phi] = made;
+      vectors_[phi] = made;
+    }
+  }
+}
+
+void Vectorizer::vectorize_block(BasicBlock* block) {
+  const int number = masks_.mask_of(block);
+  if (mask_values_.count(number) == 0) {
+    const LaneMasks::Mask& mask = masks_.mask(number);
+    builder_.SetInsertPoint(ends_[mask.branch]);
+    Value* condition = lanes(cast<llvm::BranchInst>(ends_[mask.branch])->getCondition());
+    if (!mask.taken) condition = builder_.CreateNot(condition);
+    mask_values_[number] = both(mask_values_.lookup(mask.parent), condition);
+  }
+  mask_ = mask_values_.lookup(number);
+  for (Instruction* instruction : instructions_[masks_.order(block)]) {
+    if (auto* const phi = dyn_cast<llvm::PHINode>(instruction)) {
+      if (shapes_.is_varying(phi) && loop_results_.count(phi) != 0) make_loop_result(*phi, loop_results_[phi]);
+    } else {
+      builder_.SetInsertPoint(instruction);
+      emit(*instruction);
+    }
+  }
+}
+
+// A lane keeps the value that it leaves the loop with while others go on.
+void Vectorizer::make_loop_result(llvm::PHINode& phi, llvm::Loop* loop) {
+  BasicBlock* const header = loop->getHeader();
+  BasicBlock* const latch = latches_[loop];
+  llvm::Type* const type = vector_of(phi.getType());
+  builder_.SetInsertPoint(header, header->begin());
+  llvm::PHINode* const kept = builder_.CreatePHI(type, 2, "left");
+  builder_.SetInsertPoint(ends_[latch]);
+  Value* const now = builder_.CreateSelect(mask(latch), lanes(phi.getIncomingValue(0)), kept);
+  kept->addIncoming(now, end_of(latch));
+  kept_.push_back({kept, loop});
+  vectors_[&phi] = now;
+}
+
+Value* Vectorizer::edge_mask(BasicBlock* from, BasicBlock* to) {
+  if (!masks_.is_divergent_branch(from)) return mask(from);
+  const auto* const branch = cast<llvm::BranchInst>(ends_[from]);
+  Value* const condition = lanes(branch->getCondition());
+  return both(mask(from), branch->getSuccessor(0) == to ? condition : builder_.CreateNot(condition));
+}
+
+// Lanes come to a phi on several paths. Each path that is run adds the values of its lanes to what paths before it brought.
+void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
+  BasicBlock* const block = phi.getParent();
+  bool whole = true;
+  std::vector<std::pair<unsigned, unsigned>> order;  // of a path's block, and its number in the phi
+  std::vector<BasicBlock*> from(phi.getNumIncomingValues());
+  for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
+    from[k] = original_.count(phi.getIncomingBlock(k)) != 0 ? original_[phi.getIncomingBlock(k)] : phi.getIncomingBlock(k);
+    if (ends_.count(from[k]) == 0) throw Refused("control flow that the masks do not cover", &phi);
+    whole &= masks_.comes_whole(from[k], block);
+    order.emplace_back(masks_.order(from[k]), k);
+  }
+  llvm::sort(order);
+  std::vector<std::pair<BasicBlock*, Value*>> done;
+  for (const auto& [position, k] : order) {
+    Value* const value = phi.getIncomingValue(k);
+    builder_.SetInsertPoint(ends_[from[k]]);
+    Value* before = nullptr;
+    for (const auto& [earlier, blended] : done) {
+      if (masks_.dominators().dominates(earlier, from[k])) before = blended;
+    }
+    Value* now = nullptr;
+    if (whole || before == nullptr) {
+      now = lanes(value);
+    } else if (isa<llvm::UndefValue>(value)) {
+      now = before;
+    } else {
+      now = builder_.CreateSelect(edge_mask(from[k], block), lanes(value), before);
+    }
+    done.emplace_back(from[k], now);
+    made.addIncoming(now, end_of(from[k]));
+  }
+}
+
+// A divergent branch becomes a uniform one: no code runs for no lane.
+void Vectorizer::rewrite_branch(BasicBlock* block) {
+  auto* const branch = cast<llvm::BranchInst>(ends_[block]);
+  builder_.SetInsertPoint(branch);
+  branch->setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+  const llvm::Loop* const loop = masks_.loops().getLoopFor(block);
+  if (loop != nullptr && masks_.is_divergent_loop(loop) && latches_[loop] == block) {
+    BasicBlock* const header = loop->getHeader();
+    Value* const stay = edge_mask(block, header);
+    auto* const here = cast<llvm::PHINode>(mask(header));
+    here->addIncoming(stay, end_of(block));
+    here->addIncoming(mask(preheaders_[loop]), end_of(preheaders_[loop]));
+    if (branch->getSuccessor(0) != header) branch->swapSuccessors();
+    branch->setCondition(any(stay));
+    return;
+  }
+  const bool second_is_join = masks_.post_dominators().dominates(branch->getSuccessor(1), block);
+  if (!second_is_join && !masks_.post_dominators().dominates(branch->getSuccessor(0), block))
+    throw Refused("a branch has two sides", branch);
+  Value* const taken = edge_mask(block, branch->getSuccessor(second_is_join ? 0 : 1));
+  if (!second_is_join) branch->swapSuccessors();
+  branch->setCondition(any(taken));
+}
+
+void Vectorizer::clean_up() {
+  for (const LoopResult& result : kept_) {
+    BasicBlock* const preheader = end_of(preheaders_[result.loop]);
+    result.kept->addIncoming(llvm::PoisonValue::get(result.kept->getType()), preheader);
+  }
+  llvm::SetVector<Instruction*> gone(dropped_.begin(), dropped_.end());
+  for (const std::vector<Instruction*>& instructions : instructions_) {
+    for (Instruction* instruction : instructions) {
+      if (instruction->getType()->isVoidTy()) continue;
+      if (shapes_.is_varying(instruction)) gone.insert(instruction);
+      if (called_builtin(instruction) == Builtin::lane) {
+        instruction->replaceAllUsesWith(llvm::ConstantInt::get(instruction->getType(), 0));
+        gone.insert(instruction);
+      } else if (shapes_.of(instruction).kind == Shape::strided) {
+        // It was promised for lanes that are here, and lane 0 need not be.
+        instruction->dropPoisonGeneratingFlags();
+      }
+    }
+  }
+  for (Instruction* instruction : gone) {
+    if (!instruction->getType()->isVoidTy()) instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
+  }
+  for (Instruction* instruction : gone) instruction->eraseFromParent();
+}
+
+}  // namespace weir::workgroup

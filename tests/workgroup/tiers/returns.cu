@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes that return before others ask for lanes.
+//
+// NAME, the sizes of grid and block, bytes of shared memory, and how the work-group pass has it run.
+//! ret1 2 1 1 64 1 1 0 workgroup
+//! ret2 2 1 1 96 1 1 0 workgroup
+//! ret3 1 1 1 64 1 1 0 workgroup
+//! ret4 1 1 1 40 1 1 0 workgroup
+//! ret5 2 1 1 64 1 1 0 workgroup
+//! ret6 1 1 1 64 1 1 0 workgroup
+//! ret7 1 1 1 64 1 1 0 workgroup
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
+#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
+#define INDEX                                                     \
+  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
+  (void)i, (void)t
+
+namespace cg = cooperative_groups;
+KERNEL(ret1) {
+  INDEX;
+  if (in[i] % 3 == 0) {
+    out[i] = -5;
+    return;
+  }
+  out[i] = __popc(__activemask()) + __shfl_sync(__activemask(), in[i], __ffs(__activemask()) - 1);
+}
+KERNEL(ret2) {
+  INDEX;
+  if (i >= 150) return;
+  auto a = cg::coalesced_threads();
+  auto g = cg::labeled_partition(a, in[i] & 3);
+  int total = cg::reduce(g, in[i], cg::plus<int>());
+  if (g.thread_rank() == 0) atomicAdd(&out[in[i] & 3], total);
+}
+KERNEL(ret3) {
+  INDEX;
+  for (int k = 0; k < 5; ++k) {
+    if (in[i + k] % 5 == 0) {
+      out[i] = -k;
+      return;
+    }
+    unsigned m = __activemask();
+    out[i] += __popc(__ballot_sync(m, in[i + k] & 1));
+  }
+  out[i] += 1000;
+}
+KERNEL(ret4) {
+  INDEX;
+  if (t & 1) {
+    if (t & 2) {
+      out[t] = 1;
+      return;
+    }
+    out[t] = __shfl_sync(__activemask(), t, 1);
+  } else {
+    if (t & 4) return;
+    out[t] = __popc(__activemask());
+  }
+  out[t + 64] = __any_sync(__activemask(), t == 5);
+}
+KERNEL(ret5) {
+  INDEX;
+  if (t >= 20 && t < 40) return;
+  int v = in[i];
+  v += __shfl_xor_sync(~0u, v, 1);
+  v += __popc(__ballot_sync(~0u, v & 1));
+  out[i] = v;
+}
+KERNEL(ret6) {
+  INDEX;
+  if (in[i] & 1) {
+    if (in[i] & 2) return;
+    out[i] = __shfl_sync(__ballot_sync(__activemask(), 1), in[i], 2);
+    return;
+  }
+  out[i] = __shfl_sync(__activemask(), in[i], 3);
+  if (in[i] & 4) return;
+  out[i] += __activemask();
+}
+KERNEL(ret7) {
+  INDEX;
+  switch (in[i] & 3) {
+    case 0: return;
+    case 1: out[i] = __popc(__activemask()); return;
+    case 2: out[i] = 7; break;
+    default: out[i] = 9;
+  }
+  out[i] += __shfl_xor_sync(__activemask(), out[i], 1);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clang.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string_view>
+
+#include "backends/host/device_default.hpp"
+#include "backends/host/kernel_headers.hpp"
+#include "backends/host/kernel_prelude.hpp"
+#include "backends/host/kernel_prelude_cuda.hpp"
+#include "backends/host/kernel_prelude_math.hpp"
+#include "backends/host/kernel_prelude_packed.hpp"
+#include "backends/host/temporary_folder.hpp"
+#include "kernels/device_entries.hpp"
+#include "kernels/device_threads.hpp"
+#include "kernels/gpu_entries.hpp"
+#include "kernels/gpu_library.hpp"
+#include "kernels/lexer.hpp"
+#include "kernels/runtime_atomics.hpp"
+#include "weir/error.hpp"
+
+namespace weir::kernel_tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view keywords = R"(
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __grid_constant__
+#define WEIR_DEVICE __attribute__((device))
+#define weir_constexpr __attribute__((host, device))
+)";
+
+// `template __global__ void blur<3>(float*);` becomes a pointer to that instance, which makes it, too. Clang refuses
+// instances of kernels where functions are device code by default.
+std::string without_instances(const std::string& unit) {
+  static const std::regex instance(R"(\btemplate\s+__global__\s+void\s+([\w:\s]+<[^;()]*>)\s*\(([^;]*)\)\s*;)");
+  std::string text;
+  int number = 0;
+  std::string::const_iterator rest = unit.begin();
+  for (std::sregex_iterator at(unit.begin(), unit.end(), instance), end; at != end; ++at) {
+    text.append(rest, (*at)[0].first);
+    text += fmt::format("__device__ __attribute__((used)) void (*const weir_instance_{})({}) = &{};", ++number,
+                        (*at)[2].str(), (*at)[1].str());
+    rest = (*at)[0].second;
+  }
+  return text.append(rest, unit.end());
+}
+
+class ClangCompilation {
+ public:
+  ClangCompilation(const Request& request, const std::string& clang, std::string& log)
+      : request_(request), clang_(clang), log_(log), nvidia_(request.backend == "cuda") {
+    if (nvidia_ && !request.architecture.starts_with("compute_")) {
+      throw Error(Errc::unsupported, "weir-kernels", request.architecture,
+                  fmt::format("Clang makes PTX, not machine code for {}: write {}-virtual behind NVIDIA, or leave COMPILER "
+                              "clang out, so that NVRTC compiles it",
+                              request.architecture, request.architecture.substr(request.architecture.find('_') + 1)));
+    }
+    host::write_kernel_headers(file("headers"));
+  }
+
+  std::vector<std::byte> run() {
+    write("unit.cu", unit());
+    std::vector<std::string> preprocess = flags(false);
+    const auto add = [&](std::initializer_list<std::string> more) { preprocess.insert(preprocess.end(), more); };
+    // Before other folders: a toolkit's own headers are not for this prelude.
+    preprocess.insert(preprocess.begin() + 1, {"-I", file("headers")});
+    add({"-iquote", fs::absolute(request_.source).parent_path().string()});
+    for (const fs::path& folder : request_.include_folders) add({"-I", folder.string()});
+    for (const std::string& folder : request_.options.include_directories) add({"-I", folder});
+    add({"-E", file("unit.cu"), "-o", file("unit.ii")});
+    succeed(preprocess);
+    write("rewritten.cu",
+          std::string(keywords) + host::with_device_as_default(without_instances(read_file(file("unit.ii")))));
+    std::vector<std::string> lacking = compile(false);
+    const auto is_of_library = [](const std::string& name) {
+      return name.starts_with("__nv_") || name.starts_with("__ocml_");
+    };
+    if (std::any_of(lacking.begin(), lacking.end(), is_of_library)) lacking = compile(true);
+    if (!lacking.empty()) {
+      fail(fmt::format("the kernels use what Clang does not have for {}: {}; compile them with {} instead",
+                       request_.architecture, fmt::join(lacking, ", "), nvidia_ ? "NVRTC" : "HIPRTC"));
+    }
+    return read_image(file("image"));
+  }
+
+ private:
+  std::string file(const char* name) const { return folder_.path() + "/" + name; }
+
+  void write(const char* name, std::string_view text) const { std::ofstream(file(name), std::ios::binary) << text; }
+
+  [[noreturn]] void fail(const std::string& detail) const {
+    throw Error(Errc::compilation_failed, "weir-kernels", request_.architecture, detail);
+  }
+
+  int warp_size() const { return nvidia_ || !request_.architecture.starts_with("gfx9") ? 32 : 64; }
+
+  std::string unit() const {
+    std::string unit = fmt::format("# 1 \"{}\" 3\n#define WEIR_GPU 1\n#define WEIR_WARP_SIZE {}\n",
+                                   kernels::prelude_file_name, warp_size());
+    // A sum and a product that the source rounds one by one stay two.
+    unit += "#pragma clang fp contract(off)\n";
+    if (!nvidia_) unit += "#define __HIPCC__ 1\n#define __HIP_PLATFORM_AMD__ 1\n";
+    if (nvidia_)
+      unit +=
+          "#define __CUDACC__ 1\n#define __CUDACC_RTC__ 1\n#define __CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ "
+          "0\n#define CUDART_VERSION 12000\n";
+    unit.append(host::prelude_cuda_library).append(host::prelude_types);
+    unit.append(
+        "#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n"
+        "#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n#define WEIR_SPIN() ((void)0)\n");
+    unit.append(host::both_begin)
+        .append(kernels::device_entries)
+        .append(host::prelude_variables)
+        .append(nvidia_ ? kernels::nvidia_entries : kernels::amd_entries)
+        .append(kernels::gpu_entries)
+        .append(kernels::device_threads)
+        .append(host::both_end)
+        .append(nvidia_ ? kernels::nvidia_library : kernels::amd_library)
+        .append(kernels::gpu_library)
+        .append(host::prelude_math)
+        .append(host::prelude_packed)
+        .append(host::both_begin)
+        .append(kernels::runtime_atomics)
+        .append(host::both_end)
+        .append("#pragma clang fp contract(fast)\n");
+    unit += "# 1 \"<defines>\"\n";  // behind the prelude, which has names of its own
+    for (const auto& [name, value] : request_.options.defines) unit += fmt::format("#define {} {}\n", name, value);
+    const std::string source = request_.source.string();
+    unit += fmt::format("# 1 \"{}\"\n{}\n", source, read_file(request_.source));
+    if (!request_.options.kernels.empty()) {
+      unit += "# 1 \"<kernels>\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {\n";
+      for (const std::string& kernel : request_.options.kernels) unit += fmt::format("(const void*)&({}),\n", kernel);
+      unit += "};\n";
+    }
+    return unit;
+  }
+
+  // The command's begin. With `library`, that of the vendor's functions is linked.
+  std::vector<std::string> flags(bool library) const {
+    std::vector<std::string> words = {clang_};
+    const auto add = [&](std::initializer_list<std::string> more) { words.insert(words.end(), more); };
+    if (nvidia_) {
+      const std::string number = request_.architecture.substr(request_.architecture.find('_') + 1);
+      // PTX of CUDA 11.8: what the driver for CUDA 12.0, the oldest that Weir takes, reads, and what the entries need.
+      add({"-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-path=/none", "--cuda-gpu-arch=sm_" + number, "-Xclang",
+           "-target-feature", "-Xclang", "+ptx78"});
+      if (library) add({"-Xclang", "-mlink-builtin-bitcode", "-Xclang", libdevice().string()});
+    } else {
+      // Code objects of version 4 are read by ROCm 5.2 and later.
+      add({"-x", "hip", "--no-gpu-bundle-output", "-nogpuinc", "--offload-arch=" + request_.architecture,
+           "-mcode-object-version=4"});
+      add({library ? "--rocm-device-lib-path=" + ocml().string() : "-nogpulib"});
+    }
+    add({"--cuda-device-only", "-fdeclspec", "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-Wno-narrowing",
+         "-ffp-contract=on", "-Xclang", "-fcuda-allow-variadic-functions",
+         fmt::format("-std=c++{}", request_.options.cxx_standard), request_.options.debug ? "-O0" : "-O3"});
+    if (request_.options.debug) add({"-g"});
+    if (request_.options.fast_math) add({"-ffast-math"});
+    words.insert(words.end(), request_.options.extra.begin(), request_.options.extra.end());
+    return words;
+  }
+
+  static std::string from_environment(const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value != nullptr ? value : "";
+  }
+
+  fs::path libdevice() const {
+    const std::string file = "/nvvm/libdevice/libdevice.10.bc";
+    const std::vector<std::string> places = {from_environment("CUDA_HOME") + file, from_environment("CUDA_PATH") + file,
+                                             "/usr/local/cuda" + file,
+                                             "/usr/lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc"};
+    return first_there(places, "CUDA's libdevice.10.bc", "install the CUDA Toolkit, or name its folder in CUDA_HOME");
+  }
+
+  fs::path ocml() const {
+    const std::string folder = "/amdgcn/bitcode";
+    std::vector<std::string> places = {from_environment("ROCM_PATH") + folder, "/opt/rocm" + folder};
+    for (const char* const triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"})
+      places.push_back(fmt::format("/usr/lib/{}{}", triple, folder));
+    const fs::path found = first_there(places, "ROCm's device libraries",
+                                       "install them (on Debian rocm-device-libs), or name ROCm's folder in ROCM_PATH");
+    const std::string& name = request_.architecture;
+    const std::string number = name.substr(3, name.find(':') - 3);
+    if (!fs::exists(found / fmt::format("oclc_isa_version_{}.bc", number))) {
+      fail(fmt::format(
+          "the kernels use functions of <math.h> that are in ROCm's device libraries, and those in {} do not know "
+          "{}; name the folder of a newer ROCm in ROCM_PATH",
+          found.string(), name));
+    }
+    return found;
+  }
+
+  fs::path first_there(const std::vector<std::string>& places, const char* what, const char* remedy) const {
+    const auto place = std::find_if(places.begin(), places.end(), [](const std::string& p) { return fs::exists(p); });
+    if (place != places.end()) return *place;
+    fail(
+        fmt::format("the kernels use functions of <math.h> that are in {}, which is not on this machine; {}", what, remedy));
+  }
+
+  std::string succeed(const std::vector<std::string>& command) const {
+    host::ChildOutcome outcome = call_compiler(command, request_.architecture);
+    if (outcome.status != 0) fail_to_compile(command, request_.architecture, outcome.output);
+    return std::move(outcome.output);
+  }
+
+  // Makes the image. Returns the functions that it lacks.
+  std::vector<std::string> compile(bool library) {
+    std::vector<std::string> command = flags(library);
+    if (nvidia_) command.emplace_back("-S");
+    command.insert(command.end(), {file("rewritten.cu"), "-o", file("image")});
+    std::set<std::string> lacking;
+    const auto find = [&](const std::string& text, const std::regex& pattern) {
+      for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) lacking.insert((*at)[1]);
+    };
+    if (nvidia_) {
+      log_ = succeed(command);
+      static const std::regex declared(R"(\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+))");
+      find(read_file(file("image")), declared);
+      for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) lacking.erase(of_driver);
+    } else {
+      const host::ChildOutcome outcome = call_compiler(command, request_.architecture);
+      static const std::regex undefined(R"(undefined (?:hidden )?symbol: ([\w$]+))");
+      find(outcome.output, undefined);
+      if (outcome.status != 0 && lacking.empty()) fail_to_compile(command, request_.architecture, outcome.output);
+      log_ = outcome.output;
+    }
+    return {lacking.begin(), lacking.end()};
+  }
+
+  const Request& request_;
+  const std::string& clang_;
+  std::string& log_;
+  const bool nvidia_;
+  const host::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+std::vector<std::byte> compile_with_clang(const Request& request, const std::string& clang, std::string& log) {
+  return ClangCompilation(request, clang, log).run();
+}
+
+}  // namespace weir::kernel_tool
