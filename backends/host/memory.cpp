@@ -88,6 +88,7 @@ struct HostMemoryPool::Header {
   const std::size_t size;           // without the header
   const Queue* freed_on = nullptr;  // while it is in `queued_`
   std::uint32_t frees_to_skip = 0;  // that are enqueued, and behind which the queue has the block again
+  std::size_t bytes_behind = 0;     // that it has behind the last of these
 
   static Header& of(void* memory) noexcept {
     return *reinterpret_cast<Header*>(static_cast<std::byte*>(memory) - allocation_alignment);
@@ -95,8 +96,9 @@ struct HostMemoryPool::Header {
   void* memory() noexcept { return reinterpret_cast<std::byte*>(this) + allocation_alignment; }
   /// Lets the first bytes alone be used.
   void show(std::size_t bytes) noexcept {
-    poison(this + 1, allocation_alignment + size - sizeof(Header));
+    poison(this + 1, allocation_alignment - sizeof(Header));
     unpoison(memory(), bytes);
+    poison(static_cast<std::byte*>(memory()) + bytes, size - bytes);
   }
 };
 
@@ -122,7 +124,9 @@ void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
     queued_.erase(found);
     header.freed_on = nullptr;
     ++header.frees_to_skip;
-    header.show(bytes);
+    // Work that came before still runs on as much as it asked for: nothing is taken away until the last of these frees.
+    header.bytes_behind = bytes;
+    unpoison(header.memory(), bytes);
     return header.memory();  // it has never left `used_`
   }
   if (const auto found = spare_.lower_bound(size); found != spare_.end() && found->first <= 2 * size) {
@@ -166,7 +170,7 @@ void HostMemoryPool::give_back(void* memory) noexcept {
   Ptr<HostMemoryPool> pool;  // released outside the lock
   std::lock_guard lock(header->pool->mutex_);
   if (header->frees_to_skip != 0) {
-    --header->frees_to_skip;
+    if (--header->frees_to_skip == 0) header->show(header->bytes_behind);
     return;
   }
   pool = Ptr<HostMemoryPool>::attach(header->pool);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <atomic>
 #include <cstdint>
@@ -97,6 +100,38 @@ TEST_CASE("a stream gets memory that it has freed again before the free has run,
   memory.reset();
   a->synchronize();
   CHECK(pool->used_bytes() == 0);
+}
+
+// What the address sanitizer is told of a block: its last user alone is kept from what lies behind the end.
+TEST_CASE("a block that a stream has again, and uses less of, is whole for the work that came before") {
+  const StreamPtr stream = host().create_stream();
+  const MemoryPoolPtr pool = host().create_memory_pool();
+  std::promise<void> go, freed, end;
+  stream->launch_host_function([&] { go.get_future().wait(); });
+  auto large = stream->allocate_async<std::uint8_t>(8192, pool.get());
+  const std::uint8_t* const address = large.data();
+  stream->fill(large, std::uint8_t{1});
+  std::vector<std::uint8_t> seen(8192);
+  stream->copy(seen, large);
+  large.reset();
+  const auto small = stream->allocate_async<std::uint8_t>(5000, pool.get());
+  CHECK(small.data() == address);
+  stream->launch_host_function([&] {
+    freed.set_value();
+    end.get_future().wait();
+  });
+  stream->fill(small, std::uint8_t{2});
+  go.set_value();
+  freed.get_future().wait();
+  CHECK(seen == std::vector<std::uint8_t>(8192, 1));
+#ifdef __SANITIZE_ADDRESS__
+  CHECK(__asan_region_is_poisoned(const_cast<std::uint8_t*>(address), 5000) == nullptr);
+  CHECK(__asan_address_is_poisoned(address + 5000) != 0);
+  CHECK(__asan_address_is_poisoned(address + 8191) != 0);
+#endif
+  end.set_value();
+  stream->synchronize();
+  CHECK(address[4999] == 2);
 }
 
 TEST_CASE("threads that free and allocate on the same streams never share a block") {
