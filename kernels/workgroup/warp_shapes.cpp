@@ -109,13 +109,21 @@ Shape Shapes::of_phi(llvm::PHINode& phi) const {
   return result;
 }
 
+// What an instruction promises is true of the lanes that run it. Lane 0, whose value stands for all, need not be one of
+// them: then its value must lie between 0 and theirs.
+bool Shapes::holds_for_lane_0(const Instruction& instruction, const Shape& a, const Shape& b) const {
+  if (masks_.mask_of(const_cast<llvm::BasicBlock*>(instruction.getParent())) == LaneMasks::all) return true;
+  return instruction.getOpcode() == Instruction::Sub ? a.stride <= 0 && b.stride >= 0 : a.stride >= 0 && b.stride >= 0;
+}
+
 Shape Shapes::combine(Instruction& instruction, Shape a, const Shape& b, std::int64_t stride) const {
+  const auto* const wrapping = dyn_cast<llvm::OverflowingBinaryOperator>(&instruction);
+  a.exact_signed &= b.exact_signed && (wrapping == nullptr || wrapping->hasNoSignedWrap());
+  a.exact_unsigned &=
+      b.exact_unsigned && (wrapping == nullptr || wrapping->hasNoUnsignedWrap()) && holds_for_lane_0(instruction, a, b);
   a.kind = Shape::strided;
   a.stride = stride;
   a.zeros = std::min(a.zeros, b.zeros);
-  const auto* const wrapping = dyn_cast<llvm::OverflowingBinaryOperator>(&instruction);
-  a.exact_signed &= b.exact_signed && (wrapping == nullptr || wrapping->hasNoSignedWrap());
-  a.exact_unsigned &= b.exact_unsigned && (wrapping == nullptr || wrapping->hasNoUnsignedWrap());
   settle(a, *instruction.getType(), lanes_);
   return a;
 }

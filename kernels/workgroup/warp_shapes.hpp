@@ -36,6 +36,7 @@ class Shapes {
   Shape compute(llvm::Instruction& instruction) const;
   Shape of_phi(llvm::PHINode& phi) const;
   Shape of_address(llvm::GetElementPtrInst& address) const;
+  bool holds_for_lane_0(const llvm::Instruction& instruction, const Shape& a, const Shape& b) const;
   Shape combine(llvm::Instruction& instruction, Shape a, const Shape& b, std::int64_t stride) const;
 
   const llvm::DataLayout& layout_;

@@ -385,12 +385,26 @@ void Vectorizer::rewrite_branch(BasicBlock* block) {
   branch->setCondition(any(taken));
 }
 
+// In lanes that are here "or" adds what differs between lanes. Lane 0 need not be here, and has to add, too.
+std::vector<Instruction*> Vectorizer::find_disjoint_ors() const {
+  std::vector<Instruction*> found;
+  for (const std::vector<Instruction*>& instructions : instructions_) {
+    for (Instruction* instruction : instructions) {
+      if (instruction->getOpcode() == Instruction::Or && shapes_.of(instruction).kind == Shape::strided &&
+          llvm::any_of(instruction->operands(), [&](const llvm::Use& use) { return shapes_.of(use.get()).stride != 0; }))
+        found.push_back(instruction);
+    }
+  }
+  return found;
+}
+
 void Vectorizer::clean_up() {
   for (const LoopResult& result : kept_) {
     BasicBlock* const preheader = end_of(preheaders_[result.loop]);
     result.kept->addIncoming(llvm::PoisonValue::get(result.kept->getType()), preheader);
   }
   llvm::SetVector<Instruction*> gone(dropped_.begin(), dropped_.end());
+  const std::vector<Instruction*> sums = find_disjoint_ors();
   for (const std::vector<Instruction*>& instructions : instructions_) {
     for (Instruction* instruction : instructions) {
       if (instruction->getType()->isVoidTy()) continue;
@@ -403,6 +417,11 @@ void Vectorizer::clean_up() {
         instruction->dropPoisonGeneratingFlags();
       }
     }
+  }
+  for (Instruction* either : sums) {
+    builder_.SetInsertPoint(either);
+    either->replaceAllUsesWith(builder_.CreateAdd(either->getOperand(0), either->getOperand(1)));
+    gone.insert(either);
   }
   for (Instruction* instruction : gone) {
     if (!instruction->getType()->isVoidTy()) instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));

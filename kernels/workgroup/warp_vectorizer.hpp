@@ -42,6 +42,7 @@ class Vectorizer {
   void make_loop_result(llvm::PHINode& phi, llvm::Loop* loop);
   void blend(llvm::PHINode& phi, llvm::PHINode& made);
   void rewrite_branch(llvm::BasicBlock* block);
+  std::vector<llvm::Instruction*> find_disjoint_ors() const;
   void clean_up();
   llvm::Value* mask(llvm::BasicBlock* block) { return mask_values_.lookup(masks_.mask_of(block)); }
   llvm::Value* edge_mask(llvm::BasicBlock* from, llvm::BasicBlock* to);

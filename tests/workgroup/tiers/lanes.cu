@@ -23,6 +23,7 @@
 //! d3b 2 1 1 16 4 1 0 workgroup
 //! compact 2 1 1 64 1 1 0 workgroup
 //! dotwarp 2 1 1 96 1 1 0 workgroup
+//! absentfirst 4 1 1 64 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -257,4 +258,19 @@ KERNEL(dotwarp) {
   if (t % 32 == 0) s[t / 32] = a;
   __syncthreads();
   if (t == 0) ((float*)out)[blockIdx.x] = s[0] + s[1] + s[2];
+}
+// What conditions say of the lanes that are here is not true of the first one.
+KERNEL(absentfirst) {
+  INDEX;
+  unsigned back = (unsigned)in[blockIdx.x] & 7u, base = (in[0] & 3) + 2 + blockIdx.x, k = base + t;
+  int a = 0, b = 0;
+  if (t >= 8) {
+    unsigned at = t - back;
+    a = in[at];
+  }
+  if ((k & 2) == 0) {
+    unsigned at = k | 2;
+    b = in[at];
+  }
+  out[i] = a * 5 + b + __shfl_xor_sync(~0u, a, 1);
 }
