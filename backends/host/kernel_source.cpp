@@ -255,6 +255,8 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
   // Compilers take it for granted that the sanitizer's calls change none of the module's own variables.
   text += tier == Tier::lockstep ? "#define WEIR_VISIBLE() __asm__ volatile(\"\" ::: \"memory\")\n"
                                  : "#define WEIR_VISIBLE() ((void)0)\n";
+  // `__restrict__` speaks of what one thread does. Compilers take it to say, too, that nothing comes there at a barrier.
+  if (tier != Tier::groups) text += "#define __restrict__\n#define __restrict\n";
   text.append(cuda ? cuda_keywords : cpp_keywords)
       .append(edited(with_default, std::move(scan.edits)))
       .append(std::move(records).text())

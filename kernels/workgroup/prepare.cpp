@@ -84,6 +84,21 @@ void keep_rolled(Function& function, const Functions& waiting) {
   }
 }
 
+// `__restrict__` speaks of what one thread does. LLVM takes it to say, too, that a barrier or a fence brings nothing there
+// that another thread wrote.
+void forget_restrict(llvm::Module& module) {
+  Functions meeting = builtins_of(module, is_convergent);
+  for (Function& function : module) {
+    if (llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+          return llvm::isa<llvm::FenceInst>(instruction) || may_meet_others(instruction);
+        }))
+      meeting.insert(&function);
+  }
+  for (Function* function : callers(meeting)) {
+    for (llvm::Argument& argument : function->args()) argument.removeAttr(Attribute::NoAlias);
+  }
+}
+
 // In device code Clang marks every call as convergent, of a thread's index and of sinf, too, which forbids most
 // optimizations.
 void drop_convergence(llvm::Module& module) {
@@ -191,6 +206,7 @@ llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAn
   const Functions through = callers(waiting);
   waiting.insert(through.begin(), through.end());
   for (Function* function : through) keep_rolled(*function, waiting);
+  forget_restrict(module);
   drop_convergence(module);
   keep_apart(module);
   mark_ranges(module);

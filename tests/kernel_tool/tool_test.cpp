@@ -249,10 +249,11 @@ TEST_CASE("tool: Clang alone makes PTX for NVIDIA and a code object for AMD") {
   CHECK(make("cuda sm_80").complains("Clang makes PTX, not machine code for sm_80: write 80-virtual"));
 
   // What a warp does, shared memory, and a function that is more than an instruction.
-  project.files.write("k.cu",
-                      "#include \"n.cuh\"\nextern \"C\" __global__ void k(float* x) { __shared__ float s[64]; "
-                      "s[threadIdx.x] = __shfl_xor_sync(~0ull, x[threadIdx.x], N); __syncthreads(); "
-                      "if (__any_sync(~0ull, s[0] > 0)) atomicAdd(x, FUNCTION(s[1])); }\n");
+  constexpr const char* warp_source =
+      "#include \"n.cuh\"\nextern \"C\" __global__ void k(float* x) { __shared__ float s[64]; "
+      "s[threadIdx.x] = __shfl_xor_sync(~0ull, x[threadIdx.x], N); __syncthreads(); "
+      "if (__any_sync(~0ull, s[0] > 0)) atomicAdd(x, FUNCTION(s[1])); }\n";
+  project.files.write("k.cu", warp_source);
   const auto with = [&](const std::string& target, const char* function) {
     return project.make_image(target, {"--clang", WEIR_TEST_CLANG, std::string("--define=FUNCTION=") + function});
   };
@@ -266,6 +267,15 @@ TEST_CASE("tool: Clang alone makes PTX for NVIDIA and a code object for AMD") {
   const Outcome sine = with("cuda compute_80", "sinf");
   CHECK((sine.status == 0 || sine.complains("in CUDA's libdevice.10.bc, which is not on this machine")));
   CHECK(with("cuda compute_80", "no_such_function").complains(project.source.string() + ":2:"));
+
+  // Another thread may write there before the barrier.
+  project.files.write("k.cu",
+                      "extern \"C\" __global__ void k(int* __restrict__ x) { const int before = x[0]; "
+                      "__syncthreads(); x[threadIdx.x + 1] = x[0] - before; }\n");
+  CHECK(make("cuda compute_80").status == 0);
+  const std::string meeting = content(project.image);
+  CHECK(meeting.find("ld.global") != meeting.rfind("ld.global"));
+  project.files.write("k.cu", warp_source);
 
   const Outcome amd = with("hip gfx1030", "sqrtf");
   CAPTURE(amd.errors);

@@ -41,6 +41,9 @@ constexpr std::string_view keywords = R"(
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __grid_constant__
+// It speaks of what one thread does. Clang takes it to say, too, that nothing comes there at a barrier.
+#define __restrict__
+#define __restrict
 #define WEIR_DEVICE __attribute__((device))
 #define weir_constexpr __attribute__((host, device))
 )";

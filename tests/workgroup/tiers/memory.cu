@@ -27,6 +27,7 @@
 //! bitonic 2 1 1 64 1 1 0 workgroup
 //! histogram 2 1 1 64 1 1 0 workgroup
 //! lastblock 4 1 1 64 1 1 0 workgroup
+//! restricted 2 1 1 64 1 1 0 workgroup
 #define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
 #define INDEX                                                     \
   int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
@@ -313,4 +314,17 @@ KERNEL(lastblock) {
   if (t == 0) last = atomicInc(&done_, gridDim.x - 1) == gridDim.x - 1;
   __syncthreads();
   if (last && t == 0) out[1] = out[0] * 3;
+}
+// What other threads wrote comes at a barrier, also behind a pointer that is __restrict__.
+extern "C" __global__ void restricted(int* __restrict__ out, const int* __restrict__ in, int n) {
+  int t = threadIdx.x, *mine = out + blockIdx.x * 64;
+  mine[t] = in[t];
+  for (int d = 32; d > 0; d /= 2) {
+    __syncthreads();
+    int v = t < d ? mine[t + d] : 0;
+    __syncthreads();
+    mine[t] += v;
+  }
+  __syncthreads();
+  out[1000 + blockIdx.x * 64 + t] = mine[0];
 }
