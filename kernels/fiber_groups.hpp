@@ -201,6 +201,14 @@ WEIR_CG thread_group tiled_partition(const Parent&, unsigned int n) {
   return thread_group(n, weir_host::tile_lanes(n));
 }
 
+// Those of n ranks that follow each other.
+WEIR_CG coalesced_group tiled_partition(const coalesced_group& parent, unsigned int n) {
+  weir_host::lane_bits left = parent.weir_named, tile = 0;
+  for (unsigned int rank = 0, first = parent.thread_rank() / n * n; left != 0 && rank < first + n; ++rank, left &= left - 1)
+    if (rank >= first) tile |= left & (~left + 1);
+  return coalesced_group(tile);
+}
+
 template <class G>
 WEIR_CG void sync(const G& group, WEIR_HERE) {
   group.sync(weir_file, weir_line);

@@ -111,6 +111,25 @@ TEST_CASE("scans of tiles and of threads that came together") {
   }
 }
 
+TEST_CASE("tiles of the threads that came together") {
+  constexpr int n = 160;
+  const auto in = random_ints(n, 8, 0, 99);
+  const auto out = upload(std::vector<int>(n));
+  launch(module()->kernel("parts_of_groups"), {.grid = {1}, .block = {n}}, upload(in), out);
+  const auto width = static_cast<int>(warp_size());
+  for (int first = 0; first < n; first += width) {
+    std::vector<int> together;
+    for (int i = first; i < std::min(first + width, n); ++i) {
+      if (in[static_cast<std::size_t>(i)] % 3 == 0) together.push_back(i);
+    }
+    const auto count = static_cast<int>(together.size());
+    for (int rank = 0; rank < count; ++rank) {
+      const int size = std::min(4, count - rank / 4 * 4);
+      CHECK(out.data()[together[static_cast<std::size_t>(rank)]] == 10 * size + rank % 4);
+    }
+  }
+}
+
 TEST_CASE("blocks of a cooperative launch wait for each other") {
   if (!target().supports(Feature::cooperative_launch)) return;
   constexpr int n = 3000, steps = 7;

@@ -131,3 +131,12 @@ extern "C" __global__ void scans_of_groups(const int* in, int* out, double* prod
     out[4 * n + i] = cg::inclusive_scan(those, in[i], cg::less<int>());
   }
 }
+
+// Tiles of the threads that came together.
+extern "C" __global__ void parts_of_groups(const int* in, int* out) {
+  const int i = threadIdx.x;
+  if (in[i] % 3 == 0) {
+    auto part = cg::tiled_partition(cg::coalesced_threads(), 4);
+    out[i] = 10 * part.size() + part.thread_rank();
+  }
+}
