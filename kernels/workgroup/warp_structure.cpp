@@ -131,6 +131,49 @@ CallPairs find_early_ends(llvm::Function& function) {
   return pairs;
 }
 
+using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
+
+BlockSet blocks_from(const BasicBlock* first) {
+  BlockSet reached{first};
+  for (llvm::SmallVector<const BasicBlock*> work{first}; !work.empty();) {
+    for (const BasicBlock* next : llvm::successors(work.pop_back_val())) {
+      if (reached.insert(next).second) work.push_back(next);
+    }
+  }
+  return reached;
+}
+
+// Calls that lanes go past to code where nobody is asked for any more, and which the others come to as well: often the tail
+// that several returns were joined to. Those lanes are as good as ended. In the code between, they might write what must be
+// seen behind a barrier: then they are not.
+Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) {
+  std::vector<std::pair<const llvm::Instruction*, BlockSet>> calls;
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (asks_for_lanes(instruction)) calls.emplace_back(&instruction, blocks_from(instruction.getParent()));
+  }
+  Calls passed;
+  if (calls.empty()) return passed;
+  const Uniformity uniformity(function, rules);
+  for (const BasicBlock& branch : function) {
+    if (!uniformity.has_divergent_branch(branch)) continue;
+    const BlockSet behind = blocks_from(&branch);
+    for (const BasicBlock* next : llvm::successors(&branch)) {
+      const BlockSet there = blocks_from(next);
+      if (llvm::any_of(calls, [&](const auto& call) { return there.count(call.first->getParent()) != 0; })) continue;
+      for (const auto& [call, after] : calls) {
+        if (behind.count(call->getParent()) == 0) continue;
+        const Builtin kind = called_builtin(call);
+        const bool barrier = kind == Builtin::block_barrier || kind == Builtin::warp_barrier;
+        const bool joined = llvm::any_of(there, [&after = after](const BasicBlock* block) {
+          return after.count(block) != 0 && llvm::any_of(*block, [](const llvm::Instruction& i) { return is_lane_end(&i); });
+        });
+        if (barrier ? after.count(next) != 0 : joined) passed.insert(call);
+      }
+    }
+  }
+  return passed;
+}
+
 // The structurizer puts the second side of a branch first: that shall be the one where lanes end.
 void put_ends_first(llvm::Function& function) {
   for (BasicBlock& block : function) {
@@ -157,6 +200,7 @@ Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
              llvm::ADCEPass(), llvm::LowerSwitchPass(), llvm::LoopSimplifyPass(), llvm::FixIrreduciblePass(),
              llvm::UnifyLoopExitsPass(), llvm::LoopSimplifyPass());
   const CallPairs early_ends = find_early_ends(function);
+  Calls before_ends = find_passed_calls(function, rules);
   put_ends_first(function);
   llvm::legacy::FunctionPassManager manager(function.getParent());
   manager.add(llvm::createTargetTransformInfoWrapperPass(divergence_target(function.getParent()->getDataLayout(), rules)));
@@ -165,7 +209,6 @@ Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
   manager.run(function);
   manager.doFinalization();
   run_passes(function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
-  Calls before_ends;
   for (const auto& [end, call] : early_ends) {
     if (!llvm::isPotentiallyReachable(call, end)) continue;
     // What lanes that end wrote before must be seen behind a barrier.

@@ -131,6 +131,7 @@ extern "C" __global__ void some_lanes_wait(int* out) {
   out[threadIdx.x] = __weir_lane();
   if (threadIdx.x % 32 < 8) __syncthreads();
   out[threadIdx.x] += 1;
+  __syncthreads();
 }
 
 // A shuffle that names lanes that do not call it.
@@ -138,6 +139,7 @@ extern "C" __global__ void absent_lanes(int* out) {
   int v = threadIdx.x;
   if (threadIdx.x % 32 < 8) v = __shfl_xor_sync(~0u, v, 1);
   out[threadIdx.x] = v;
+  __syncwarp();
 }
 
 // Named lanes alone, any source, 64 bits, and widths.

@@ -12,7 +12,7 @@
 //! dyn 2 1 1 64 1 1 1024 workgroup
 //! dynrec 2 1 1 64 1 1 1024 workgroup
 //! waitrec 2 1 1 70 1 1 0 workgroup
-//! plainblock 2 1 1 64 1 1 0 workgroup
+//! plainblock 1 1 1 64 1 1 0 workgroup
 //! nsleep 1 1 1 64 1 1 0 fibers
 //! actrec 1 1 1 64 1 1 0 workgroup
 //! volat 1 1 1 64 1 1 0 workgroup
@@ -142,6 +142,7 @@ KERNEL(plainblock) {
   s[threadIdx.x] = in[threadIdx.x];
   __syncthreads();
   out[blockIdx.x * blockDim.x + threadIdx.x] = s[63 - threadIdx.x] + counter + hidden_counter;
+  __syncthreads();
   if (threadIdx.x == 0) atomicAdd(&counter, 1);
 }
 KERNEL(nsleep) {

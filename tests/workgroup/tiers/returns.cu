@@ -9,6 +9,9 @@
 //! ret5 2 1 1 64 1 1 0 workgroup
 //! ret6 1 1 1 64 1 1 0 workgroup
 //! ret7 1 1 1 64 1 1 0 workgroup
+//! joined1 2 1 1 64 1 1 0 workgroup
+//! joined2 2 1 1 70 1 1 0 workgroup
+//! joined3 2 1 1 64 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -88,4 +91,48 @@ KERNEL(ret7) {
     default: out[i] = 9;
   }
   out[i] += __shfl_xor_sync(__activemask(), out[i], 1);
+}
+// Compilers join the writes before the returns: nobody has ended where the others ask for all.
+KERNEL(joined1) {
+  INDEX;
+  if (in[i] & 1) {
+    out[i] = -1;
+    return;
+  }
+  out[i] = __popc(__ballot_sync(~0u, in[i] & 2));
+}
+KERNEL(joined2) {
+  INDEX;
+  __shared__ int s[70];
+  int v = in[i];
+  s[t] = v;
+  if (v & 1) {
+    out[i] = -1;
+    return;
+  }
+  __syncthreads();
+  v = s[69 - t];
+  if (v & 2) {
+    out[i] = -4;
+    return;
+  }
+  v += __any_sync(~0u, v > 3000);
+  __syncthreads();
+  s[t] = v;
+  __syncthreads();
+  out[i] = s[t] + 1;
+}
+KERNEL(joined3) {
+  INDEX;
+  int v = in[i];
+  switch (v & 3) {
+    case 0: out[i] = 5; return;
+    case 1: v += 3; break;
+    case 2:
+      if (v & 8) return;
+      v = -v;
+    default: v ^= 1;
+  }
+  v += __shfl_xor_sync(~0u, v, 4);
+  out[i] = v;
 }
