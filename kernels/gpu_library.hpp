@@ -17,20 +17,28 @@ inline constexpr std::string_view nvidia_library = R"weir(
 #define WEIR_ROUNDED(real, name, parameters, arguments)              \
   extern "C" WEIR_DEVICE real __nv_##name parameters;                \
   WEIR_DEVICE WEIR_ALWAYS_INLINE real __##name parameters { return __nv_##name arguments; }
-#define WEIR_DIRECTED(way)                                           \
+// LLVM folds its own functions for conversions toward zero into those to even.
+#define WEIR_CONVERTED(real, name, whole, result, instruction)       \
+  WEIR_DEVICE WEIR_ALWAYS_INLINE real __##name(whole x) {            \
+    real y;                                                          \
+    __asm__("cvt." instruction " %0, %1;" : result(y) : "l"(x));     \
+    return y;                                                        \
+  }
+#define WEIR_DIRECTED(way, ptx)                                      \
   WEIR_ROUNDED(double, dadd_##way, (double x, double y), (x, y))     \
   WEIR_ROUNDED(double, dmul_##way, (double x, double y), (x, y))     \
   WEIR_ROUNDED(double, ddiv_##way, (double x, double y), (x, y))     \
   WEIR_ROUNDED(double, drcp_##way, (double x), (x))                  \
   WEIR_ROUNDED(double, dsqrt_##way, (double x), (x))                 \
   WEIR_ROUNDED(double, fma_##way, (double x, double y, double z), (x, y, z)) \
-  WEIR_ROUNDED(float, ll2float_##way, (long long x), (x))            \
-  WEIR_ROUNDED(float, ull2float_##way, (unsigned long long x), (x))  \
-  WEIR_ROUNDED(double, ll2double_##way, (long long x), (x))          \
-  WEIR_ROUNDED(double, ull2double_##way, (unsigned long long x), (x)) \
+  WEIR_CONVERTED(float, ll2float_##way, long long, "=f", ptx ".f32.s64") \
+  WEIR_CONVERTED(float, ull2float_##way, unsigned long long, "=f", ptx ".f32.u64") \
+  WEIR_CONVERTED(double, ll2double_##way, long long, "=d", ptx ".f64.s64") \
+  WEIR_CONVERTED(double, ull2double_##way, unsigned long long, "=d", ptx ".f64.u64") \
   WEIR_DEVICE WEIR_ALWAYS_INLINE double __dsub_##way(double x, double y) { return __dadd_##way(x, -y); }
-WEIR_DIRECTED(rz) WEIR_DIRECTED(ru) WEIR_DIRECTED(rd)
+WEIR_DIRECTED(rz, "rz") WEIR_DIRECTED(ru, "rp") WEIR_DIRECTED(rd, "rm")
 #undef WEIR_DIRECTED
+#undef WEIR_CONVERTED
 #undef WEIR_ROUNDED
 // The driver's vprintf takes the promoted values side by side, each aligned to its size.
 namespace weir_host {

@@ -10,7 +10,17 @@ architecture=${target#* }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-echo 'extern "C" __global__ void k(int* x) { x[threadIdx.x] = 1; }' >"$work/probe.cu"
+# Only the first lane has a value for the shuffle, and a conversion rounds toward zero.
+cat >"$work/probe.cu" <<'END'
+extern "C" __global__ void k(int* p, float* f, const long long* x) {
+  int first;
+  if (threadIdx.x == 0) first = atomicAdd(p, 1);
+  p[threadIdx.x + 1] = __shfl_sync(__activemask(), first, 0);
+#ifndef __HIP_PLATFORM_AMD__
+  f[threadIdx.x] = __ll2float_rz(x[threadIdx.x]);
+#endif
+}
+END
 clang=
 for candidate in "$@"; do
   if "$tool" image --for "$target" --clang "$candidate" --output "$work/image" "$work/probe.cu" >"$work/log" 2>&1; then
@@ -25,6 +35,15 @@ if [ -z "$clang" ]; then
 fi
 release=$("$clang" -dumpversion)
 release=${release%%.*}
+
+if [[ $target == cuda* ]]; then
+  for instruction in '@%p1 bra' 'cvt\.rz\.f32\.s64'; do
+    if ! grep -aq -- "$instruction" "$work/image"; then
+      echo "FAILED: the probe has no $instruction"
+      exit 1
+    fi
+  done
+fi
 
 # Nothing for a whole grid to wait; lanes in a mask of 32 bits; mathematics where ROCm's libraries do not know the processor;
 # printf on AMD; and specializations of kernels, which Clang does not take beside device code by default.

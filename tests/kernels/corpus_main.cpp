@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -17,7 +20,7 @@
 
 /// weir_kernel_corpus [--device=cuda:0] [--bundle] [--extra=-O1] [doctest's options]: runs the corpus on a device, with that
 /// option for its compiler. With --bundle each file becomes an image and a bundle without its source first, as weir-kernels
-/// makes them, and the bundle is loaded.
+/// makes them, and the bundle is loaded. With --images=FOLDER that is FOLDER/FILE.image, which weir-kernels made.
 /// weir_kernel_corpus --compile=sm_80,gfx90a: compiles each of its files for these, without a device. Ends with 77 if there
 /// is no such compiler here. weir_kernel_corpus --table=cpu|sm_80|gfx90a [FILE]: compiles each example of the dialect's
 /// table.
@@ -29,6 +32,7 @@ std::string& target_name() {
   return name;
 }
 bool by_bundle = false;
+std::filesystem::path images;  // a folder of images that weir-kernels made
 std::vector<std::string> extra_options;  // CompileOptions::extra of every file
 
 // An architecture that images for the device can be made for.
@@ -79,6 +83,12 @@ const ModulePtr& corpus(std::string_view name) {
     options.kernels = instances_of(file.text);
     options.extra = extra_options;
     if (name == "loops") options.kernels.insert(options.kernels.end(), {"one::same", "two::same"});
+    if (!images.empty()) {
+      std::ifstream in(images / (std::string(name) + ".image"), std::ios::binary);
+      if (!in) throw std::runtime_error("there is no image of " + std::string(name));
+      const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+      return module = target().load(KernelBundle(std::as_bytes(std::span(bytes))));
+    }
     return module = by_bundle ? load_bundle(file.text, options) : target().compile(file.text, options);
   }
   throw std::logic_error("no such file in the corpus: " + std::string(name));
@@ -97,6 +107,7 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument.starts_with("--device=")) target_name() = argument.substr(9);
     if (argument == "--bundle") by_bundle = true;
+    if (argument.starts_with("--images=")) images = argument.substr(9);
     if (argument.starts_with("--extra=")) extra_options.emplace_back(argument.substr(8));
     if (argument.starts_with("--table=")) {
       try {

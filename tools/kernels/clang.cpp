@@ -170,8 +170,10 @@ class ClangCompilation {
            "-mcode-object-version=4"});
       add({library ? "--rocm-device-lib-path=" + ocml().string() : "-nogpulib"});
     }
-    add({"--cuda-device-only", "-fdeclspec", "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-Wno-narrowing",
-         "-ffp-contract=on", "-Xclang", "-fcuda-allow-variadic-functions",
+    // A lane may hand a shuffle a variable that it has given no value: no promise is made that arguments have one.
+    add({"-Xclang", "-no-enable-noundef-analysis"});
+    add({"--cuda-device-only", "-fdeclspec", "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing",
+         "-Wno-narrowing", "-ffp-contract=on", "-Xclang", "-fcuda-allow-variadic-functions",
          fmt::format("-std=c++{}", request_.options.cxx_standard), request_.options.debug ? "-O0" : "-O3"});
     if (request_.options.debug) add({"-g"});
     if (request_.options.fast_math) add({"-ffast-math"});
