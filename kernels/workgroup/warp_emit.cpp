@@ -214,6 +214,16 @@ bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   return true;
 }
 
+// The C library's functions that are an instruction for vectors.
+bool Vectorizer::emit_instruction(llvm::CallInst& call) {
+  const llvm::Intrinsic::ID id = llvm::getVectorIntrinsicIDForCall(&call, &library_);
+  if (id != llvm::Intrinsic::sqrt) return false;
+  llvm::CallInst* const made = builder_.CreateUnaryIntrinsic(id, lanes(call.getArgOperand(0)));
+  made->copyFastMathFlags(&call);
+  vectors_[&call] = made;
+  return true;
+}
+
 void Vectorizer::emit_call(llvm::CallInst& call) {
   const Builtin kind = called_builtin(&call);
   if (kind == Builtin::lane || kind == Builtin::thread_index) return;
@@ -224,7 +234,7 @@ void Vectorizer::emit_call(llvm::CallInst& call) {
     return;
   const bool uniform = llvm::all_of(call.args(), [&](Value* argument) { return shapes_.is_uniform(argument); });
   if (call.doesNotAccessMemory() && uniform && !shapes_.is_varying(&call)) return;
-  if (call.doesNotAccessMemory() && emit_vector_function(call)) return;
+  if (call.doesNotAccessMemory() && (emit_vector_function(call) || emit_instruction(call))) return;
   if (call.isInlineAsm()) throw Refused("it has inline assembly", &call);
   one_by_one(call);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "kernels/workgroup/refusal.hpp"
@@ -31,12 +32,68 @@ void keep_in_place(llvm::IRBuilder<>& builder, bool is_volatile) {
 
 }  // namespace
 
-bool Vectorizer::is_contiguous(Value* address, llvm::Type* type) const {
-  const Shape shape = shapes_.of(address);
+bool Vectorizer::is_contiguous(const Line& line, llvm::Type* type) const {
   const std::uint64_t size = layout_.getTypeStoreSize(type).getFixedValue();
-  return shape.kind == Shape::strided && shape.stride == static_cast<std::int64_t>(size) &&
-         layout_.getTypeAllocSize(type).getFixedValue() == size &&
+  return line.stride == static_cast<std::int64_t>(size) && layout_.getTypeAllocSize(type).getFixedValue() == size &&
          layout_.getTypeSizeInBits(type).getFixedValue() == 8 * size;
+}
+
+// Adds what must hold at run time to `condition`, and makes lane 0's value; without `condition`, it only tells the stride.
+std::optional<Vectorizer::Line> Vectorizer::line(Value* value, Value** condition) {
+  const Shape shape = shapes_.of(value);
+  if (shape.kind != Shape::varying) return Line{value, shape.kind == Shape::strided ? shape.stride : 0};
+  if (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) {
+    // An index like blockIdx.x * columns + c may wrap from one lane to the next.
+    Value* const narrow = cast<Instruction>(value)->getOperand(0);
+    const Shape lanes_of_narrow = shapes_.of(narrow);
+    if (lanes_of_narrow.kind != Shape::strided || lanes_of_narrow.stride <= 0 || lanes_of_narrow.stride > 64 ||
+        narrow->getType()->getIntegerBitWidth() < 32) {
+      return std::nullopt;
+    }
+    if (condition == nullptr) return Line{nullptr, lanes_of_narrow.stride};
+    const bool is_signed = isa<llvm::SExtInst>(value);
+    const unsigned width = narrow->getType()->getIntegerBitWidth();
+    const llvm::APInt last = (is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width)) -
+                             static_cast<std::uint64_t>(lanes_of_narrow.stride) * (lanes_ - 1);
+    Value* const exact = builder_.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, narrow,
+                                             llvm::ConstantInt::get(narrow->getType(), last));
+    *condition = *condition == nullptr ? exact : builder_.CreateAnd(*condition, exact);
+    return Line{builder_.CreateIntCast(narrow, value->getType(), is_signed), lanes_of_narrow.stride};
+  }
+  const auto* const address = dyn_cast<llvm::GetElementPtrInst>(value);
+  if (address == nullptr || address->getNumIndices() != 1 || !address->getOperand(1)->getType()->isIntegerTy(64)) return {};
+  std::optional<Line> base = line(address->getOperand(0), condition), index = line(address->getOperand(1), condition);
+  if (!base || !index) return std::nullopt;
+  llvm::Type* const element = address->getSourceElementType();
+  base->stride += index->stride * static_cast<std::int64_t>(layout_.getTypeAllocSize(element).getFixedValue());
+  if (condition != nullptr) base->first = builder_.CreateGEP(element, base->first, index->first);
+  return base;
+}
+
+// `beside` makes the access of elements beside each other, from lane 0's address on, and `apart` that of elements anywhere.
+Value* Vectorizer::emit_access(Instruction& access, Value* address, llvm::Type* type,
+                               llvm::function_ref<Value*(Value*)> beside, llvm::function_ref<Value*()> apart) {
+  const std::optional<Line> maybe = line(address, nullptr);
+  if (!maybe || !is_contiguous(*maybe, type)) return apart();
+  if (!shapes_.is_varying(address)) return beside(address);
+  Value* condition = nullptr;
+  Value* const first = line(address, &condition)->first;
+  BasicBlock* const before = access.getParent();
+  BasicBlock* const origin = original_.count(before) != 0 ? original_[before] : before;
+  Instruction *then = nullptr, *otherwise = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(condition, &access, &then, &otherwise,
+                                      llvm::MDBuilder(access.getContext()).createBranchWeights(1 << 20, 1));
+  for (BasicBlock* block : {then->getParent(), otherwise->getParent(), access.getParent()}) original_[block] = origin;
+  builder_.SetInsertPoint(then);
+  Value* const if_beside = beside(first);
+  builder_.SetInsertPoint(otherwise);
+  Value* const if_apart = apart();
+  builder_.SetInsertPoint(&access);
+  if (access.getType()->isVoidTy()) return nullptr;
+  llvm::PHINode* const made = builder_.CreatePHI(if_beside->getType(), 2);
+  made->addIncoming(if_beside, then->getParent());
+  made->addIncoming(if_apart, otherwise->getParent());
+  return made;
 }
 
 void Vectorizer::emit_load(llvm::LoadInst& load) {
@@ -48,18 +105,18 @@ void Vectorizer::emit_load(llvm::LoadInst& load) {
   keep_in_place(builder_, load.isVolatile());
   Value* const address = load.getPointerOperand();
   const Shape shape = shapes_.of(address);
-  Value* made = nullptr;
   if (shape.kind == Shape::uniform || (shape.kind == Shape::strided && shape.stride == 0)) {
-    made =
+    vectors_[&load] =
         builder_.CreateVectorSplat(lanes_, with_metadata(builder_.CreateAlignedLoad(type, address, load.getAlign()), load));
-  } else if (!is_contiguous(address, type)) {
-    made = with_metadata(builder_.CreateMaskedGather(vector_of(type), lanes(address), load.getAlign(), mask_), load);
-  } else if (is_all(mask_)) {
-    made = with_metadata(builder_.CreateAlignedLoad(vector_of(type), address, load.getAlign()), load);
-  } else {
-    made = with_metadata(builder_.CreateMaskedLoad(vector_of(type), address, load.getAlign(), mask_), load);
+    return;
   }
-  vectors_[&load] = made;
+  const auto beside = [&](Value* first) -> Value* {
+    if (is_all(mask_)) return with_metadata(builder_.CreateAlignedLoad(vector_of(type), first, load.getAlign()), load);
+    return with_metadata(builder_.CreateMaskedLoad(vector_of(type), first, load.getAlign(), mask_), load);
+  };
+  vectors_[&load] = emit_access(load, address, type, beside, [&]() -> Value* {
+    return with_metadata(builder_.CreateMaskedGather(vector_of(type), lanes(address), load.getAlign(), mask_), load);
+  });
 }
 
 void Vectorizer::emit_store(llvm::StoreInst& store) {
@@ -79,12 +136,15 @@ void Vectorizer::emit_store(llvm::StoreInst& store) {
     Value* const last = builder_.CreateSub(builder_.getInt32(31), leading);
     with_metadata(builder_.CreateAlignedStore(builder_.CreateExtractElement(lanes(value), last), address, store.getAlign()),
                   store);
-  } else if (!is_contiguous(address, type)) {
-    with_metadata(builder_.CreateMaskedScatter(lanes(value), lanes(address), store.getAlign(), mask_), store);
-  } else if (is_all(mask_)) {
-    with_metadata(builder_.CreateAlignedStore(lanes(value), address, store.getAlign()), store);
   } else {
-    with_metadata(builder_.CreateMaskedStore(lanes(value), address, store.getAlign(), mask_), store);
+    Value* const values = lanes(value);
+    const auto beside = [&](Value* first) -> Value* {
+      if (is_all(mask_)) return with_metadata(builder_.CreateAlignedStore(values, first, store.getAlign()), store);
+      return with_metadata(builder_.CreateMaskedStore(values, first, store.getAlign(), mask_), store);
+    };
+    emit_access(store, address, type, beside, [&]() -> Value* {
+      return with_metadata(builder_.CreateMaskedScatter(values, lanes(address), store.getAlign(), mask_), store);
+    });
   }
   drop(store);
 }

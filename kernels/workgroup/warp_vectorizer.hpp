@@ -60,6 +60,7 @@ class Vectorizer {
   void emit_call(llvm::CallInst& call);
   bool emit_intrinsic(llvm::IntrinsicInst& call);
   bool emit_vector_function(llvm::CallInst& call);
+  bool emit_instruction(llvm::CallInst& call);
   llvm::Value* emit_plain(llvm::Instruction& instruction);
   void replace(llvm::Instruction& instruction, llvm::Value* value);  // by a scalar
   void drop(llvm::Instruction& instruction) { dropped_.push_back(&instruction); }
@@ -68,7 +69,15 @@ class Vectorizer {
   void emit_load(llvm::LoadInst& load);
   void emit_store(llvm::StoreInst& store);
   void one_by_one(llvm::Instruction& instruction);
-  bool is_contiguous(llvm::Value* address, llvm::Type* type) const;
+  // Each lane's value is `stride` more than that of the lane before it; `first` is lane 0's.
+  struct Line {
+    llvm::Value* first;
+    std::int64_t stride;
+  };
+  std::optional<Line> line(llvm::Value* value, llvm::Value** condition);
+  bool is_contiguous(const Line& line, llvm::Type* type) const;
+  llvm::Value* emit_access(llvm::Instruction& access, llvm::Value* address, llvm::Type* type,
+                           llvm::function_ref<llvm::Value*(llvm::Value*)> beside, llvm::function_ref<llvm::Value*()> apart);
 
   // What lanes answer each other: warp_operations.cpp
   void emit_warp_operation(llvm::CallInst& call, Builtin kind);

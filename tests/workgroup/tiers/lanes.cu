@@ -17,6 +17,7 @@
 //! tiledyn 2 1 1 64 1 1 0 workgroup
 //! labeled 1 1 1 64 1 1 0 workgroup
 //! shfl64 2 1 1 64 1 1 0 workgroup
+//! wraps 3 1 1 64 1 1 0 workgroup
 //! shflstruct 2 1 1 64 1 1 0 workgroup
 //! shflpred 2 1 1 64 1 1 0 workgroup
 //! d3 2 2 2 4 4 4 0 workgroup
@@ -273,4 +274,20 @@ KERNEL(absentfirst) {
     b = in[at];
   }
   out[i] = a * 5 + b + __shfl_xor_sync(~0u, a, 1);
+}
+// Indices beside each other that wrap within a warp, and others that do not. The lanes before the wrap read and write
+// nothing.
+KERNEL(wraps) {
+  INDEX;
+  const int other = __shfl_xor_sync(~0u, in[i], 1);
+  const unsigned u = blockIdx.x * 0x7ffffff8u + t;  // block 2 wraps as unsigned, block 1 as signed
+  const int s = (int)u;
+  const int* first = in - (blockIdx.x == 1 ? -2147483648LL : blockIdx.x == 2 ? -16LL : 0LL);
+  if (blockIdx.x == 2) {
+    if (t >= 16) out[u] = in[u] + other;
+  } else if (blockIdx.x == 1) {
+    if (t >= 8) out[2147483648LL + s + 64] = first[s] + other;
+  } else {
+    out[u + 200] = in[u] + first[s] + other;
+  }
 }
