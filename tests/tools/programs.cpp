@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/quiet.hpp"
+
 namespace weir::test {
 namespace {
 
@@ -115,6 +117,7 @@ void a_forked_child(Device& device) {
   if (right) s.b->wait(s.a);
   s.b->fill(s.x, 2.0F);
   if (device.backend().name() != "host") return;  // a vendor's driver may not bear it
+  weir::test::wait_until_others_sleep();
   const pid_t child = ::fork();
   if (child == 0) std::exit(0);
   int status = 0;

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/quiet.hpp"
 #include "weir/backend_support.hpp"
 #include "weir/weir.hpp"
 
@@ -154,6 +155,7 @@ void open_each_other(Arguments&) {
 // In a forked process: what follows, as far as the end of the arguments. Prints what came of it as its own.
 void fork_and(Arguments& arguments, const std::function<void(Arguments&)>& go_on) {
   std::fflush(stdout);
+  weir::test::wait_until_others_sleep();
   const pid_t pid = ::fork();
   if (pid == 0) {
     std::puts("in the child");
