@@ -30,11 +30,9 @@ TEST_CASE("output of both kinds comes back, however much it is") {
 }
 
 TEST_CASE("what a program leaves running with its output open is not waited for") {
-  const auto begin = std::chrono::steady_clock::now();
-  const ChildOutcome outcome = shell("sleep 20 & echo $!");
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  const ChildOutcome outcome = shell("sleep 300 & echo $!");
   CHECK(outcome.status == 0);
-  ::kill(std::stoi(outcome.output), SIGKILL);
+  CHECK(::kill(std::stoi(outcome.output), SIGKILL) == 0);  // it still runs
 }
 
 TEST_CASE("a process whose standard input is closed reads the output, too") {
@@ -88,7 +86,8 @@ TEST_CASE("no input, and none of the parent's open files") {
 }
 
 TEST_CASE("signals are handled as by default in the child") {
-  struct sigaction ignore {}, before {};
+  struct sigaction ignore {
+  }, before{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &before);
   sigset_t blocked, old;
@@ -107,7 +106,8 @@ TEST_CASE("signals are handled as by default in the child") {
 }
 
 TEST_CASE("an application that collects all children itself leaves the status unknown") {
-  struct sigaction ignore {}, before {};
+  struct sigaction ignore {
+  }, before{};
   ignore.sa_handler = SIG_IGN;  // the kernel collects them
   ::sigaction(SIGCHLD, &ignore, &before);
   const ChildOutcome outcome = shell("echo done; exit 1");

@@ -235,7 +235,9 @@ TEST_CASE("command: timeline runs a program with the tool, and the trace goes wh
   CHECK(trace(folder.path() + "/%p", "exit 0").errors == "");  // the number is not known here
   CHECK(trace(file, "kill -SEGV $$").status == 128 + 11);
   // A signal that is meant for the program reaches it.
-  CHECK(trace(file, "echo > $WEIR_TIMELINE; trap 'exit 7' TERM; kill -TERM $PPID; sleep 10 & wait").status == 7);
+  const std::string waits =
+      "echo > $WEIR_TIMELINE; trap 'kill $!; exit 7' TERM; kill -TERM $PPID; sleep 600 > /dev/null 2>&1 & wait";
+  CHECK(trace(file, waits).status == 7);
   CHECK(weir_command({"timeline", "--", "no-such-program-anywhere"}).status == 127);
   CHECK(weir_command({"timeline"}).complains("a program is missing; write: weir timeline [OPTION]… -- PROGRAM"));
 }
@@ -301,17 +303,17 @@ TEST_CASE("command: shake and timeline learn how a program ends where SIGCHLD is
 
 TEST_CASE("command: shake kills a run that hangs, with all that it has started, says so, and goes on") {
   const weir::test::TemporaryFolder folder;
-  const std::string program =
-      "sleep 600 & echo $! > " + folder.path() + "/$WEIR_SCHEDULE; test $WEIR_SCHEDULE = 2 && wait; kill $!; true";
-  const Outcome some = weir_command({"shake", "--seeds=3", "--timeout=2", "--", "/bin/sh", "-c", program});
-  CHECK(some.status == 1);
-  CHECK(some.complains("weir shake: schedule 2 hung: the run was killed after 2 s\n"));
-  CHECK(some.complains("weir shake: 1 of 3 schedules failed: 2 (hung)\n"));
-  CHECK(some.complains("WEIR_BACKEND=host WEIR_SCHEDULE=2 /bin/sh"));
-  CHECK(some.complains(" hangs again\n"));
-  CHECK(std::filesystem::exists(folder.path() + "/3"));
+  // All of them: one that ends by itself may take longer on a busy machine.
+  const std::string program = "sleep 600 & echo $! > " + folder.path() + "/$WEIR_SCHEDULE; wait";
+  const Outcome all = weir_command({"shake", "--seeds=2", "--timeout=1", "--", "/bin/sh", "-c", program});
+  CHECK(all.status == 1);
+  CHECK(all.complains("weir shake: schedule 1 hung: the run was killed after 1 s\n"));
+  CHECK(all.complains("weir shake: schedule 2 hung: the run was killed after 1 s\n"));
+  CHECK(all.complains("weir shake: 2 of 2 schedules failed: 1 (hung) 2 (hung)\n"));
+  CHECK(all.complains("WEIR_BACKEND=host WEIR_SCHEDULE=1 /bin/sh"));
+  CHECK(all.complains(" hangs again\n"));
   // The run's own child is gone, or about to go.
-  const std::string is_gone = "for i in $(seq 100); do grep -q '^State:[^Z]*$' /proc/$(cat " + folder.path() +
+  const std::string is_gone = "for i in $(seq 1000); do grep -q '^State:[^Z]*$' /proc/$(cat " + folder.path() +
                               "/2)/status 2> /dev/null || exit 0; sleep 0.1; done; exit 1";
   CHECK(run("/bin/sh", {"-c", is_gone}).status == 0);
   CHECK(weir_command({"shake", "--seeds=1", "--timeout=0", "--", "/bin/true"}).status == 0);
