@@ -42,15 +42,31 @@ struct call_place {
   size_t number;
 };
 WEIR_THREAD_VARIABLE const call_place* place;
+WEIR_THREAD_VARIABLE const void* bottom;  // the frame of the function that calls the kernel
+
+// Lanes that come to a line from different calls of its function are not together there. Optimizers give each of these calls
+// a copy of the line; else the frames tell.
+WEIR_ALWAYS_INLINE uint64_t way_here(const void* address, const void* const* frame) {
+  uint64_t way = (uint64_t)address;
+#ifndef __OPTIMIZE__
+  for (; (const void*)frame < bottom; frame = (const void* const*)*frame) way = way * 31 + (uint64_t)frame[1];
+#endif
+  (void)frame;
+  return way;
+}
 
 __attribute__((noinline, unused)) static void meet(wait& w) {
   if (fibers == nullptr) return;  // no thread of a block calls, or one of a block that the work-group pass has formed
   const uint3 index = WEIR_THREAD(threadIdx);
   const call_place* const at = place;
+  const void* const from = bottom;
+  if (w.kind == wait::for_active)
+    w.named = way_here(__builtin_return_address(0), (const void* const*)__builtin_frame_address(0));
   w.thread = (index.z * WEIR_THREAD(blockDim).y + index.y) * WEIR_THREAD(blockDim).x + index.x;
   started = services->wait(fibers, w, started);
   WEIR_THREAD(threadIdx) = index;
   place = at;
+  bottom = from;
 }
 
 // Called where a thread may wait for another one by looking again and again at memory.

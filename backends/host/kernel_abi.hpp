@@ -40,7 +40,7 @@ struct Wait {
   const char* file;
   std::uint32_t line;
   Kind kind;
-  std::uint64_t named;       ///< `lanes`: the mask
+  std::uint64_t named;       ///< `lanes`: the mask; `active`: the way to the call
   const void* address;       ///< `active`: a number of the call; `step`: where the code goes on
   /// Called once for those that met, before they go on: the waits of a warp by lane or of a block by thread, null where a
   /// lane or thread is not there.

@@ -384,6 +384,7 @@ struct fiber_launcher<void (*)(P...), kernel> {
   // `started` differs from n where the thread has waited, and others were started meanwhile. Compilers see that it cannot
   // in a kernel that does not wait, and vectorize the inner loop.
   WEIR_FLATTEN static uint32_t threads(uint32_t first, P... p) {
+    bottom = __builtin_frame_address(0);
     const dim3 block = ::WEIR_THREAD(blockDim);
     const uint32_t count = block.x * block.y * block.z;
     for (uint32_t n = first; n < count; n = started) {

@@ -26,6 +26,7 @@ static uint32_t run_fiber_threads(const fiber_kernel& l, void* f, const uint32_t
   const dim3 size = weir_blockDim;
   const uint32_t count = size.x * size.y * size.z;
   fibers = f;
+  bottom = __builtin_frame_address(0);
   weir_blockIdx = {block[0], block[1], block[2]};
   // `started` differs from n + 1 where the thread has waited, and others were started meanwhile.
   for (uint32_t n = first; n < count; n = started) {

@@ -130,6 +130,21 @@ TEST_CASE("tiles of the threads that came together") {
   }
 }
 
+TEST_CASE("threads that come together from two calls of a function") {
+  constexpr std::size_t n = 160;
+  const auto in = random_ints(n, 9, 0, 99);
+  const auto counters = upload(std::vector<int>(2)), numbers = upload(std::vector<int>(2 * n));
+  launch(module()->kernel("counted_apart"), {.grid = {1}, .block = {n}}, upload(in), counters, numbers);
+  for (int rest = 0; rest < 2; ++rest) {
+    std::vector<int> expected, given(numbers.data() + static_cast<std::size_t>(rest) * n,
+                                     numbers.data() + static_cast<std::size_t>(rest) * n + counters.data()[rest]);
+    std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [&](int v) { return v % 3 == rest; });
+    std::sort(expected.begin(), expected.end());
+    std::sort(given.begin(), given.end());
+    CHECK(given == expected);
+  }
+}
+
 TEST_CASE("blocks of a cooperative launch wait for each other") {
   if (!target().supports(Feature::cooperative_launch)) return;
   constexpr int n = 3000, steps = 7;

@@ -140,3 +140,19 @@ extern "C" __global__ void parts_of_groups(const int* in, int* out) {
     out[i] = 10 * part.size() + part.thread_rank();
   }
 }
+
+// As in CUDA's guide, for two counters: lanes of one call have nothing to do with those of the other.
+__device__ int add_together(int* counter) {
+  const cg::coalesced_group those = cg::coalesced_threads();
+  int before = 0;
+  if (those.thread_rank() == 0) before = atomicAdd(counter, (int)those.size());
+  return those.shfl(before, 0) + those.thread_rank();
+}
+extern "C" __global__ void counted_apart(const int* in, int* counters, int* numbers) {
+  const int v = in[threadIdx.x];
+  if (v % 3 == 0) {
+    numbers[add_together(counters)] = v;
+  } else if (v % 3 == 1) {
+    numbers[blockDim.x + add_together(counters + 1)] = v;
+  }
+}
