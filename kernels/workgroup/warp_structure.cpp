@@ -154,8 +154,14 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
   Calls passed;
   if (calls.empty()) return passed;
   const Uniformity uniformity(function, rules);
+  BlockSet apart;  // where not all lanes need be
   for (const BasicBlock& branch : function) {
     if (!uniformity.has_divergent_branch(branch)) continue;
+    const BlockSet behind = blocks_from(&branch);
+    apart.insert(behind.begin(), behind.end());
+  }
+  for (const BasicBlock& branch : function) {
+    if (apart.count(&branch) == 0 || branch.getTerminator()->getNumSuccessors() < 2) continue;
     const BlockSet behind = blocks_from(&branch);
     for (const BasicBlock* next : llvm::successors(&branch)) {
       const BlockSet there = blocks_from(next);

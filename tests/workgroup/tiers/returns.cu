@@ -12,6 +12,7 @@
 //! joined1 2 1 1 64 1 1 0 workgroup
 //! joined2 2 1 1 70 1 1 0 workgroup
 //! joined3 2 1 1 64 1 1 0 workgroup
+//! joined4 2 1 1 64 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -135,4 +136,16 @@ KERNEL(joined3) {
   }
   v += __shfl_xor_sync(~0u, v, 4);
   out[i] = v;
+}
+KERNEL(joined4) {
+  INDEX;
+  int turn = 0, v = in[i];
+  for (int k = t; k < 17; k += 5) {
+    if (in[turn++] > 2000) {  // for all that are in the loop
+      out[i] = v + 9;
+      return;
+    }
+    v ^= k;
+  }
+  out[i] = v + __shfl_xor_sync(~0u, v, 1);
 }
