@@ -9,6 +9,8 @@ namespace weir::host {
 
 /// The C library for compilers that do not know what is device code: its own headers.
 inline constexpr std::string_view prelude_c_library = R"weir(
+// Many sources have a function of this name, for which C++20 has one, too, in the global namespace.
+#define lerp weir_lerp
 // So that the C library declares its vector functions to GCC.
 #if defined(__x86_64__) && !defined(__FAST_MATH__)
 #define __FAST_MATH__ 1
@@ -16,6 +18,16 @@ inline constexpr std::string_view prelude_c_library = R"weir(
 #undef __FAST_MATH__
 #else
 #include <math.h>
+#endif
+#undef lerp
+#if __cplusplus >= 202002L
+namespace std {
+template <class T>
+constexpr auto lerp(T a, T b, T t) -> decltype(weir_lerp(a, b, t)) { return weir_lerp(a, b, t); }
+}
+#endif
+#if __has_include(<initializer_list>)
+#include <initializer_list>  // the language itself wants it: for (int i : {1, 2, 3})
 #endif
 #include <assert.h>
 #include <fenv.h>

@@ -57,6 +57,8 @@ TEST_CASE("a kernel means what C++ says, however its types, names and effects ar
           head + "int x = threadIdx.x, v = 0; if (x > 5) [[likely]] { v = x; } else [[unlikely]] { v = x; } " + call +
               "v; }",
           head + "int x = 0; if (threadIdx.x > 0) [[unlikely]] { x = threadIdx.x; } " + call + "x; }",
+          "__device__ float lerp(float a, float b, float t) { return a + t * (b - a); }\n" + head +
+              "int v = 0; for (int i : {-1, 1, 0}) v += i; " + call + "v + (int)lerp(0, 2 * (float)threadIdx.x, 0.5f); }",
           head + "int v = 7; size_t p = (const size_t)&v; __syncthreads(); out[threadIdx.x] = *(int*)p + threadIdx.x - 7; }",
           // Without a barrier.
           "enum class Axis { row, column };\n__device__ int column() { return threadIdx.x; }\n" + head +
