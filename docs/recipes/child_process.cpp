@@ -4,6 +4,9 @@
 //
 // A child of `fork` cannot use a driver that its parent had opened: Weir's calls throw `forked_process`. Fork first and open
 // the registry in each process, or start the child with `posix_spawn`.
+//
+// A child that is forked later should end with `_exit`. With `exit` it may hang, rarely: oneTBB's allocator, which the host
+// backend uses, waits there for a lock that one of the parent's threads held at the fork.
 #include <sys/wait.h>
 #include <unistd.h>
 
