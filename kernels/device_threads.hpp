@@ -84,22 +84,23 @@ WEIR_ALWAYS_INLINE int lane_of(lane_bits mask, unsigned int rank) {
   for (; rank > 0; --rank) mask &= mask - 1;
   return __builtin_ctzll(mask);
 }
-// The sum over the lanes up to this one, in their order. Each step doubles the number of lanes that are summed.
+// The sum over the lanes up to this one, in their order. Each step doubles the number of lanes that are summed. `most` is a
+// number of lanes that the mask has no more than: lanes of different groups take equally many steps.
 template <class T, class Op>
-WEIR_ALWAYS_INLINE T scan(lane_bits mask, T value, Op op) {
+WEIR_ALWAYS_INLINE T scan(lane_bits mask, unsigned int most, T value, Op op) {
   const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
-  const unsigned int rank = rank_of(here), size = (unsigned int)__builtin_popcountll(here);
-  for (unsigned int step = 1; step < size; step *= 2) {
+  const unsigned int rank = rank_of(here);
+  for (unsigned int step = 1; step < most; step *= 2) {
     const T other = shuffle(mask, value, rank >= step ? lane_of(here, rank - step) : __weir_lane());
     if (rank >= step) value = (T)op(other, value);
   }
   return value;
 }
 template <class T, class Op>
-WEIR_ALWAYS_INLINE T reduce(lane_bits mask, T value, Op op) {
+WEIR_ALWAYS_INLINE T reduce(lane_bits mask, unsigned int most, T value, Op op) {
   const lane_bits here = (lane_bits)__weir_ballot(mask, 1);
   const unsigned int rank = rank_of(here), size = (unsigned int)__builtin_popcountll(here);
-  for (unsigned int step = 1; step < size; step *= 2) {
+  for (unsigned int step = 1; step < most; step *= 2) {
     const bool other_is_here = rank + step < size;
     const T other = shuffle(mask, value, other_is_here ? lane_of(here, rank + step) : __weir_lane());
     if (other_is_here && rank % (2 * step) == 0) value = (T)op(value, other);
@@ -205,7 +206,7 @@ WEIR_ALWAYS_INLINE weir_host::lane_bits __match_all_sync(weir_M mask, weir_T v, 
   template <class weir_M, class weir_T>                                                                                 \
   WEIR_ALWAYS_INLINE weir_T name(weir_M mask, weir_T v, WEIR_HERE) {                                                    \
     WEIR_AT(#name);                                                                                                     \
-    return weir_host::reduce(weir_host::named_lanes(mask), v, weir_host::name##_op());                                  \
+    return weir_host::reduce(weir_host::named_lanes(mask), warpSize, v, weir_host::name##_op());                        \
   }
 WEIR_REDUCE(__reduce_add_sync, x + y)
 WEIR_REDUCE(__reduce_min_sync, y < x ? y : x)

@@ -132,6 +132,7 @@ template <unsigned int N, class Parent = void>
 struct thread_block_tile : weir_lane_group<thread_block_tile<N, Parent>> {
   static_assert(N != 0 && (N & (N - 1)) == 0 && N <= (unsigned int)warpSize,
                 "a tile has a power of two of threads, no more than a warp");
+  static constexpr unsigned int weir_most_lanes = N;
   unsigned int weir_rank;
   unsigned short weir_meta_rank, weir_meta_size;
   WEIR_CG weir_host::lane_bits weir_lanes() const { return weir_host::tile_lanes(N); }
@@ -158,6 +159,7 @@ WEIR_CG thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
 }
 
 struct coalesced_group : weir_lane_group<coalesced_group> {
+  static constexpr unsigned int weir_most_lanes = warpSize;
   weir_host::lane_bits weir_named;
   coalesced_group() = default;
   WEIR_CG explicit coalesced_group(weir_host::lane_bits lanes) : weir_named(lanes) {}
@@ -173,6 +175,7 @@ WEIR_CG coalesced_group(coalesced_threads)(size_t number, WEIR_HERE) {
 
 // A block, a tile of a size that is known when the kernel runs, or threads that came together.
 struct thread_group : weir_lane_group<thread_group> {
+  static constexpr unsigned int weir_most_lanes = warpSize;
   unsigned int weir_size;
   weir_host::lane_bits weir_named;  // 0 for a block
   thread_group() = default;
@@ -224,17 +227,17 @@ template <class T> struct bit_xor { WEIR_CG T operator()(T a, T b) const { retur
 template <class G, class T, class Op>
 WEIR_CG T reduce(const G& group, T v, Op op, WEIR_HERE) {
   WEIR_AT("reduce");
-  return weir_host::reduce(group.weir_lanes(), v, op);
+  return weir_host::reduce(group.weir_lanes(), G::weir_most_lanes, v, op);
 }
 template <class G, class T, class Op>
 WEIR_CG T inclusive_scan(const G& group, T v, Op op, WEIR_HERE) {
   WEIR_AT("inclusive_scan");
-  return weir_host::scan(group.weir_lanes(), v, op);
+  return weir_host::scan(group.weir_lanes(), G::weir_most_lanes, v, op);
 }
 template <class G, class T, class Op>
 WEIR_CG T exclusive_scan(const G& group, T v, Op op, WEIR_HERE) {
   WEIR_AT("exclusive_scan");
-  const T sum = weir_host::scan(group.weir_lanes(), v, op);
+  const T sum = weir_host::scan(group.weir_lanes(), G::weir_most_lanes, v, op);
   const unsigned int rank = weir_host::rank_of(group.weir_lanes());
   const T before = weir_host::shuffle(group.weir_lanes(), sum,
                                       rank != 0 ? weir_host::lane_of(group.weir_lanes(), rank - 1) : __weir_lane());

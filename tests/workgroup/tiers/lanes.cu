@@ -18,6 +18,7 @@
 //! labeled 1 1 1 64 1 1 0 workgroup
 //! shfl64 2 1 1 64 1 1 0 workgroup
 //! wraps 3 1 1 64 1 1 0 workgroup
+//! cgreduce 2 1 1 72 1 1 0 workgroup
 //! shflstruct 2 1 1 64 1 1 0 workgroup
 //! shflpred 2 1 1 64 1 1 0 workgroup
 //! d3 2 2 2 4 4 4 0 workgroup
@@ -290,4 +291,14 @@ KERNEL(wraps) {
   } else {
     out[u + 200] = in[u] + first[s] + other;
   }
+}
+// Sums of whole tiles, of a cut one, and of the threads that came together.
+KERNEL(cgreduce) {
+  INDEX;
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto eight = cg::tiled_partition<8>(cg::this_thread_block());
+  int v = cg::reduce(warp, in[i], cg::plus<int>()) - cg::inclusive_scan(warp, in[i]);
+  v = v * 3 + cg::reduce(eight, in[i], cg::greater<int>()) + cg::exclusive_scan(eight, v);
+  if (in[i] & 1) v += cg::reduce(cg::coalesced_threads(), v, cg::plus<int>());
+  out[i] = v;
 }
