@@ -141,7 +141,8 @@ ModulePtr load_image(Device& device, std::span<const std::byte> bytes, std::opti
     auto* const address = reinterpret_cast<std::byte*>(map->l_addr + variable.address);
     variables.push_back({variable.name, Span<std::byte>(address, variable.size)});
   }
-  *record->services = &launch_services();
+  // Atomic for ThreadSanitizer, which does not see that the loader had unmapped another module there.
+  std::atomic_ref(*record->services).store(&launch_services(), std::memory_order_relaxed);
   return make<HostModule>(device, handle, *record, std::move(variables), bytes,
                           std::span(reinterpret_cast<const std::byte*>(map->l_addr), image.loaded_size()),
                           std::move(folder));
