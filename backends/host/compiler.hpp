@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cache/kernel_cache.hpp"
 #include "weir/module.hpp"
 
 /// The system's C++ compiler and its options.
@@ -34,7 +35,8 @@ class NoCompiler : public std::runtime_error {
 std::filesystem::path plugin_folder();
 
 /// WEIR_HOST_CXX; or the newest Clang in the absolute folders of PATH (clang++-19, clang++) that has a plugin in `plugins`;
-/// or the first of c++, g++ and clang++ there. Asks a compiler for its version once, and again if its file changes. Throws
+/// or the first of c++, g++ and clang++ there. Asks a compiler for its version once, and again if its file changes; a script
+/// in each process. Throws
 /// NoCompiler; `invalid_environment` if WEIR_HOST_CXX is no absolute path.
 Compiler find_compiler(const std::filesystem::path& plugins = plugin_folder());
 
@@ -48,6 +50,9 @@ std::string address_sanitizer_of(const Compiler& compiler);
 /// TMPDIR; and the variables for headers and libraries. A process with raised privileges passes on none of its own
 /// variables, since its caller chose them.
 std::vector<std::string> compiler_environment(const std::string& compiler);
+
+/// What this backend has compiled, and what compilers said of their versions. Throws `invalid_environment`.
+cache::KernelCache& kernel_cache();
 
 /// The variables of this process that `compiler_environment` passes on, except PATH and TMPDIR.
 std::span<const char* const> search_variables() noexcept;
