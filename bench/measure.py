@@ -57,13 +57,18 @@ def reason(errors):
     return re.split(r"; |, /|: /", last_line(errors))[0][:200]
 
 
+def libraries_of(folder):
+    """The variable by which programs in that folder find the libraries that were built with them."""
+    libraries = folder.parent / "lib"
+    if not libraries.is_dir():
+        return {}
+    return {"LD_LIBRARY_PATH": ":".join([str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+
+
 class Programs:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
-        libraries = self.folder.parent / "lib"
-        if libraries.is_dir():
-            paths = [str(libraries), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-            os.environ["LD_LIBRARY_PATH"] = ":".join(paths)
+        os.environ.update(libraries_of(self.folder))
 
     def benchmark(self, name, *options, limit_s=300, **environment):
         """Google Benchmark's JSON, or a text that says why there is none."""
@@ -206,7 +211,7 @@ def peers(programs, rounds):
 
 def kernels_once(folder, options, environment):
     """({kernel: (unit, {side: speed})}, setting) of one run, or a text that says why there is none."""
-    status, output, errors = run([folder / "weir-bench-kernels", *options], 900, **environment)
+    status, output, errors = run([folder / "weir-bench-kernels", *options], 900, **environment, **libraries_of(folder))
     if status != 0:
         return last_line(errors)
     setting, head, *lines = output.splitlines()
@@ -224,7 +229,7 @@ def first_compilations(folder, rounds):
     for source in ("saxpy", "headers", "warps", "textbook"):
         for _ in range(rounds):
             begin = time.monotonic()
-            if run([folder / "weir-bench-kernels", "--compile", source])[0] == 0:
+            if run([folder / "weir-bench-kernels", "--compile", source], **libraries_of(folder))[0] == 0:
                 times.setdefault(source, []).append(1e3 * (time.monotonic() - begin))
     return {source: round(statistics.median(list_)) for source, list_ in times.items()}
 
