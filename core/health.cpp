@@ -217,7 +217,7 @@ std::string text_of(const PendingWork& work) {
     case PendingWork::Kind::memory: return work.subject;
     case PendingWork::Kind::host_function: return "a host function";
     case PendingWork::Kind::stream: return fmt::format("a wait for {}", work.subject);
-    case PendingWork::Kind::value: return text_of(work.wait);
+    case PendingWork::Kind::value: return text_of(work.wait) + (work.subject.empty() ? "" : ", " + work.subject);
     case PendingWork::Kind::graph: return "a launch of a graph";
     case PendingWork::Kind::other: return fmt::format("'{}'", work.subject);
   }

@@ -50,9 +50,7 @@ void Queue::release_to_caller() noexcept {
   released_.store(true, std::memory_order_release);
 }
 
-Level Queue::level() const noexcept {
-  return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal;
-}
+Level Queue::level() const noexcept { return priority_ < 0 ? Level::high : priority_ > 0 ? Level::low : Level::normal; }
 
 // --- Enqueueing -------------------------------------------------------------------------------------------------------
 
@@ -72,7 +70,8 @@ void Queue::push(Payload&& payload) {
   // Asked before another thread can run the operation.
   const Lane lane = was_active ? Lane::none : lane_of(operation);
   lock_.unlock();
-  if (block != nullptr) [[unlikely]] Backlog::give_back(block);
+  if (block != nullptr) [[unlikely]]
+    Backlog::give_back(block);
   if (!was_active) {
     retain();
     BusyQueues::instance().add(*this);
@@ -243,7 +242,9 @@ PendingWork described(const SignalWait& wait) {
 }
 PendingWork described(const MemoryOperations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].is_wait() && !is_met(operations[i])) return {.kind = Kind::value, .wait = operations[i]};
+    const MemoryOperation& operation = operations[i];
+    if (operation.is_wait() && !is_met(operation))
+      return {.kind = Kind::value, .subject = fmt::format("now it is {}", value_at(operation)), .wait = operation};
   }
   return {.kind = Kind::memory, .subject = "memory operations"};
 }

@@ -27,6 +27,11 @@ bool meets(const void* address, WaitCondition condition, std::uint64_t value) no
 
 }  // namespace
 
+std::uint64_t value_at(const MemoryOperation& wait) noexcept {
+  return wait.is_64() ? __atomic_load_n(static_cast<const std::uint64_t*>(wait.address), __ATOMIC_RELAXED)
+                      : __atomic_load_n(static_cast<const std::uint32_t*>(wait.address), __ATOMIC_RELAXED);
+}
+
 bool is_met(const MemoryOperation& wait) noexcept {
   return wait.is_64() ? meets<std::uint64_t>(wait.address, wait.condition, wait.value)
                       : meets<std::uint32_t>(wait.address, wait.condition, wait.value);

@@ -13,7 +13,9 @@
 /// polls the values while there are waits. Stores by streams are noticed at once.
 namespace weir::host {
 
-/// Whether the memory at the operation's address meets its condition.
+/// What the memory at the operation's address holds.
+std::uint64_t value_at(const MemoryOperation& wait) noexcept;
+/// Whether that meets the operation's condition.
 bool is_met(const MemoryOperation& wait) noexcept;
 /// Writes a value and releases the waits that it meets.
 void write_value(const MemoryOperation& write);

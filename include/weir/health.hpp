@@ -24,7 +24,7 @@ struct PendingWork {
     memory,         ///< a copy, a fill, a written value, a free; `subject`: which
     host_function,  ///< a host function or callback that runs, or waits for the thread of host functions
     stream,         ///< a wait for another stream, or for an event recorded there; `subject`: that stream
-    value,          ///< a wait for a value in memory; `wait` has the address and the condition
+    value,          ///< a wait for a value in memory; `wait` has address and condition; on the CPU `subject`: "now it is 0"
     graph,          ///< a launch of a graph
     other,          ///< `subject`: what the program calls it (`external_work`)
   };

@@ -252,6 +252,19 @@ TEST_CASE("a compilation that takes too long at -O3 is made at -O2") {
   }
 }
 
+TEST_CASE("thousands of nested blocks compile, or fail with the compiler's words") {
+  for (const std::size_t depth : {48, 5000}) {
+    const std::string source = "extern \"C\" __global__ void deep(int* x) " + std::string(depth, '{') +
+                               "__syncthreads(); x[threadIdx.x] = 1;" + std::string(depth, '}');
+    try {
+      host().compile(source);
+    } catch (const Error& error) {
+      CHECK(depth == 5000);
+      CHECK(error.errc() == Errc::compilation_failed);
+    }
+  }
+}
+
 TEST_CASE("temporary files are gone afterwards, whatever happened") {
   const host::TemporaryFolder folder;
   const Variable place("TMPDIR", folder.path().c_str());

@@ -55,7 +55,7 @@ TEST_CASE("pending: a wait for a value is told with its address, value and condi
     CHECK(work.wait.value == 1);
     CHECK(work.wait.condition == weir::WaitCondition::geq);
     CHECK(work.behind == 2);
-    CHECK(work.describe().ends_with("(32 bits) to reach 1, and 2 operations behind it"));
+    CHECK(work.describe().ends_with("(32 bits) to reach 1, now it is 0, and 2 operations behind it"));
   }
   stream->synchronize();
   CHECK(stream->pending().kind == Kind::nothing);
@@ -69,7 +69,7 @@ TEST_CASE("pending: of a batch the first value that is not there is told") {
                            weir::MemoryOperation::wait(&words[1], std::uint64_t{6}, weir::WaitCondition::eq)});
   const PendingWork work = wait_until_at(*stream, Kind::value);
   CHECK(work.wait.address == &words[1]);
-  CHECK(work.describe().ends_with("(64 bits) to be 6"));
+  CHECK(work.describe().ends_with("(64 bits) to be 6, now it is 0"));
   std::atomic_ref(words[1]).store(6);
   stream->synchronize();
 }

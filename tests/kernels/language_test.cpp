@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -24,6 +27,17 @@ std::vector<int> ran(const std::string& source, unsigned threads = 64) {
 }
 
 TEST_SUITE_BEGIN("any warp width");
+
+TEST_CASE("what C++ can hide does not matter: each thread writes its index") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(WEIR_TEST_LANGUAGE)) {
+    CAPTURE(file.path().string());
+    std::ifstream text(file.path());
+    CHECK(ran({std::istreambuf_iterator<char>(text), {}}) == counted(64));
+    ++count;
+  }
+  CHECK(count == 22);
+}
 
 TEST_CASE("a kernel means what C++ says, however its types, names and effects are spelled") {
   const std::string set = "r = threadIdx.x; __syncthreads(); out[threadIdx.x] = x; }";
