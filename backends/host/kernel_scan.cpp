@@ -248,6 +248,10 @@ class Scanner {
       return;
     }
     kernel.name = word(name);
+    if (kernel.kind == ScannedKernel::Kind::function && is(end, ";") && !kernel.c_linkage && !specialization) {
+      blank(declaration_, end);  // one that is older than its definition would be a second kernel of that name
+      return;
+    }
     if (cuda_) {
       no_default_in(declaration_, end);
     } else {

@@ -89,6 +89,8 @@ TEST_CASE("a kernel means what C++ says, however its types, names and effects ar
               head + "Leaf l; out[threadIdx.x] = l.run(threadIdx.x); }",
           head + "__shared__ int s[64 + (64 >> 4)]; s[threadIdx.x] = threadIdx.x; __syncthreads(); out[threadIdx.x] = "
                  "s[threadIdx.x]; }",
+          "__global__ void __launch_bounds__(64) k(int*, int);\n" + head +
+              "__syncthreads(); out[threadIdx.x] = threadIdx.x; }",
           "extern \"C\" __global__ void k(int* result);\n" + head + "__syncthreads(); out[threadIdx.x] = threadIdx.x; }",
           "struct V { virtual __device__ int f() const { __syncthreads(); return threadIdx.x; } };\n" + head +
               "V v; const V* p = &v; out[threadIdx.x] = p->f(); }",
