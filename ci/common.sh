@@ -32,12 +32,14 @@ pass_major() {
 # What ccache asks for before it takes part where a header is precompiled.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS-pch_defines,time_macros}
 
-# configure BUILD_FOLDER OPTION…: in the present folder, with Ninja, and with ccache where it is installed.
+ci_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# configure BUILD_FOLDER OPTION…: with Ninja, and with ccache where it is installed.
 configure() {
   local folder=$1
   shift
   local launcher=()
-  if command -v ccache >/dev/null; then launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$PWD/ci/ccache.sh"); fi
+  if command -v ccache >/dev/null; then launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$ci_folder/ccache.sh"); fi
   cmake -G Ninja -B "$folder" "${launcher[@]}" "$@"
 }
 
