@@ -43,6 +43,12 @@ namespace {
 
 using Image = cache::Bytes;
 
+cache::KernelCache& kernel_cache() {
+  // Never destroyed: modules may be compiled in the destructors of static objects.
+  static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), "host");
+  return kept;
+}
+
 /// A step of the compiler that failed: which compiler, and all that it said.
 class StepFailed : public std::runtime_error {
  public:

@@ -21,6 +21,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/cache/kernel_cache.hpp"
 #include "backends/host/child_process.hpp"
 #include "backends/host/kernel.hpp"
 #include "weir/backend_support.hpp"
@@ -69,11 +70,13 @@ bool is_compiler_itself(const std::filesystem::path& file) {
 // A compiler takes 30 ms to say its version, longer than all else where a module is in the cache: so that is there, too.
 std::string ask_once(const std::string& path, const std::string& target, const std::string& state, const timespec& changed) {
   if (!is_compiler_itself(target)) return ask(path);
+  // Apart from the kernels. Never destroyed: static objects may compile in their destructors.
+  static auto& answers = *new cache::KernelCache(cache::default_cache_folder(), "compilers");
   const std::string when = fmt::format("{} {}", changed.tv_sec, changed.tv_nsec);
   const cache::CacheKey key = cache::CacheKeyBuilder().add("version of a compiler").add(state).add(when).key();
-  if (const auto kept = kernel_cache().find(key)) return {reinterpret_cast<const char*>(kept->data()), kept->size()};
+  if (const auto kept = answers.find(key)) return {reinterpret_cast<const char*>(kept->data()), kept->size()};
   const std::string answer = ask(path);
-  kernel_cache().store(key, std::as_bytes(std::span(answer)));
+  answers.store(key, std::as_bytes(std::span(answer)));
   return answer;
 }
 
@@ -259,12 +262,6 @@ std::string address_sanitizer_of(const Compiler& compiler) {
 #endif
   const std::string question = std::string("-print-file-name=") + (compiler.is_gcc ? "libasan.so" : of_clang);
   return first_line(run_child({compiler.path, question}, "/", compiler_environment(compiler.path)).output);
-}
-
-cache::KernelCache& kernel_cache() {
-  // Never destroyed: modules may be compiled in the destructors of static objects.
-  static auto& kept = *new cache::KernelCache(cache::default_cache_folder(), "host");
-  return kept;
 }
 
 std::filesystem::path plugin_folder() {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/cache/kernel_cache.hpp"
 #include "weir/module.hpp"
 
 /// The system's C++ compiler and its options.
@@ -50,9 +49,6 @@ std::string address_sanitizer_of(const Compiler& compiler);
 /// TMPDIR; and the variables for headers and libraries. A process with raised privileges passes on none of its own
 /// variables, since its caller chose them.
 std::vector<std::string> compiler_environment(const std::string& compiler);
-
-/// What this backend has compiled, and what compilers said of their versions. Throws `invalid_environment`.
-cache::KernelCache& kernel_cache();
 
 /// The variables of this process that `compiler_environment` passes on, except PATH and TMPDIR.
 std::span<const char* const> search_variables() noexcept;
