@@ -11,17 +11,14 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "backends/cache/kernel_cache.hpp"
 #include "backends/host/child_process.hpp"
 #include "backends/host/kernel.hpp"
 #include "weir/backend_support.hpp"
@@ -45,47 +42,18 @@ int major_version(const Compiler& compiler) {
   return major;
 }
 
-// What a program says of its version. Throws std::runtime_error if it does not answer like a compiler.
-std::string ask(const std::string& path) {
+// Asks a program for its version. Throws std::runtime_error if it does not answer like a compiler.
+Compiler ask(const std::string& path) {
   const ChildOutcome answer = run_child({path, "--version"}, "/", compiler_environment(path));
   if (answer.status != 0 || answer.output.empty()) {
     throw std::runtime_error(
         fmt::format("'{} --version' failed with status {}: {}", path, answer.status, first_line(answer.output)));
   }
-  return answer.output;
-}
-
-// Whether the file is a compiler itself, which answers the same as long as it is the same. A script, or a program like
-// ccache, may run another one tomorrow.
-bool is_compiler_itself(const std::filesystem::path& file) {
-  const std::string name = file.filename().string();
-  char magic[4] = {};
-  std::ifstream(file, std::ios::binary).read(magic, sizeof(magic));
-  return std::string_view(magic, sizeof(magic)) ==
-             "\x7f"
-             "ELF" &&
-         (name.find("clang") != name.npos || name.find("g++") != name.npos);
-}
-
-// A compiler takes 30 ms to say its version, longer than all else where a module is in the cache: so that is there, too.
-std::string ask_once(const std::string& path, const std::string& target, const std::string& state, const timespec& changed) {
-  if (!is_compiler_itself(target)) return ask(path);
-  // Apart from the kernels. Never destroyed: static objects may compile in their destructors.
-  static auto& answers = *new cache::KernelCache(cache::default_cache_folder(), "compilers");
-  const std::string when = fmt::format("{} {}", changed.tv_sec, changed.tv_nsec);
-  const cache::CacheKey key = cache::CacheKeyBuilder().add("version of a compiler").add(state).add(when).key();
-  if (const auto kept = answers.find(key)) return {reinterpret_cast<const char*>(kept->data()), kept->size()};
-  const std::string answer = ask(path);
-  answers.store(key, std::as_bytes(std::span(answer)));
-  return answer;
-}
-
-Compiler compiler_that_answers(const std::string& path, const std::string& answer) {
   Compiler compiler;
   compiler.path = path;
-  compiler.version = first_line(answer);
-  compiler.is_gcc = answer.find("Free Software Foundation") != std::string::npos;
-  compiler.identity = answer;
+  compiler.version = first_line(answer.output);
+  compiler.is_gcc = answer.output.find("Free Software Foundation") != std::string::npos;
+  compiler.identity = answer.output;
   if (!compiler.is_gcc) compiler.major = major_version(compiler);
   compiler.reads_cuda = !compiler.is_gcc && compiler.version.find("Apple") == std::string::npos &&
                         major_version(compiler) >= oldest_cuda_clang;
@@ -110,7 +78,7 @@ Compiler compiler_at(const std::string& path) {
   const std::lock_guard lock(mutex);
   const auto found = known.find(state);
   if (found != known.end()) return found->second;
-  Compiler compiler = compiler_that_answers(path, ask_once(path, target, state, status.st_ctim));
+  Compiler compiler = ask(path);
   compiler.identity += state;
   return known.emplace(state, std::move(compiler)).first->second;
 }

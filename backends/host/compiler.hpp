@@ -34,8 +34,7 @@ class NoCompiler : public std::runtime_error {
 std::filesystem::path plugin_folder();
 
 /// WEIR_HOST_CXX; or the newest Clang in the absolute folders of PATH (clang++-19, clang++) that has a plugin in `plugins`;
-/// or the first of c++, g++ and clang++ there. Asks a compiler for its version once, and again if its file changes; a script
-/// in each process. Throws
+/// or the first of c++, g++ and clang++ there. Asks a compiler for its version once, and again if its file changes. Throws
 /// NoCompiler; `invalid_environment` if WEIR_HOST_CXX is no absolute path.
 Compiler find_compiler(const std::filesystem::path& plugins = plugin_folder());
 

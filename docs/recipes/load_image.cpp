@@ -35,7 +35,7 @@ int main() {
   std::string image = ptx;
   if (device.backend().name() == "host") {
     device.compile("extern \"C\" __global__ void answer(int* out) { *out = 42; }");
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(folder) + "/host")) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path(), std::ios::binary);
       image.assign(std::istreambuf_iterator<char>(file), {});

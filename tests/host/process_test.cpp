@@ -126,8 +126,9 @@ TEST_CASE("gdb stops at a kernel's line and shows the variables of one thread") 
     return;
   }
   std::vector<std::string> arguments = {"-k", "5", "120", "/usr/bin/gdb", "-nx", "-batch"};
-  for (const char* command : {"set breakpoint pending on", "set debuginfod enabled off", "break kernel.cu:3 if own == 42",
-                              "run", "list 3,3", "print by", "print threadIdx", "print own", "delete", "continue"})
+  for (const char* command :
+       {"set breakpoint pending on", "set debuginfod enabled off", "break kernel.cu:3 if own == 42", "run", "list 3,3",
+        "print by", "print threadIdx", "print own", "delete", "continue"})
     arguments.insert(arguments.end(), {"-ex", command});
   arguments.insert(arguments.end(), {"--args", WEIR_TEST_CHILD, "debug"});
   Environment environment = {{"WEIR_HOST_THREADS", "1"}};
@@ -243,37 +244,6 @@ TEST_CASE("likewise where something of the backend is used for the first time") 
     CHECK(outcome.says("filled with 7"));
     if (outcome.says("no failure")) break;
     CHECK(outcome.says("survived"));
-  }
-}
-
-TEST_CASE("a compiler says its version once for all processes, a script in each") {
-  const weir::test::TemporaryFolder folder;
-  const std::string log = folder.path() + "/log", source = folder.path() + "/passes_on.cpp";
-  const std::string program = folder.path() + "/g++", script = folder.path() + "/wrapper";
-  std::ofstream(source) << "#include <stdio.h>\n#include <unistd.h>\nchar log[] = \"" << log
-                        << "\", cxx[] = \"" WEIR_TEST_CXX R"(";
-int main(int, char** argv) {
-  FILE* f = fopen(log, "a");
-  fprintf(f, "%s\n", argv[1]);
-  fclose(f);
-  argv[0] = cxx;
-  execv(cxx, argv);
-}
-)";
-  REQUIRE(weir::test::run(WEIR_TEST_CXX, {"-o", program, source}, {}).status == 0);
-  std::ofstream(script) << "#!/bin/sh\necho \"$1\" >> " << log << "\nexec " WEIR_TEST_CXX " \"$@\"\n";
-  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  for (const auto& [compiler, most] : {std::pair(program, 1), std::pair(script, 2)}) {
-    for (int process = 0; process < 2; ++process) {
-      const Outcome outcome =
-          play("after_main", "nothing", {{"WEIR_HOST_CXX", compiler}, {"WEIR_CACHE_DIR", folder.path() + "/cache"}});
-      CHECK(outcome.says("compiled: 42"));
-    }
-    std::ifstream lines(log);
-    int asked = 0;
-    for (std::string line; std::getline(lines, line);) asked += line == "--version" ? 1 : 0;
-    CHECK(asked == most);
-    std::filesystem::remove(log);
   }
 }
 
