@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -42,6 +44,15 @@ class Scanner {
       if (source_.tokens[i].kind == Token::Kind::identifier) visit_word(i);
       if (source_.tokens[i].kind == Token::Kind::punctuation) visit_punctuation(i);
     }
+    // A declaration that is older than the definition would be another kernel of that name.
+    for (const Declaration& declaration : declarations_) {
+      const auto defined = parameters_.find(declaration.kernel);
+      if (defined != parameters_.end() && defined->second != declaration.parameters) {
+        blank(declaration.first, declaration.end);
+      } else {
+        make_global(declaration.first, declaration.name, declaration.end);
+      }
+    }
     return std::move(scan_);
   }
 
@@ -50,6 +61,12 @@ class Scanner {
     std::size_t end;
     std::string name;  // of a namespace: "image::", or "" for one without a name
     bool c_linkage;
+  };
+
+  // Of a kernel that is no template and has no C linkage, without a body.
+  struct Declaration {
+    std::string kernel, parameters;  // the name with its scope, and what the parentheses hold
+    std::size_t first, name, end;
   };
 
   const Token& token(std::size_t i) const { return source_.tokens[i]; }
@@ -248,20 +265,29 @@ class Scanner {
       return;
     }
     kernel.name = word(name);
-    if (kernel.kind == ScannedKernel::Kind::function && is(end, ";") && !kernel.c_linkage && !specialization) {
-      blank(declaration_, end);  // one that is older than its definition would be a second kernel of that name
+    if (kernel.kind == ScannedKernel::Kind::function && !specialization) {
+      std::string scoped = kernel.scope + kernel.name, parameters = text_of(open, after(open));
+      if (is(end, ";") && !kernel.c_linkage) {
+        declarations_.push_back({std::move(scoped), std::move(parameters), declaration_, name, end});
+        return;
+      }
+      if (is(end, "{")) parameters_.insert_or_assign(std::move(scoped), std::move(parameters));
+    }
+    make_global(declaration_, name, end);
+    if (is(end, "{") && !specialization) scan_.kernels.push_back(std::move(kernel));
+  }
+
+  // Makes a kernel of the declaration or definition of a function.
+  void make_global(std::size_t first, std::size_t name, std::size_t end) {
+    if (cuda_) {
+      no_default_in(first, end);
       return;
     }
-    if (cuda_) {
-      no_default_in(declaration_, end);
-    } else {
-      constexpr std::string_view inlines[] = {"inline", "__inline__", "__forceinline__"};
-      for (std::size_t i = declaration_; i < name; ++i) {
-        if (is_one_of(i, inlines)) blank(i, i + 1);  // what replaces __global__ says so
-      }
-      insert_before(name, std::string(cpp_kernel_prefix));
+    constexpr std::string_view inlines[] = {"inline", "__inline__", "__forceinline__"};
+    for (std::size_t i = first; i < name; ++i) {
+      if (is_one_of(i, inlines)) blank(i, i + 1);  // what replaces __global__ says so
     }
-    if (is(end, "{") && !specialization) scan_.kernels.push_back(std::move(kernel));
+    insert_before(name, std::string(cpp_kernel_prefix));
   }
 
   void blank(std::size_t first, std::size_t last) {
@@ -287,6 +313,8 @@ class Scanner {
   const TokenizedSource& source_;
   KernelScan scan_;
   std::vector<Scope> scopes_;
+  std::vector<Declaration> declarations_;
+  std::map<std::string, std::string, std::less<>> parameters_;  // of each kernel that is defined, by its name with its scope
   std::size_t declaration_ = 0;  // the first token of the declaration, outside of functions and classes
   std::size_t body_end_ = 0;     // tokens before this one are in a function, a class or an initial value
   bool cuda_;

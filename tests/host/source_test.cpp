@@ -177,6 +177,17 @@ TEST_CASE("lines stay the user's, and columns where nothing is replaced") {
   }
 }
 
+TEST_CASE("a declaration stays, unless its kernel is defined with other parameters") {
+  const std::string definition = "namespace a { __global__ void k(int* x) {} }\n";
+  for (const FrontEnd front_end : {FrontEnd::cpp, FrontEnd::cuda}) {
+    const auto kept = [&](const std::string& declaration) { return has(completed(declaration, front_end), "k(int* x);"); };
+    CHECK(kept("namespace a { __global__ void k(int* x); }\n" + definition));
+    CHECK(kept("__global__ void k(int* x);\n"));
+    CHECK(kept("__global__ void k(int* x);\nnamespace a { __global__ void k(int* x, int n) {} }\n"));
+    CHECK_FALSE(kept("__global__ void k(int* x);\n__global__ void k(int* x, int n) {}\n"));
+  }
+}
+
 TEST_CASE("the lines that a compiler shows stand where they stood") {
   CHECK(lines_of("# 1 \"a.h\"\nx\n# 2 \"k.cu\"\n  int a = 1;\n# 4 \"k.cu\"\nint b;\n", "k.cu") ==
         "\n  int a = 1;\n\nint b;\n");
