@@ -13,14 +13,11 @@
 
 #include "backends/host/kernel_abi.hpp"
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::isa;
 
 constexpr const char* shared_access = "weir.shared";  // marks atomic accesses of shared memory
 

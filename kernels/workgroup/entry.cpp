@@ -5,12 +5,10 @@
 
 #include "backends/host/kernel_abi.hpp"
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::Value;
 
 // Functions for one processor are inlined into those for the same alone.
 void copy_target(const llvm::Function& from, llvm::Function& to) {

@@ -4,12 +4,11 @@
 #include <cstddef>
 
 #include "backends/host/kernel_abi.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/places.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::Value;
 
 // uint32_t weir.count(const int32_t* states, uint64_t threads, int32_t wanted)
 llvm::Function* count_function(llvm::Module& module) {

@@ -5,15 +5,10 @@
 #include <llvm/IR/CFG.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 constexpr unsigned most_depth = 8;
 

@@ -8,16 +8,10 @@
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 using ValueSet = llvm::SmallPtrSet<Instruction*, 16>;
 

@@ -11,17 +11,14 @@
 
 #include "backends/host/kernel_abi.hpp"
 #include "kernels/workgroup/block_function.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/places.hpp"
 
 namespace weir::workgroup {
 namespace {
 
 using llvm::Attribute;
-using llvm::cast;
-using llvm::dyn_cast;
 using llvm::Function;
-using llvm::Instruction;
-using llvm::Value;
 
 constexpr llvm::StringRef prefix = "__weir_fiber_";
 

@@ -15,19 +15,13 @@
 #include <optional>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/regions.hpp"
 #include "kernels/workgroup/uniformity.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 // A loop as LLVM leaves it: a guard decides the first turn, the latch each other one.
 struct StridedLoop {

@@ -8,17 +8,11 @@
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/faults.hpp"
 #include "kernels/workgroup/guards.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 constexpr std::uint64_t most_context_bytes = 64 * 1024;  // for a thread
 constexpr std::uint64_t context_alignment = 64;

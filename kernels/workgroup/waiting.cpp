@@ -9,13 +9,10 @@
 #include <llvm/IR/Instructions.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
 
 // One loop, and whether its threads may wait in it for what others do.
 class Loop {

@@ -3,18 +3,13 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/regions.hpp"
 #include "kernels/workgroup/warp_vectorizer.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 llvm::Constant* numbers(llvm::Type* type, std::int64_t stride, unsigned count) {
   llvm::SmallVector<llvm::Constant*> values;

@@ -3,18 +3,12 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/warp_vectorizer.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 template <class T>
 T* with_metadata(T* access, const Instruction& original) {

@@ -4,14 +4,11 @@
 
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/faults.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/warp_vectorizer.hpp"
 
 namespace weir::workgroup {
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::Instruction;
-using llvm::Value;
 
 void Vectorizer::emit_warp_operation(llvm::CallInst& call, Builtin kind) {
   switch (kind) {

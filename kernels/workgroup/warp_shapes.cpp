@@ -9,15 +9,10 @@
 #include <llvm/Support/KnownBits.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 constexpr Shape varying_shape{Shape::varying, 0, 0, false, false};
 

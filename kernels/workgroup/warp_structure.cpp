@@ -21,15 +21,12 @@
 #include <llvm/Transforms/Utils/UnifyLoopExits.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/refusal.hpp"
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::dyn_cast;
-using llvm::isa;
 
 constexpr const char* lane_end = "weir.lane_end";
 

@@ -9,6 +9,7 @@
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/refusal.hpp"
 #include "kernels/workgroup/regions.hpp"
@@ -16,13 +17,6 @@
 
 namespace weir::workgroup {
 namespace {
-
-using llvm::BasicBlock;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::Instruction;
-using llvm::isa;
-using llvm::Value;
 
 // Whether lanes have left a loop already is not known in it: those that a call asks for might come no more, or have ended.
 void refuse_calls_in_divergent_loops(const LaneMasks& masks) {
