@@ -146,11 +146,7 @@ class ClangCompilation {
     for (const auto& [name, value] : request_.options.defines) unit += fmt::format("#define {} {}\n", name, value);
     const std::string source = request_.source.string();
     unit += fmt::format("# 1 \"{}\"\n{}\n", source, read_file(request_.source));
-    if (!request_.options.kernels.empty()) {
-      unit += "# 1 \"<kernels>\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {\n";
-      for (const std::string& kernel : request_.options.kernels) unit += fmt::format("(const void*)&({}),\n", kernel);
-      unit += "};\n";
-    }
+    if (!request_.options.kernels.empty()) unit += "# 1 \"<kernels>\"\n" + addresses_of(request_.options.kernels);
     return unit;
   }
 

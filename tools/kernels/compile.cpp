@@ -62,21 +62,13 @@ std::vector<std::string> command(const Request& request, const std::string& sour
   return words;
 }
 
-// These compilers make an instance of a template where its address is taken.
-std::string with_instances(const Request& request) {
-  std::string text =
-      fmt::format("#include \"{}\"\n__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {{\n",
-                  fs::absolute(request.source).string());
-  for (const std::string& kernel : request.options.kernels) text += fmt::format("(const void*)&({}),\n", kernel);
-  return text + "};\n";
-}
-
 std::vector<std::byte> run_compiler(const Request& request, std::string& log) {
   const TemporaryFile output, instances;
   std::string source = fs::absolute(request.source).string();
   if (!request.options.kernels.empty()) {
     source = instances.path();
-    std::ofstream(source) << with_instances(request);
+    std::ofstream(source) << "#include \"" << fs::absolute(request.source).string() << "\"\n"
+                          << addresses_of(request.options.kernels);
   }
   const std::vector<std::string> words = command(request, source, output.path());
   const host::ChildOutcome outcome = call_compiler(words, request.architecture);
@@ -101,6 +93,12 @@ host::ChildOutcome call_compiler(const std::vector<std::string>& command, const 
 void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture, const std::string& output) {
   throw Error(Errc::compilation_failed, "weir-kernels", architecture,
               fmt::format("it does not compile for {} with {}\n{}", architecture, command.front(), output));
+}
+
+std::string addresses_of(std::span<const std::string> kernels) {
+  std::string text = "__device__ __attribute__((used)) const void* const weir_kernels_asked_for[] = {\n";
+  for (const std::string& kernel : kernels) text += fmt::format("(const void*)&({}),\n", kernel);
+  return text + "};\n";
 }
 
 std::vector<std::byte> read_image(const std::string& path) {

@@ -30,6 +30,9 @@ host::ChildOutcome call_compiler(const std::vector<std::string>& command, const 
 /// Throws `weir::Error` with what the compiler said.
 [[noreturn]] void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture,
                                   const std::string& output);
+/// The definition of a variable that has the addresses of these kernels: compilers make an instance of a template where its
+/// address is taken.
+std::string addresses_of(std::span<const std::string> kernels);
 /// The bytes of a file that a compiler wrote.
 std::vector<std::byte> read_image(const std::string& path);
 
