@@ -106,7 +106,7 @@ int main(int argc, char** argv) try {
   }
   const auto one_by_weir = [&](std::size_t i, std::size_t count) {
     float* const data = ranks[i].data.data();
-    comms[i]->all_reduce_raw(data, data, count, ElementType::float32, Reduction::sum, *ranks[i].own);
+    comms[i]->all_reduce_raw({data, data, count, ElementType::float32}, Reduction::sum, *ranks[i].own);
   };
   const auto one_by_raw = [&](std::size_t i, std::size_t count) {
     float* const data = ranks[i].data.data();

@@ -94,8 +94,8 @@ bash_check() { check "$1" "$2" bash -c "$3"; }
 for part in "${parts[@]}"; do
   case $part in
     right)
-      check right_one_process 60 "$build/bin/weir-collectives" time_out=0 programs=20
-      check right_time_out 60 "$build/bin/weir-collectives" time_out=30000 programs=20
+      check right_one_process 60 "$build/bin/weir-collectives" timeout=0 programs=20
+      check right_timeout 60 "$build/bin/weir-collectives" timeout=30000 programs=20
       bash_check right_processes 60 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ programs=20"
       ;;
     sizes)
@@ -104,7 +104,7 @@ for part in "${parts[@]}"; do
       ;;
     death)
       # The limit is also the one of making the communicator.
-      bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=file=@FILE@ time_out=15000"
+      bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=file=@FILE@ timeout=15000"
       ;;
     bench)
       most=${MOST_BYTES:-1073741824}

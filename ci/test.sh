@@ -80,7 +80,7 @@ count() {
 run_ctest() {
   local folder=$1 log=$1/ctest.log status=0 summary skips
   shift
-  # One test more than there are processors: some wait for a time-out.
+  # One test more than there are processors: some wait for a timeout.
   ctest --test-dir "$folder" --output-on-failure --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log" || status=$?
   # "97% tests passed, 1 tests failed out of 30"
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log" | tail -n 1)

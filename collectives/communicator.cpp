@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "core/stream_call.hpp"
 #include "core/tools.hpp"
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 namespace weir {
@@ -43,7 +43,7 @@ std::string_view to_string(Reduction reduction) noexcept {
 }
 
 std::string_view to_string(CommunicatorFeature feature) noexcept {
-  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "time_out", "one_sided"};
+  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "timeout", "one_sided"};
   const auto i = static_cast<std::size_t>(feature);
   return i < std::size(names) ? names[i] : "unknown";
 }
@@ -146,7 +146,11 @@ Communicator::Communicator(Device& device, int rank, int size, std::string libra
 
 Communicator::~Communicator() = default;
 
-void Communicator::set_feature(CommunicatorFeature feature, Support support, std::string reason) {
+CommunicatorImpl& Communicator::impl() noexcept { return static_cast<CommunicatorImpl&>(*this); }
+
+void* Communicator::native_handle() const noexcept { return static_cast<const CommunicatorImpl&>(*this).do_native_handle(); }
+
+void CommunicatorImpl::set_feature(CommunicatorFeature feature, Support support, std::string reason) {
   features_[static_cast<std::size_t>(feature)] = {support, std::move(reason)};
 }
 
@@ -166,12 +170,13 @@ std::string Communicator::describe() const {
   return fmt::format("{} rank {} of {} on {}", library_.substr(0, library_.find(' ')), rank_, size_, device_->describe());
 }
 
-void Communicator::enqueue(CollectiveCall call) {
+void Communicator::enqueue(const CollectiveCall& asked) {
+  CollectiveCall call = asked;
   Stream& stream = *call.stream;
   const StreamCall entered(stream, operation_name(call.kind));
   const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, entered.operation(), describe(), cause); };
-  if (has_failed()) [[unlikely]]
-    throw_failure(entered.operation());
+  if (impl().has_failed()) [[unlikely]]
+    impl().throw_failure(entered.operation());
   if (&stream.device() != device_) [[unlikely]] {
     refuse(Errc::wrong_device, "the stream is of " + stream.device().describe());
   }
@@ -225,7 +230,7 @@ void Communicator::enqueue(CollectiveCall call) {
 
 // Hands the calls of one library to it, and tells tools of them.
 void Communicator::submit(std::span<const CollectiveCall> calls) {
-  Communicator& first = *calls.front().communicator;
+  CommunicatorImpl& first = calls.front().communicator->impl();
   if (!detail::is_watched()) [[likely]]
     return first.do_enqueue(calls);
   detail::out_of_line([&] {
@@ -242,91 +247,45 @@ void Communicator::submit(std::span<const CollectiveCall> calls) {
   });
 }
 
-void Communicator::all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
-                                  Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::all_reduce,
-           .type = type,
-           .reduction = reduction,
-           .receive = receive,
-           .send = send,
-           .count = count});
+namespace {
+
+CollectiveCall call_of(Kind kind, const CollectiveData& data, Stream& stream, Reduction reduction = Reduction::sum,
+                       int peer = 0) {
+  CollectiveCall call{data};
+  call.kind = kind;
+  call.stream = &stream;
+  call.reduction = reduction;
+  call.peer = peer;
+  return call;
 }
 
-void Communicator::broadcast_raw(void* receive, const void* send, std::size_t count, ElementType type, int root,
-                                 Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::broadcast,
-           .type = type,
-           .peer = root,
-           .receive = receive,
-           .send = send,
-           .count = count});
-}
+}  // namespace
 
-void Communicator::reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
-                              int root, Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::reduce,
-           .type = type,
-           .reduction = reduction,
-           .peer = root,
-           .receive = receive,
-           .send = send,
-           .count = count});
+void Communicator::all_reduce_raw(const CollectiveData& data, Reduction reduction, Stream& stream) {
+  enqueue(call_of(Kind::all_reduce, data, stream, reduction));
 }
-
-void Communicator::all_gather_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::all_gather,
-           .type = type,
-           .receive = receive,
-           .send = send,
-           .count = count});
+void Communicator::broadcast_raw(const CollectiveData& data, int root, Stream& stream) {
+  enqueue(call_of(Kind::broadcast, data, stream, {}, root));
 }
-
-void Communicator::reduce_scatter_raw(void* receive, const void* send, std::size_t count, ElementType type,
-                                      Reduction reduction, Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::reduce_scatter,
-           .type = type,
-           .reduction = reduction,
-           .receive = receive,
-           .send = send,
-           .count = count});
+void Communicator::reduce_raw(const CollectiveData& data, Reduction reduction, int root, Stream& stream) {
+  enqueue(call_of(Kind::reduce, data, stream, reduction, root));
 }
-
-void Communicator::all_to_all_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::all_to_all,
-           .type = type,
-           .receive = receive,
-           .send = send,
-           .count = count});
+void Communicator::all_gather_raw(const CollectiveData& data, Stream& stream) {
+  enqueue(call_of(Kind::all_gather, data, stream));
 }
-
+void Communicator::reduce_scatter_raw(const CollectiveData& data, Reduction reduction, Stream& stream) {
+  enqueue(call_of(Kind::reduce_scatter, data, stream, reduction));
+}
+void Communicator::all_to_all_raw(const CollectiveData& data, Stream& stream) {
+  enqueue(call_of(Kind::all_to_all, data, stream));
+}
 void Communicator::send_raw(const void* data, std::size_t count, ElementType type, int to, Stream& stream) {
-  enqueue(
-      {.communicator = this, .stream = &stream, .kind = Kind::send, .type = type, .peer = to, .send = data, .count = count});
+  enqueue(call_of(Kind::send, {.send = data, .count = count, .type = type}, stream, {}, to));
 }
-
 void Communicator::receive_raw(void* data, std::size_t count, ElementType type, int from, Stream& stream) {
-  enqueue({.communicator = this,
-           .stream = &stream,
-           .kind = Kind::receive,
-           .type = type,
-           .peer = from,
-           .receive = data,
-           .count = count});
+  enqueue(call_of(Kind::receive, {.receive = data, .count = count, .type = type}, stream, {}, from));
 }
-
-void Communicator::barrier(Stream& stream) { enqueue({.communicator = this, .stream = &stream, .kind = Kind::barrier}); }
+void Communicator::barrier(Stream& stream) { enqueue(call_of(Kind::barrier, {}, stream)); }
 
 void Communicator::throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
                                  std::size_t send_parts) const {
@@ -342,7 +301,7 @@ void Communicator::throw_lengths(const char* operation, std::size_t received, st
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
-void Communicator::fail(std::string_view cause, NativeError native) noexcept {
+void CommunicatorImpl::fail(std::string_view cause, NativeError native) noexcept {
   {
     const std::lock_guard lock(failure_mutex_);
     if (failed_.load(std::memory_order_relaxed)) return;
@@ -356,15 +315,15 @@ void Communicator::fail(std::string_view cause, NativeError native) noexcept {
   do_abort();
 }
 
-void Communicator::throw_failure(const char* operation) const {
+void CommunicatorImpl::throw_failure(const char* operation) {
   const std::lock_guard lock(failure_mutex_);
   throw Error(Errc::communicator_failed, operation, describe(), failure_ + "; make a new communicator", failure_native_);
 }
 
 void Communicator::check() {
   detail::enter("Communicator::check");
-  if (!has_failed()) do_check();
-  if (has_failed()) throw_failure("Communicator::check");
+  if (!impl().has_failed()) impl().do_check();
+  if (impl().has_failed()) impl().throw_failure("Communicator::check");
 }
 
 void Communicator::synchronize(Stream& stream) {
@@ -374,17 +333,17 @@ void Communicator::synchronize(Stream& stream) {
 
 void Communicator::watch(Stream& stream) {
   const StreamCall entered(stream, "Communicator::watch");
-  if (has_failed()) throw_failure(entered.operation());
+  if (impl().has_failed()) impl().throw_failure(entered.operation());
   if (&stream.device() != device_) {
     throw Error(Errc::wrong_device, entered.operation(), describe(), "the stream is of " + stream.device().describe());
   }
   entered.refuse_in_capture();
-  do_watch(stream, StreamCore::origin(stream).handle);
+  impl().do_watch(stream, StreamCore::origin(stream).handle);
 }
 
 void Communicator::abort() {
   detail::enter("Communicator::abort");
-  fail("Communicator::abort was called");
+  impl().fail("Communicator::abort was called");
 }
 
 CommunicatorLibrary::MpiPlace CommunicatorLibrary::mpi_place(const MpiCommunicator&) {

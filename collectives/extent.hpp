@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 namespace weir::collectives {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/built_in.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/plugin_loader.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::collectives {
 namespace {
@@ -62,7 +62,7 @@ CommunicatorLibrary& open_library(std::string_view name, const char* operation) 
     throw Error(Errc::invalid_argument, operation, fmt::format("library '{}'", name),
                 "there is no such library of collectives; the known ones are nccl, rccl, host and mpi");
   }
-  static detail::Immortal<Opened> opened;
+  static detail::NoDestructor<Opened> opened;
   const std::lock_guard lock((*opened).mutex);
   auto& libraries = (*opened).libraries;
   if (const auto found = libraries.find(name); found != libraries.end()) return *found->second;

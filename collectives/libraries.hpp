@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 /// The libraries of collectives: NCCL, RCCL and MPI by plugins, the host's own in the library.
 namespace weir::collectives {

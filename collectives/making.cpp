@@ -13,8 +13,8 @@
 #include "collectives/libraries.hpp"
 #include "core/thread_state.hpp"
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/communicator.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/communicator.hpp"
 #include "weir/device.hpp"
 
 /// How communicators are made: of the devices of one process, by an id, by a file, by MPI.
@@ -90,7 +90,7 @@ void write_id(const char* operation, const std::string& path, const Communicator
   ::unlink(partial.c_str());
 }
 
-CommunicatorId read_id(const char* operation, const std::string& path, std::chrono::milliseconds time_out) {
+CommunicatorId read_id(const char* operation, const std::string& path, std::chrono::milliseconds timeout) {
   const auto begin = std::chrono::steady_clock::now();
   CommunicatorId id;
   for (;;) {
@@ -104,10 +104,10 @@ CommunicatorId read_id(const char* operation, const std::string& path, std::chro
     if (errno != ENOENT) {
       throw Error(Errc::invalid_argument, operation, path, "the file cannot be read: " + system_text(errno));
     }
-    if (time_out.count() != 0 && std::chrono::steady_clock::now() - begin > time_out) {
+    if (timeout.count() != 0 && std::chrono::steady_clock::now() - begin > timeout) {
       throw Error(Errc::communicator_failed, operation, path,
                   fmt::format("rank 0 has not written the file for {} ms; see whether it runs, and sees the same folder",
-                              time_out.count()));
+                              timeout.count()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -125,7 +125,7 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
     throw Error(Errc::invalid_argument, operation, "library mpi", "MPI has one rank in each process; use from_mpi");
   }
   return open_library(library, operation)
-      .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .time_out = options.time_out});
+      .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = options.timeout});
 }
 
 CommunicatorId Communicator::create_id(Device& device, const CommunicatorOptions& options) {
@@ -141,7 +141,7 @@ std::vector<CommunicatorPtr> Communicator::from_id(std::span<Device* const> devi
   check_devices(operation, devices);
   check_ranks(operation, devices.size(), first_rank, ranks);
   return open_library(library_for(operation, *devices[0], options, "host"), operation)
-      .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .time_out = options.time_out});
+      .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .timeout = options.timeout});
 }
 
 CommunicatorPtr Communicator::from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
@@ -159,7 +159,7 @@ CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, con
   const std::string name = library_for(operation, device, options, "host");
   CommunicatorLibrary& library = open_library(name, operation);
   if (name == "host" || name == "mpi") library.create_id(device);
-  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.time_out), options);
+  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.timeout), options);
   const CommunicatorId id = create_id(device, options);
   write_id(operation, path, id);
   struct Removal {
@@ -186,7 +186,7 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
                  .first_rank = place.rank,
                  .ranks = place.size,
                  .mpi = &communicator,
-                 .time_out = options.time_out})
+                 .timeout = options.timeout})
         .front();
   }
   // Rank 0 tells the others also that it has no id, so that they do not wait for it.

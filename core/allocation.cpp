@@ -4,10 +4,9 @@
 #include <new>
 #include <utility>
 
-#include "core/immortal.hpp"
-#include "core/stream_call.hpp"
-#include "core/tools.hpp"
-#include "weir/backend_support.hpp"
+#include "core/no_destructor.hpp"
+#include "core/submit.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/memory.hpp"
@@ -16,6 +15,9 @@
 namespace weir {
 
 using detail::Call;
+using detail::Capturing;
+using detail::impl;
+using detail::perform;
 using detail::StreamCall;
 using detail::StreamCore;
 using detail::Watched;
@@ -34,7 +36,7 @@ std::string_view to_string(MemoryKind kind) noexcept {
 class AllocationPool {
  public:
   static AllocationPool& instance() noexcept {
-    static detail::Immortal<AllocationPool> pool;
+    static detail::NoDestructor<AllocationPool> pool;
     return *pool;
   }
 
@@ -117,19 +119,14 @@ void Allocation::dispose() noexcept {
     }
   } else if (data_ != nullptr) {
     try {
-      if (is_opened_) {
-        const auto close = [this] { device_->do_close_memory(data_); };
-        if (detail::is_watched()) [[unlikely]]
-          Watched(*device_, OperationKind::free, "Allocation").allocation(*this).run_always(close);
+      const auto release = [this] {
+        if (is_opened_)
+          impl(*device_).do_close_memory(data_);
         else
-          close();
-      } else {
-        const auto deallocate = [this] { device_->do_deallocate(data_, kind_); };
-        if (detail::is_watched()) [[unlikely]]
-          Watched(*device_, OperationKind::free, "Allocation").allocation(*this).run_always(deallocate);
-        else
-          deallocate();
-      }
+          impl(*device_).do_deallocate(data_, kind_);
+      };
+      detail::perform_always(*device_, OperationKind::free, "Allocation", [this](Watched& w) { w.allocation(*this); },
+                             release);
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
     }
@@ -139,9 +136,13 @@ void Allocation::dispose() noexcept {
   if (stream != nullptr) StreamCore::release_as_dependent(*stream);
 }
 
-bool StreamCore::free_watched(Stream& stream, const Allocation& allocation, const CaptureState& capture) {
-  return Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always([&] {
-    return stream.do_deallocate_async(allocation.data_, capture);
+/// False, and nothing freed, where the driver refuses because of another stream's capture.
+bool StreamCore::free_now(Stream& stream, const Allocation& allocation, const CaptureState& capture) {
+  const auto release = [&] { return impl(stream).do_deallocate_async(allocation.data_, capture); };
+  if (!is_watched(stream)) [[likely]]
+    return release();
+  return out_of_line([&] {
+    return Watched(stream, OperationKind::free, "Allocation", capture).allocation(allocation).run_always(release);
   });
 }
 
@@ -158,9 +159,7 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
       const bool is_fork =
           began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;
-      if (is_watched(stream) ? free_watched(stream, allocation, capture)
-                             : stream.do_deallocate_async(allocation.data_, capture))
-        return true;
+      if (free_now(stream, allocation, capture)) return true;
       support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
       return true;
     }
@@ -176,9 +175,7 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
 /// with.
 bool StreamCore::try_to_free(Stream& stream, const Allocation& allocation) noexcept {
   try {
-    if (is_watched(stream)) [[unlikely]]
-      return free_watched(stream, allocation, CaptureState{});
-    return stream.do_deallocate_async(allocation.data_, CaptureState{});
+    return free_now(stream, allocation, CaptureState{});
   } catch (const std::bad_alloc&) {
     return false;
   } catch (const std::exception& e) {
@@ -200,7 +197,7 @@ bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
   {
     const std::lock_guard lock(deferred_mutex);
     if (!stream.is_closed()) {
-      allocation.next_ = std::exchange(stream.deferred_, &allocation);
+      allocation.next_ = std::exchange(impl(stream).deferred_, &allocation);
       stream.flags_.fetch_or(flag_deferred, std::memory_order_release);
       return true;
     }
@@ -226,7 +223,7 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
   Allocation* list = nullptr;
   {
     const std::lock_guard lock(deferred_mutex);
-    list = std::exchange(stream.deferred_, nullptr);
+    list = std::exchange(impl(stream).deferred_, nullptr);
     stream.flags_.fetch_and(~flag_deferred, std::memory_order_relaxed);
   }
   while (list != nullptr) {
@@ -244,6 +241,21 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
 
 // --- Allocating -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+struct Allocate {
+  static constexpr OperationKind kind = OperationKind::allocate;
+  static constexpr Capturing capturing = Capturing::node;
+  const Allocation& memory;
+  MemoryPool* pool;
+  void describe(Watched& watched) const { watched.allocation(memory); }
+  void* enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    return stream.do_allocate_async(memory.size_bytes(), pool, capture);
+  }
+};
+
+}  // namespace
+
 AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) {
   const StreamCall call(*this, "Stream::allocate_async");
   call.require(Feature::async_allocation);
@@ -259,14 +271,7 @@ AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPool* pool) 
   if (bytes == 0) return allocation;
   allocation->size_ = bytes;
   allocation->capture_id_ = capture.id;
-  if (is_watched()) [[unlikely]]
-    allocation->data_ = detail::out_of_line([=, this, &capture, object = allocation.get()] {
-      return Watched(*this, OperationKind::allocate, "Stream::allocate_async", capture).allocation(*object).run([&] {
-        return do_allocate_async(bytes, pool, capture);
-      });
-    });
-  else
-    allocation->data_ = do_allocate_async(bytes, pool, capture);
+  allocation->data_ = perform(*this, call.operation(), capture, Allocate{*allocation, pool});
   allocation->stream_ = this;
   retain_as_dependent();
   return allocation;
@@ -281,12 +286,9 @@ AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
   if (bytes == 0) return allocation;
   call.check_unsafe();
   allocation->size_ = bytes;
-  if (detail::is_watched()) [[unlikely]]
-    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation()).allocation(*allocation).run([&] {
-      return do_allocate(bytes, kind);
-    });
-  else
-    allocation->data_ = do_allocate(bytes, kind);
+  allocation->data_ = perform(*this, OperationKind::allocate, call.operation(),
+                              [&](Watched& watched) { watched.allocation(*allocation); },
+                              [&] { return impl(*this).do_allocate(bytes, kind); });
   return allocation;
 }
 
@@ -297,12 +299,9 @@ AllocationPtr Device::open_allocation(const InterprocessHandle& handle, std::siz
   AllocationPtr allocation = AllocationPool::instance().take(*this, MemoryKind::device);
   allocation->is_opened_ = true;
   allocation->size_ = bytes;
-  if (detail::is_watched()) [[unlikely]]
-    allocation->data_ = Watched(*this, OperationKind::allocate, call.operation()).allocation(*allocation).run([&] {
-      return do_open_memory(handle);
-    });
-  else
-    allocation->data_ = do_open_memory(handle);
+  allocation->data_ = perform(*this, OperationKind::allocate, call.operation(),
+                              [&](Watched& watched) { watched.allocation(*allocation); },
+                              [&] { return impl(*this).do_open_memory(handle); });
   return allocation;
 }
 
@@ -313,7 +312,7 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
   if (allocation.kind() != MemoryKind::device || allocation.stream() != nullptr || allocation.data() == nullptr) {
     call.refuse(Errc::invalid_argument, "only device memory that was allocated at once can be shared; use Device::allocate");
   }
-  return do_interprocess_handle(allocation);
+  return impl(*this).do_interprocess_handle(allocation);
 }
 
 // --- Checks of the templates ------------------------------------------------------------------------------------------
@@ -343,11 +342,8 @@ void throw_not_host_accessible(const Allocation* allocation) {
 
 HostRegistration::~HostRegistration() {
   try {
-    const auto unregister = [this] { device_.do_unregister_host(data_); };
-    if (detail::is_watched()) [[unlikely]]
-      Watched(device_, OperationKind::unregister_host, "HostRegistration").writes(data_, size_).run(unregister);
-    else
-      unregister();
+    perform(device_, OperationKind::unregister_host, "HostRegistration", [this](Watched& w) { w.writes(data_, size_); },
+            [this] { impl(device_).do_unregister_host(data_); });
   } catch (const std::exception& e) {
     support::log(support::LogLevel::error, "host memory stays pinned: ", e.what());
   }
@@ -360,15 +356,12 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   if (data == nullptr || bytes == 0) call.refuse(Errc::invalid_argument, "there is nothing to pin");
   call.check_unsafe();
   void* device_pointer = nullptr;
-  const auto pin = [&] { device_pointer = do_register_host(data, bytes); };
-  if (detail::is_watched()) [[unlikely]]
-    Watched(*this, OperationKind::register_host, call.operation()).writes(data, bytes).run(pin);
-  else
-    pin();
+  perform(*this, OperationKind::register_host, call.operation(), [&](Watched& watched) { watched.writes(data, bytes); },
+          [&] { device_pointer = impl(*this).do_register_host(data, bytes); });
   try {
     return Ptr<HostRegistration>(new HostRegistration(*this, data, bytes, device_pointer));
   } catch (const std::bad_alloc&) {
-    do_unregister_host(data);
+    impl(*this).do_unregister_host(data);
     throw;
   }
 }
@@ -377,19 +370,19 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
 
 std::size_t MemoryPool::used_bytes() const {
   (void)Call(device_, "MemoryPool::used_bytes");
-  return do_used_bytes();
+  return impl(*this).do_used_bytes();
 }
 std::size_t MemoryPool::reserved_bytes() const {
   (void)Call(device_, "MemoryPool::reserved_bytes");
-  return do_reserved_bytes();
+  return impl(*this).do_reserved_bytes();
 }
 void MemoryPool::trim_to(std::size_t keep) {
   Call(device_, "MemoryPool::trim_to").check_unsafe();
-  do_trim_to(keep);
+  impl(*this).do_trim_to(keep);
 }
 void MemoryPool::set_release_threshold(std::size_t bytes) {
   (void)Call(device_, "MemoryPool::set_release_threshold");
-  do_set_release_threshold(bytes);
+  impl(*this).do_set_release_threshold(bytes);
 }
 
 }  // namespace weir

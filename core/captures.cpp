@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/stream_core.hpp"
 #include "core/thread_state.hpp"
 #include "weir/error.hpp"
@@ -47,7 +47,7 @@ bool is_of(const Backend& backend, const OpenCapture& capture) noexcept {
 }  // namespace
 
 Captures& Captures::instance() noexcept {
-  static Immortal<Captures> captures;
+  static NoDestructor<Captures> captures;
   return *captures;
 }
 
@@ -256,6 +256,27 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
 }  // namespace detail
 
 namespace support {
+
+std::string_view capture_refusal(Errc code) noexcept {
+  switch (code) {
+    case Errc::already_capturing: return "the stream is capturing already; that capture goes on";
+    case Errc::not_capturing: return "the stream is not capturing";
+    case Errc::capture_unmatched:
+      return "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
+             "one; the capture goes on";
+    case Errc::capture_unjoined:
+      return "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
+             "it (Stream::wait) before the end; the capture is dropped";
+    case Errc::capture_isolation:
+      return "the stream is capturing and would wait for work outside the capture, which is done only once; wait before the "
+             "capture begins, or use wait_external; the capture goes on";
+    case Errc::capture_merge:
+      return "both sides are capturing, and not into the same graph; end one capture first; both captures go on";
+    case Errc::captured_event:
+      return "the event was recorded in a capture that has ended, so it stands for no point of any stream; record it again";
+    default: return to_string(code);
+  }
+}
 
 DeviceWideCall::DeviceWideCall(const char* operation, const Device& device) {
   detail::Captures& captures = detail::Captures::instance();

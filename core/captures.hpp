@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/capture.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/capture.hpp"
 
 /// The captures that were begun through Weir and are open: one record each, from the begin to the end.
 namespace weir::detail {

@@ -8,15 +8,17 @@
 #include "core/call.hpp"
 #include "core/compile_options.hpp"
 #include "core/feature_override.hpp"
-#include "core/tools.hpp"
+#include "core/submit.hpp"
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 #include "weir/kernel_bundle.hpp"
 
 namespace weir {
 
 using detail::Call;
+using detail::impl;
+using detail::perform;
 using detail::Watched;
 
 Device::Device(Backend& backend, int ordinal, std::int64_t native_handle)
@@ -56,13 +58,13 @@ struct ThreadStreams {
 
 PriorityRange Device::priority_range() const {
   const Call call(*this, "Device::priority_range");
-  return do_priority_range();
+  return impl(*this).do_priority_range();
 }
 
 int Device::priority_number(Priority level) const {
   const Call call(*this, "Device::priority_number");
   call.check_enumerator("Priority", level, Priority::high);
-  const auto [least, greatest] = do_priority_range();
+  const auto [least, greatest] = impl(*this).do_priority_range();
   switch (level) {
     case Priority::low: return least;
     case Priority::high: return greatest;
@@ -79,49 +81,45 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
     priority = priority_number(*level);
   } else {
     priority = std::get<int>(options.priority);
-    const auto [least, greatest] = do_priority_range();
+    const auto [least, greatest] = impl(*this).do_priority_range();
     if (priority > least || priority < greatest) {
       call.refuse(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
                                               std::to_string(least) + " (least) to " + std::to_string(greatest) +
                                               " (greatest)");
     }
   }
-  if (detail::is_watched()) [[unlikely]]
-    return detail::out_of_line([=, this, &options] {
-      return Watched(*this, OperationKind::create_stream, "Device::create_stream").run([&] {
-        return do_create_stream(options.blocking, priority);
-      });
-    });
-  return do_create_stream(options.blocking, priority);
+  return perform(*this, OperationKind::create_stream, call.operation(), [](Watched&) {},
+                 [&] { return impl(*this).do_create_stream(options.blocking, priority); });
 }
 
 StreamPtr Device::default_stream() {
   const Call call(*this, "Device::default_stream");
-  if (Stream* const stream = default_stream_.load(std::memory_order_acquire)) return StreamPtr(stream);
-  std::lock_guard lock(default_stream_mutex_);
-  if (default_stream_.load(std::memory_order_relaxed) == nullptr) {
-    default_stream_.store(do_create_default_stream().detach(), std::memory_order_release);
+  DeviceImpl& self = impl(*this);
+  if (Stream* const stream = self.default_stream_.load(std::memory_order_acquire)) return StreamPtr(stream);
+  std::lock_guard lock(self.default_stream_mutex_);
+  if (self.default_stream_.load(std::memory_order_relaxed) == nullptr) {
+    self.default_stream_.store(self.do_create_default_stream().detach(), std::memory_order_release);
   }
-  return StreamPtr(default_stream_.load(std::memory_order_relaxed));
+  return StreamPtr(self.default_stream_.load(std::memory_order_relaxed));
 }
 
 StreamPtr Device::per_thread_stream() {
   const Call call(*this, "Device::per_thread_stream");
   call.require(Feature::per_thread_default_stream);
   // The thread is ending: the stream is not kept.
-  if (thread_streams_gone) return do_create_per_thread_stream();
+  if (thread_streams_gone) return impl(*this).do_create_per_thread_stream();
   thread_local ThreadStreams streams;
   for (const StreamPtr& stream : streams.list) {
     if (&stream->device() == this) return stream;
   }
-  streams.list.push_back(do_create_per_thread_stream());
+  streams.list.push_back(impl(*this).do_create_per_thread_stream());
   return streams.list.back();
 }
 
 StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   const Call call(*this, "Device::wrap_stream");
   call.check_enumerator("Ownership", ownership, Ownership::adopt);
-  StreamPtr stream = do_wrap_stream(handle, ownership, std::move(keep_alive));
+  StreamPtr stream = impl(*this).do_wrap_stream(handle, ownership, std::move(keep_alive));
   const bool is_default = stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
   if (ownership == Ownership::adopt && is_default) {
     call.refuse(Errc::invalid_argument, "the handle is a default stream, which nobody owns; borrow it");
@@ -140,20 +138,20 @@ EventPtr Device::create_event(const EventOptions& options) {
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);
-  return do_create_event(options);
+  return impl(*this).do_create_event(options);
 }
 
 EventPtr Device::open_event(const InterprocessHandle& handle) {
   const Call call(*this, "Device::open_event");
   call.require(Feature::interprocess_events);
-  return do_open_event(handle);
+  return impl(*this).do_open_event(handle);
 }
 
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 MemoryInfo Device::memory_info() const {
   const Call call(*this, "Device::memory_info");
-  return do_memory_info();
+  return impl(*this).do_memory_info();
 }
 
 void Device::copy_bytes(void* destination, const void* source, std::size_t bytes) {
@@ -164,12 +162,9 @@ void Device::copy_bytes(void* destination, const void* source, std::size_t bytes
     call.refuse(Errc::invalid_argument, destination == nullptr ? "the destination is null" : "the source is null");
   }
   call.check_unsafe();
-  if (detail::is_watched()) [[unlikely]]
-    return Watched(*this, OperationKind::host_copy, call.operation())
-        .reads(source, bytes)
-        .writes(destination, bytes)
-        .run([&] { do_copy(destination, source, bytes); });
-  do_copy(destination, source, bytes);
+  perform(*this, OperationKind::host_copy, call.operation(),
+          [&](Watched& watched) { watched.reads(source, bytes).writes(destination, bytes); },
+          [&] { impl(*this).do_copy(destination, source, bytes); });
 }
 
 MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
@@ -177,13 +172,13 @@ MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   call.require(Feature::memory_pools);
   if (options.max_size != 0) call.require(Feature::memory_pool_max_size);
   call.check_unsafe();
-  return do_create_memory_pool(options);
+  return impl(*this).do_create_memory_pool(options);
 }
 
 MemoryPoolPtr Device::default_memory_pool() {
   const Call call(*this, "Device::default_memory_pool");
   call.require(Feature::memory_pools);
-  return do_default_memory_pool();
+  return impl(*this).do_default_memory_pool();
 }
 
 // --- Peers ------------------------------------------------------------------------------------------------------------
@@ -191,20 +186,8 @@ MemoryPoolPtr Device::default_memory_pool() {
 bool Device::can_access_peer(const Device& peer) const {
   const Call call(*this, "Device::can_access_peer");
   if (&peer == this || &peer.backend_ != &backend_ || !supports(Feature::peer_access)) return false;
-  return do_can_access_peer(peer);
+  return impl(*this).do_can_access_peer(peer);
 }
-
-namespace {
-
-template <class F>
-void change_peer_access(const Device& device, const Device& peer, OperationKind kind, const char* name, const F& change) {
-  if (!detail::is_watched()) return change();
-  Watched watched(device, kind, name);
-  watched->peer = &peer;
-  watched.run(change);
-}
-
-}  // namespace
 
 void Device::enable_peer_access(const Device& peer) {
   const Call call(*this, "Device::enable_peer_access");
@@ -218,7 +201,8 @@ void Device::enable_peer_access(const Device& peer) {
                 "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
   }
   call.check_unsafe();
-  change_peer_access(*this, peer, OperationKind::enable_peer_access, call.operation(), [&] { do_enable_peer_access(peer); });
+  perform(*this, OperationKind::enable_peer_access, call.operation(), [&](Watched& watched) { watched->peer = &peer; },
+          [&] { impl(*this).do_enable_peer_access(peer); });
 }
 
 void Device::disable_peer_access(const Device& peer) {
@@ -226,8 +210,8 @@ void Device::disable_peer_access(const Device& peer) {
   call.require(Feature::peer_access);
   if (!can_access_peer(peer)) return;
   call.check_unsafe();
-  change_peer_access(*this, peer, OperationKind::disable_peer_access, call.operation(),
-                     [&] { do_disable_peer_access(peer); });
+  perform(*this, OperationKind::disable_peer_access, call.operation(), [&](Watched& watched) { watched->peer = &peer; },
+          [&] { impl(*this).do_disable_peer_access(peer); });
 }
 
 // --- Modules ----------------------------------------------------------------------------------------------------------
@@ -236,14 +220,14 @@ ModulePtr Device::load_module(std::span<const std::byte> image) {
   const Call call(*this, "Device::load_module");
   call.require(Feature::modules);
   if (image.empty()) call.refuse(Errc::invalid_image, "the image is empty");
-  return do_load_module(image);
+  return impl(*this).do_load_module(image);
 }
 
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
   const Call call(*this, "Device::compile");
   call.require(Feature::runtime_compilation);
   detail::check_options(options, call.operation(), label_);
-  return do_compile(source, options);
+  return impl(*this).do_compile(source, options);
 }
 
 ModulePtr Device::load(const KernelBundle& bundle) {
@@ -260,14 +244,14 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   for (const KernelBundle::Image& image : all) {
     images += fmt::format("{}{} {}", images.empty() ? "" : ", ", image.backend, image.architecture);
     if (image.backend != backend || !supports(Feature::modules)) continue;
-    if (const int rank = do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
+    if (const int rank = impl(*this).do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
   std::string refusals;
   for (const Candidate& candidate : candidates) {
     try {
-      ModulePtr module = do_load_module(candidate.image->code);
+      ModulePtr module = impl(*this).do_load_module(candidate.image->code);
       support::log(support::LogLevel::info, fmt::format("kernels '{}': the image for {} runs on {}", bundle.name(),
                                                         candidate.image->architecture, label_));
       return module;
@@ -297,9 +281,7 @@ void Device::synchronize() {
   if (detail::open_captures.load(std::memory_order_acquire) != 0 && detail::Captures::instance().any_on(*this, false)) {
     detail::throw_device_captures(call.operation(), *this);
   }
-  if (detail::is_watched()) [[unlikely]]
-    return Watched(*this, OperationKind::synchronize, call.operation()).run([this] { do_synchronize(); });
-  do_synchronize();
+  perform(*this, OperationKind::synchronize, call.operation(), [](Watched&) {}, [this] { impl(*this).do_synchronize(); });
 }
 
 // --- Backend ----------------------------------------------------------------------------------------------------------
@@ -313,7 +295,7 @@ Device& Backend::device(int ordinal) const {
   return *devices_[static_cast<std::size_t>(ordinal)];
 }
 
-void Backend::add_device(Device& device) {
+void BackendImpl::add_device(Device& device) {
   detail::disable_features(device.features_, detail::disabled_features());
   detail::HealthCore::add(device);
   devices_.push_back(&device);

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Errors and lists of environment variables.
 namespace weir::detail {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/error_text.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 
 namespace weir {
 namespace {
@@ -105,7 +105,7 @@ std::string detail::native_suffix(const NativeError& native) {
 }
 
 const std::error_category& error_category() noexcept {
-  static detail::Immortal<Category> category;
+  static detail::NoDestructor<Category> category;
   return *category;
 }
 

@@ -3,21 +3,22 @@
 
 #include <fmt/format.h>
 
-#include "core/call.hpp"
-#include "core/tools.hpp"
+#include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
 
 using detail::Call;
+using detail::impl;
+using detail::perform;
 using detail::Watched;
 
-std::string Event::describe() const { return fmt::format("{} event {}", device_.describe(), handle()); }
+std::string Event::describe() const { return fmt::format("{} event {}", device_.describe(), handle_.load(std::memory_order_acquire)); }
 
 void Event::check_host_access(const char* operation) const {
   const Call call(*this, operation);
-  if (is_captured()) [[unlikely]] {
+  if (record_state_.load(std::memory_order_acquire) >= captured_base) [[unlikely]] {
     call.refuse(
         Errc::captured_event,
         "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
@@ -29,22 +30,16 @@ bool Event::is_complete() const {
   const char* const operation = "Event::is_complete";
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
-  if (!detail::is_watched()) [[likely]]
-    return do_is_complete();
-  Watched watched(device_, OperationKind::query, operation);
-  watched->event = this;
-  return watched.run([this] { return do_is_complete(); });
+  return perform(device_, OperationKind::query, operation, [this](Watched& watched) { watched->event = this; },
+                 [this] { return impl(*this).do_is_complete(); });
 }
 
 void Event::synchronize() const {
   const char* const operation = "Event::synchronize";
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
-  if (!detail::is_watched()) [[likely]]
-    return do_synchronize();
-  Watched watched(device_, OperationKind::synchronize, operation);
-  watched->event = this;
-  watched.run([this] { do_synchronize(); });
+  perform(device_, OperationKind::synchronize, operation, [this](Watched& watched) { watched->event = this; },
+          [this] { impl(*this).do_synchronize(); });
 }
 
 std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& start) const {
@@ -63,7 +58,7 @@ std::chrono::duration<double, std::milli> Event::elapsed_since(const Event& star
   }
   check_host_access(call.operation());
   start.check_host_access(call.operation());
-  return std::chrono::duration<double, std::milli>(do_elapsed_ms_since(start));
+  return std::chrono::duration<double, std::milli>(impl(*this).do_elapsed_ms_since(start));
 }
 
 InterprocessHandle Event::interprocess_handle() const {
@@ -72,7 +67,7 @@ InterprocessHandle Event::interprocess_handle() const {
     call.refuse(Errc::invalid_argument,
                 "the event was not made to be shared; make it with EventOptions{.interprocess = true}");
   }
-  return do_interprocess_handle();
+  return impl(*this).do_interprocess_handle();
 }
 
 }  // namespace weir

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/stream_call.hpp"
-#include "core/tools.hpp"
-#include "weir/backend_support.hpp"
+#include "core/submit.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
@@ -16,7 +15,11 @@
 namespace weir {
 
 using detail::Call;
+using detail::Capturing;
+using detail::impl;
+using detail::perform;
 using detail::StreamCall;
+using detail::submit;
 using detail::Watched;
 
 std::string_view to_string(NodeKind kind) noexcept {
@@ -83,18 +86,18 @@ std::string Graph::describe() const { return fmt::format("{} graph {}", device_.
 
 std::size_t Graph::node_count() const {
   const Call call(*this, "Graph::node_count");
-  return do_node_count();
+  return impl(*this).do_node_count();
 }
 
 Topology Graph::topology() const {
   const Call call(*this, "Graph::topology");
-  return do_topology();
+  return impl(*this).do_topology();
 }
 
 std::string Graph::debug_dot() const {
   const Call call(*this, "Graph::debug_dot");
   call.require(Feature::graph_debug_dot);
-  return do_debug_dot();
+  return impl(*this).do_debug_dot();
 }
 
 GraphPtr Graph::clone() const {
@@ -102,23 +105,15 @@ GraphPtr Graph::clone() const {
   call.require(Feature::graph_clone);
   call.check_not_continued(*this);
   if (topology().count(NodeKind::allocate) != 0) support::refuse_second_owner_of_memory(call.operation(), describe());
-  if (!detail::is_watched()) [[likely]]
-    return do_clone();
-  Watched watched(device_, OperationKind::clone_graph, call.operation());
-  watched->graph = this;
-  return watched.run([this] { return do_clone(); });
+  return perform(device_, OperationKind::clone_graph, call.operation(), [this](Watched& watched) { watched->graph = this; },
+                 [this] { return impl(*this).do_clone(); });
 }
 
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const Call call(*this, "Graph::instantiate");
   call.check_not_continued(*this);
-  if (!detail::is_watched()) [[likely]]
-    return do_instantiate(options);
-  return detail::out_of_line([this, &options] {
-    Watched watched(device_, OperationKind::instantiate, "Graph::instantiate");
-    watched->graph = this;
-    return watched.run([&] { return do_instantiate(options); });
-  });
+  return perform(device_, OperationKind::instantiate, call.operation(), [this](Watched& watched) { watched->graph = this; },
+                 [&] { return impl(*this).do_instantiate(options); });
 }
 
 void support::refuse_second_owner_of_memory(const char* operation, const std::string& object) {
@@ -136,52 +131,55 @@ std::string GraphExec::describe() const {
 
 namespace {
 
-[[gnu::always_inline]] inline void check_stream(const GraphExec& exec, StreamCall call) {
+[[gnu::always_inline]] inline void check_stream(const GraphExec& exec, const StreamCall& call) {
   if (&call.device() != &exec.device()) [[unlikely]] {
     throw Error(Errc::wrong_device, call.operation(), exec.describe(),
                 "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");
   }
 }
 
+struct LaunchGraph {
+  static constexpr OperationKind kind = OperationKind::launch_graph;
+  static constexpr Capturing capturing = Capturing::node;
+  GraphExec& exec;
+  bool validate(const StreamCall& call) const {
+    check_stream(exec, call);
+    return true;
+  }
+  void check_capture(const StreamCall& call) const { call.require(Feature::graph_child_nodes); }
+  void describe(Watched& watched) const { watched->exec = &exec; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { impl(exec).do_launch(stream, capture); }
+};
+
+struct UploadGraph {
+  static constexpr OperationKind kind = OperationKind::upload_graph;
+  static constexpr Capturing capturing = Capturing::refused;
+  GraphExec& exec;
+  bool validate(const StreamCall& call) const {
+    check_stream(exec, call);
+    call.require(Feature::graph_upload);
+    return true;
+  }
+  void describe(Watched& watched) const { watched->exec = &exec; }
+  void enqueue(StreamImpl& stream, const CaptureState&) const { impl(exec).do_upload(stream); }
+};
+
 }  // namespace
 
-void GraphExec::launch(Stream& stream) {
-  const StreamCall call(stream, "GraphExec::launch");
-  check_stream(*this, call);
-  const CaptureState capture = call.usable_capture();
-  if (capture) call.require(Feature::graph_child_nodes);
-  if (!detail::StreamCore::is_watched(stream)) [[likely]]
-    return do_launch(stream, capture);
-  detail::out_of_line([this, &stream, &capture] {
-    Watched watched(stream, OperationKind::launch_graph, "GraphExec::launch", capture);
-    watched->exec = this;
-    watched.run([&] { do_launch(stream, capture); });
-  });
-}
+void GraphExec::launch(Stream& stream) { submit(stream, "GraphExec::launch", LaunchGraph{*this}); }
 
-void GraphExec::upload(Stream& stream) {
-  const StreamCall call(stream, "GraphExec::upload");
-  check_stream(*this, call);
-  call.require(Feature::graph_upload);
-  call.refuse_in_capture();
-  if (!detail::StreamCore::is_watched(stream)) [[likely]]
-    return do_upload(stream);
-  Watched watched(stream, OperationKind::upload_graph, call.operation(), CaptureState());
-  watched->exec = this;
-  watched.run([&] { do_upload(stream); });
-}
+void GraphExec::upload(Stream& stream) { submit(stream, "GraphExec::upload", UploadGraph{*this}); }
 
 void GraphExec::update(const Graph& graph) {
   const Call call(*this, "GraphExec::update");
   call.require(Feature::graph_update);
   call.check_device(graph.device(), "the graph");
   call.check_not_continued(graph);
-  if (!detail::is_watched()) [[likely]]
-    return do_update(graph);
-  Watched watched(device_, OperationKind::update_graph, call.operation());
-  watched->graph = &graph;
-  watched->exec = this;
-  watched.run([&] { do_update(graph); });
+  const auto describe = [&](Watched& watched) {
+    watched->graph = &graph;
+    watched->exec = this;
+  };
+  perform(device_, OperationKind::update_graph, call.operation(), describe, [&] { impl(*this).do_update(graph); });
 }
 
 }  // namespace weir

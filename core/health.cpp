@@ -9,17 +9,19 @@
 #include <thread>
 #include <vector>
 
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/journal.hpp"
-#include "core/stream_call.hpp"
-#include "core/tools.hpp"
-#include "weir/backend_support.hpp"
+#include "core/submit.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir {
 
 using detail::Call;
+using detail::Capturing;
 using detail::HealthCore;
+using detail::impl;
 using detail::Journal;
+using detail::perform;
 using detail::StreamCall;
 using detail::Watched;
 
@@ -35,7 +37,7 @@ struct Devices {
   std::vector<const Device*> list;
 
   static Devices& instance() noexcept {
-    static detail::Immortal<Devices> devices;
+    static detail::NoDestructor<Devices> devices;
     return *devices;
   }
 };
@@ -48,6 +50,8 @@ void HealthCore::add(Device& device) {
   devices.list.push_back(&device);
 }
 
+std::optional<Error> HealthCore::ask(const Device& device) { return impl(device).do_fault(); }
+
 void HealthCore::poison(const Device& device, const Error& error) {
   auto health = std::make_unique<DeviceHealth>(DeviceHealth{error, {}});
   if (Journal* const journal = Journal::instance()) health->suspects = journal->not_known_done(device);
@@ -57,7 +61,7 @@ void HealthCore::poison(const Device& device, const Error& error) {
   process_exceptional.store(true, std::memory_order_release);
 }
 
-void HealthCore::refuse(const Device& device, const char* operation, const std::string& object) {
+void HealthCore::throw_poisoned(const Device& device, const char* operation, const std::string& object) {
   const Error& first = *device.poison_.load(std::memory_order_acquire)->error;
   throw Error(first.errc(), operation, object,
               fmt::format("the device is poisoned since {} on {} failed: {}; host memory and other backends go on; "
@@ -85,12 +89,12 @@ void support::poison(const Device& device, const Error& error) noexcept try {
   // No memory: the device stays usable.
 }
 
-std::optional<Error> Device::do_fault() const { return {}; }
+std::optional<Error> DeviceImpl::do_fault() const { return {}; }
 
 DeviceHealth Device::health() const {
   detail::enter("Device::health");
   if (!is_poisoned()) {
-    if (const std::optional<Error> fault = do_fault()) HealthCore::poison(*this, *fault);
+    if (const std::optional<Error> fault = impl(*this).do_fault()) HealthCore::poison(*this, *fault);
   }
   const DeviceHealth* const poison = poison_.load(std::memory_order_acquire);
   return poison != nullptr ? *poison : DeviceHealth();
@@ -141,25 +145,33 @@ bool poll(const Object& is_complete, Time deadline) {
 
 }  // namespace
 
-bool Stream::do_synchronize_until(Time deadline) {
+bool StreamImpl::do_synchronize_until(Time deadline) {
   return poll([this] { return do_is_complete(); }, deadline);
 }
 
-bool Event::do_synchronize_until(Time deadline) const {
+bool EventImpl::do_synchronize_until(Time deadline) const {
   return poll([this] { return do_is_complete(); }, deadline);
 }
+
+namespace {
+
+/// For tools a wait that may be in vain is a query.
+struct TimedWait {
+  static constexpr OperationKind kind = OperationKind::query;
+  static constexpr Capturing capturing = Capturing::by_driver;
+  Time deadline;
+  void describe(Watched&) const {}
+  bool enqueue(StreamImpl& stream, const CaptureState&) const { return stream.do_synchronize_until(deadline); }
+};
+
+}  // namespace
 
 bool Stream::synchronize_for(std::chrono::nanoseconds timeout) {
   const StreamCall call(*this, "Stream::synchronize_for");
   call.check_host_wait();
   const Time deadline = deadline_of(timeout);
-  // For tools a wait that may be in vain is a query.
-  const bool is_done =
-      is_watched()
-          ? Watched(*this, OperationKind::query, call.operation()).run([&] { return do_synchronize_until(deadline); })
-          : do_synchronize_until(deadline);
-  if (!is_done) return false;
-  if (std::exception_ptr error = do_take_host_error()) std::rethrow_exception(std::move(error));
+  if (!perform(*this, call.operation(), {}, TimedWait{deadline})) return false;
+  if (std::exception_ptr error = impl(*this).do_take_host_error()) std::rethrow_exception(std::move(error));
   return true;
 }
 
@@ -168,22 +180,20 @@ bool Event::synchronize_for(std::chrono::nanoseconds timeout) const {
   check_host_access(operation);
   Call(*this, operation).check_unsafe();
   const Time deadline = deadline_of(timeout);
-  if (!detail::is_watched()) return do_synchronize_until(deadline);
-  Watched watched(device_, OperationKind::query, operation);
-  watched->event = this;
-  return watched.run([&] { return do_synchronize_until(deadline); });
+  return perform(device_, OperationKind::query, operation, [this](Watched& watched) { watched->event = this; },
+                 [&] { return impl(*this).do_synchronize_until(deadline); });
 }
 
 // --- What a stream waits for ------------------------------------------------------------------------------------------
 
-PendingWork Stream::do_pending() const {
+PendingWork StreamImpl::do_pending() const {
   return {.kind = do_is_complete() ? PendingWork::Kind::nothing : PendingWork::Kind::unknown};
 }
 
 PendingWork Stream::pending() const {
   const StreamCall call(*this, "Stream::pending");
   call.refuse_in_capture();
-  PendingWork work = do_pending();
+  PendingWork work = impl(*this).do_pending();
   if (work.kind == PendingWork::Kind::unknown) {
     if (Journal* const journal = Journal::instance()) {
       if (std::optional<PendingWork> known = journal->first_pending(*this)) return *std::move(known);

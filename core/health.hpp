@@ -15,21 +15,21 @@ struct HealthCore {
   /// The first error poisons the device; later ones change nothing.
   static void poison(const Device& device, const Error& error);
   /// The device's first error, with the operation and the object of the call that it refuses.
-  [[noreturn]] static void refuse(const Device& device, const char* operation, const std::string& object);
-  static std::optional<Error> ask(const Device& device) { return device.do_fault(); }
+  [[noreturn]] static void throw_poisoned(const Device& device, const char* operation, const std::string& object);
+  static std::optional<Error> ask(const Device& device);
 };
 
 /// Whether calls that concern the device are refused: in a host function, in a forked process, and for a poisoned device. No
 /// function is called, so that a call which is not refused needs to save nothing.
 inline bool is_refused(const Device& device) noexcept {
-  return barred() && (thread_state.in_host_function || forked() || device.is_poisoned());
+  return calls_forbidden() && (thread_state.in_host_function || forked() || device.is_poisoned());
 }
 /// Throws the error that `is_refused` stands for. `object`: what the call is made on.
 template <class Object>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_refused(const Device& device, const Object& object,
                                                           const char* operation) {
-  check_barred(operation);
-  HealthCore::refuse(device, operation, object.describe());
+  check_calls_allowed(operation);
+  HealthCore::throw_poisoned(device, operation, object.describe());
 }
 
 }  // namespace weir::detail

@@ -7,8 +7,9 @@
 #include <atomic>
 #include <iterator>
 
+#include "core/impl.hpp"
 #include "core/stream_core.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
 
@@ -127,7 +128,7 @@ void Journal::drop_done(const StreamKey& stream) {
       if (ring == rings_.end() || ring->second.empty()) return;
       first = ring->second.front();
     }
-    if (!first.done->do_look()) return;
+    if (!impl(*first.done).do_look()) return;
     const std::lock_guard lock(mutex_);
     const auto ring = rings_.find(stream);
     if (ring != rings_.end() && !ring->second.empty() && ring->second.front().id == first.id) ring->second.pop_front();

@@ -14,7 +14,7 @@
 
 #include "weir/event.hpp"
 #include "weir/health.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// The journal: what WEIR_JOURNAL asks for. GPUs do not tell which operation a stream is at, so the last ones of each stream
 /// are remembered, each with an event behind it.

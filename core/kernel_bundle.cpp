@@ -12,7 +12,7 @@ namespace {
 
 using namespace detail;
 
-[[noreturn]] void refuse(std::span<const std::byte> bytes, const std::string& flaw) {
+[[noreturn]] void throw_bad_bundle(std::span<const std::byte> bytes, const std::string& flaw) {
   throw Error(Errc::invalid_image, "KernelBundle", fmt::format("bundle of {} bytes", bytes.size()), flaw);
 }
 
@@ -25,18 +25,18 @@ class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {
     if (bytes.size() < sizeof(BundleHeader) || text(bytes.first(bundle_magic.size())) != bundle_magic) {
-      refuse(bytes, "these are no kernels that weir_add_kernels made: they do not begin as a bundle does");
+      throw_bad_bundle(bytes, "these are no kernels that weir_add_kernels made: they do not begin as a bundle does");
     }
     BundleHeader head;
     std::memcpy(&head, bytes.data(), sizeof(head));
     if (head.version != bundle_version) {
-      refuse(bytes,
+      throw_bad_bundle(bytes,
              fmt::format("it has version {} of the format, and this Weir reads version {}; make it with the Weir that the "
                          "program is linked to",
                          head.version, bundle_version));
     }
     if (head.size != bytes.size() || head.size % bundle_alignment != 0) {
-      refuse(bytes, fmt::format("it is damaged: it says that it has {} bytes", head.size));
+      throw_bad_bundle(bytes, fmt::format("it is damaged: it says that it has {} bytes", head.size));
     }
     at_ = sizeof(head);
   }
@@ -59,7 +59,7 @@ class Reader {
  private:
   std::span<const std::byte> take(std::uint64_t size, const char* what) {
     const std::size_t left = bytes_.size() - at_;
-    if (size > left) refuse(bytes_, fmt::format("it is damaged: {} of {} bytes at {} does not fit in", what, size, at_));
+    if (size > left) throw_bad_bundle(bytes_, fmt::format("it is damaged: {} of {} bytes at {} does not fit in", what, size, at_));
     const auto taken = bytes_.subspan(at_, size);
     at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
     return taken;
@@ -78,7 +78,7 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
     if (kind == record::image) {
       const std::size_t space = name.find(' ');
       if (space == 0 || space >= name.size() - 1 || reader.data.empty()) {
-        refuse(bytes, fmt::format("it is damaged: '{}' is no image of a backend and an architecture", printable(name)));
+        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is no image of a backend and an architecture", printable(name)));
       }
       images_.push_back({name.substr(0, space), name.substr(space + 1), reader.data});
     } else if (kind == record::source) {
@@ -95,7 +95,7 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
     } else if (kind == record::standard) {
       const std::string_view number = text(reader.data);
       if (number != "14" && number != "17" && number != "20") {
-        refuse(bytes, fmt::format("it is damaged: '{}' is no standard of C++", printable(number)));
+        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is no standard of C++", printable(number)));
       }
       cxx_standard_ = (number[0] - '0') * 10 + (number[1] - '0');
     } else if (kind == record::fast_math) {

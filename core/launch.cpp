@@ -2,10 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/call.hpp"
-#include "core/health.hpp"
-#include "core/thread_state.hpp"
-#include "core/tools.hpp"
+#include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/module.hpp"
@@ -37,7 +34,7 @@ KernelPtr Module::kernel(std::string_view name) {
     throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
                 "the kernel's name is empty; give the name that it has in the source");
   }
-  return do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
+  return detail::impl(*this).do_kernel(name.substr(begin, name.find_last_not_of(spaces) + 1 - begin));
 }
 
 namespace {
@@ -71,10 +68,12 @@ void detail::check_parameters(const Kernel& kernel, const ArgumentTypes& types) 
               "kernel '" + kernel.name() + "': " + cause + "; give the types that it is declared with");
 }
 
+KernelProperties Kernel::properties() const { return detail::impl(*this).do_properties(); }
+
 int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
   const detail::Call call(device(), "Kernel::max_active_blocks");
   if (shared_memory_bytes > device().properties().shared_memory_per_block_optin) return 0;
-  return do_max_active_blocks(block_threads, shared_memory_bytes);
+  return detail::impl(*this).do_max_active_blocks(block_threads, shared_memory_bytes);
 }
 
 std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) const {
@@ -85,14 +84,14 @@ std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) cons
                                             " bytes of dynamic shared memory, and a block of this device has at most " +
                                             std::to_string(most));
   }
-  return do_suggested_block_size(shared_memory_bytes);
+  return detail::impl(*this).do_suggested_block_size(shared_memory_bytes);
 }
 
 Span<std::byte> Module::global(std::string_view name) {
   if (detail::is_refused(device_)) detail::throw_refused(device_, device_, "Module::global");
-  const Span<std::byte> memory = do_global(name);
-  if (detail::is_watched())
-    detail::Watched(device_, OperationKind::module_global, "Module::global").writes(memory.data(), memory.size()).run([] {});
+  const Span<std::byte> memory = detail::impl(*this).do_global(name);
+  detail::perform(device_, OperationKind::module_global, "Module::global",
+                  [&](detail::Watched& watched) { watched.writes(memory.data(), memory.size()); }, [] {});
   return memory;
 }
 

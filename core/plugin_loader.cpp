@@ -18,7 +18,7 @@
 #include "core/near_match.hpp"
 #include "core/selection.hpp"
 #include "weir/error.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/version.hpp"
 
 namespace weir::detail {
@@ -39,7 +39,7 @@ std::string error_text(int error) { return std::generic_category().message(error
 
 constexpr std::string_view tool_prefix = "tool_";
 
-[[noreturn]] void refuse(std::string_view name, const std::string& path, std::string_view cause) {
+[[noreturn]] void throw_unusable_plugin(std::string_view name, const std::string& path, std::string_view cause) {
   const bool is_tool = name.starts_with(tool_prefix);
   throw Error(Errc::plugin_incompatible, "Registry::open",
               is_tool ? fmt::format("tool {}", name.substr(tool_prefix.size())) : fmt::format("backend {}", name),
@@ -96,7 +96,7 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
   }
   if (!fault.empty()) {
     attempts.push_back({path, fault});
-    refuse(name, path, fault);
+    throw_unusable_plugin(name, path, fault);
   }
   // NOW: a missing symbol is found here, not in the middle of work. LOCAL: the drivers of two vendors must not see each
   // other's symbols. NODELETE: objects with virtual functions of the plugin may live until the process ends.
@@ -104,7 +104,7 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
   if (library == nullptr) {
     const char* const message = ::dlerror();
     attempts.push_back({path, message != nullptr ? message : "the loader gave no reason"});
-    refuse(name, path,
+    throw_unusable_plugin(name, path,
            fmt::format("the loader says \"{}\"; install what it lacks, or build the plugin for this machine",
                        attempts.back().outcome));
   }
@@ -117,7 +117,7 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
   const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
   if (create == nullptr) {
     attempts.push_back({path, "exports no function weir_create_backend"});
-    refuse(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin.hpp");
+    throw_unusable_plugin(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
   return {std::move(note.version), create,
@@ -156,23 +156,23 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
   void* const library = load_plugin(file_name, path, note, attempts);
   const auto create = reinterpret_cast<Tool* (*)()>(::dlsym(library, "weir_create_tool"));
   if (create == nullptr) {
-    refuse(file_name, path, "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/tool.hpp");
+    throw_unusable_plugin(file_name, path, "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/plugin/tool.hpp");
   }
   Tool* const tool = create();
-  if (tool == nullptr) refuse(file_name, path, "its factory returned no tool; report this to its author");
+  if (tool == nullptr) throw_unusable_plugin(file_name, path, "its factory returned no tool; report this to its author");
   return tool;
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {
   const char* const rebuild = "build the plugin with the headers and the options of this Weir";
-  if (note.revision != interface_revision) {
-    return fmt::format("it was built for interface revision {}, Weir {} has revision {}; {}", note.revision, version(),
-                       interface_revision, rebuild);
+  if (note.revision != plugin_revision) {
+    return fmt::format("it was built for plugin revision {}, Weir {} has revision {}; {}", note.revision, version(),
+                       plugin_revision, rebuild);
   }
   if (note.name.empty() || note.version.empty() || note.build.empty()) {
-    return "its note lacks the name, the version or the build; write it with WEIR_PLUGIN from weir/plugin.hpp";
+    return "its note lacks the name, the version or the build; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp";
   }
-  const AbiDifference difference = abi_difference(note.build, std::string(plugin_sanitizer) + abi());
+  const AbiDifference difference = abi_difference(note.build, std::string(plugin_sanitizer) + plugin_fingerprint.text);
   if (!difference.theirs.empty()) {
     return fmt::format("it was built with {}, this Weir with {}; {}", difference.theirs, difference.ours, rebuild);
   }

@@ -23,8 +23,8 @@
 #include "core/selection.hpp"
 #include "core/thread_state.hpp"
 #include "core/tools.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/plugin.hpp"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::support {
 namespace {

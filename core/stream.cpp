@@ -6,19 +6,19 @@
 #include <ostream>
 #include <utility>
 
+#include "core/impl.hpp"
 #include "core/stream_call.hpp"
 #include "core/tools.hpp"
-#include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir {
 
 using detail::Captures;
+using detail::impl;
 using detail::StreamCall;
 using detail::StreamCore;
-using detail::Watched;
 
 namespace {
 
@@ -26,8 +26,8 @@ std::uintptr_t address(const void* p) noexcept { return reinterpret_cast<std::ui
 
 }  // namespace
 
-Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive)
-    : device_(&device), handle_(handle), keep_alive_(std::move(keep_alive)), kind_(kind) {
+StreamImpl::StreamImpl(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive)
+    : Stream(device, handle, kind), keep_alive_(std::move(keep_alive)) {
   std::uint32_t flags = 0;
   if (kind == StreamKind::per_thread_default) {
     thread_ = detail::this_thread();
@@ -40,7 +40,7 @@ Stream::Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<co
   flags_.store(flags, std::memory_order_relaxed);
 }
 
-void Stream::renew(std::shared_ptr<const void> keep_alive) noexcept {
+void StreamImpl::renew(std::shared_ptr<const void> keep_alive) noexcept {
   keep_alive_ = std::move(keep_alive);
   closing_postponed_ = false;
   capture_.store(0, std::memory_order_relaxed);
@@ -49,13 +49,13 @@ void Stream::renew(std::shared_ptr<const void> keep_alive) noexcept {
   flags_.store(StreamCore::flag_external | (detail::is_watched() ? StreamCore::flag_watched : 0), std::memory_order_release);
 }
 
-Stream::~Stream() = default;
+StreamImpl::~StreamImpl() = default;
 
 bool Stream::is_closed() const noexcept { return (StreamCore::flags(*this) & StreamCore::flag_closed) != 0; }
 
-void Stream::set_unshared() noexcept { flags_.fetch_and(~StreamCore::flag_external, std::memory_order_relaxed); }
+void StreamImpl::mark_private() noexcept { flags_.fetch_and(~StreamCore::flag_external, std::memory_order_relaxed); }
 
-void Stream::dispose() noexcept {
+void StreamImpl::dispose() noexcept {
   try {
     const bool was_closed = is_closed();
     if (!was_closed) StreamCore::begin_closing(*this);
@@ -67,9 +67,9 @@ void Stream::dispose() noexcept {
   do_dispose();
 }
 
-void Stream::do_dispose() noexcept { delete this; }
+void StreamImpl::do_dispose() noexcept { delete this; }
 
-bool Stream::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
+bool StreamImpl::is_of_another_thread() const noexcept { return thread_ != 0 && thread_ != detail::this_thread(); }
 
 // --- Checks -----------------------------------------------------------------------------------------------------------
 
@@ -108,12 +108,9 @@ CaptureState StreamCall::active_capture() const {
   return capture;
 }
 
-void StreamCall::check_host_wait() const {
-  if (usable_capture()) {
-    refuse(Errc::capture_unsupported,
-           "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
-  }
-  check_unsafe();
+void StreamCall::refuse_host_wait(StreamCall call) {
+  call.refuse(Errc::capture_unsupported,
+              "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
 }
 
 void StreamCall::refuse_in_capture() const {
@@ -129,41 +126,6 @@ void StreamCall::check_same_backend(const Device& other) const {
 }
 
 namespace {
-
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_record(StreamCall call, const Event& event) {
-  call.refuse(Errc::wrong_device,
-              "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
-}
-
-void check_recordable(StreamCall call, const Event& event) {
-  if (&event.device() != &call.device()) [[unlikely]]
-    refuse_record(call, event);
-}
-
-/// Throws if a wait would break a capture. `theirs`: the id of the capture that the awaited work is in, or 0.
-void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std::uint64_t theirs, bool theirs_open) {
-  if (mine.status == CaptureStatus::active) {
-    if (theirs == 0) {
-      call.refuse(
-          Errc::capture_isolation,
-          "the stream is capturing and would wait for work outside the capture, which is done only once; wait before "
-          "the capture begins, or use wait_external; the capture goes on");
-    }
-    if (theirs != mine.id && theirs_open) {
-      call.refuse(Errc::capture_merge,
-                  "both sides are capturing, and not into the same graph; end one capture first; both captures go on");
-    }
-  }
-  if (theirs != 0 && !theirs_open) {
-    call.refuse(
-        Errc::captured_event,
-        "the event was recorded in a capture that has ended, so it stands for no point of any stream; record it again");
-  }
-  if (theirs != 0 && mine.status == CaptureStatus::none && kind == StreamKind::legacy_default) {
-    call.refuse(Errc::capture_unsupported,
-                "the legacy default stream cannot join a capture; use a stream made by create_stream");
-  }
-}
 
 void check_closable(const Stream& stream, const char* operation) {
   detail::enter(operation);
@@ -186,25 +148,25 @@ void* Stream::native_handle() {
 void* Stream::native_context() const {
   const StreamCall call(*this, "Stream::native_context");
   call.require(Feature::native_context);
-  return do_native_context();
+  return impl(*this).do_native_context();
 }
 
 std::uint64_t Stream::id() const {
   const StreamCall call(*this, "Stream::id", StreamCall::Looking());
-  return do_id();
+  return impl(*this).do_id();
 }
 
 bool Stream::is_non_blocking() const {
   const StreamCall call(*this, "Stream::is_non_blocking", StreamCall::Looking());
-  return do_is_non_blocking();
+  return impl(*this).do_is_non_blocking();
 }
 
 int Stream::priority() const {
   const StreamCall call(*this, "Stream::priority", StreamCall::Looking());
-  return do_priority();
+  return impl(*this).do_priority();
 }
 
-std::string Stream::describe_handle() const {
+std::string StreamImpl::describe_handle() const {
   std::string text = device_->describe();
   switch (kind_) {
     case StreamKind::legacy_default: text += " default stream"; break;
@@ -217,7 +179,7 @@ std::string Stream::describe_handle() const {
 }
 
 std::string Stream::describe() const {
-  std::string text = describe_handle();
+  std::string text = StreamCore::describe_handle(*this);
   if (is_closed()) return text + " (closed)";
   if (detail::is_refused(*device_)) return text;
   try {
@@ -233,7 +195,7 @@ std::string Stream::describe() const {
 std::strong_ordering StreamCore::compare(const Stream& a, const Stream& b) noexcept {
   if (&a == &b) return std::strong_ordering::equal;
   const auto key = [](const Stream& s) {
-    return std::tuple(address(s.device_), address(s.handle_), s.thread_, s.is_closed() ? address(&s) : 0);
+    return std::tuple(address(s.device_), address(s.handle_), impl(s).thread_, s.is_closed() ? address(&s) : 0);
   };
   return key(a) <=> key(b);
 }
@@ -242,7 +204,7 @@ bool operator==(const Stream& a, const Stream& b) noexcept { return StreamCore::
 std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return StreamCore::compare(a, b); }
 
 std::size_t Stream::hash() const noexcept {
-  const std::uint64_t mixed = address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (thread_ << 32U);
+  const std::uint64_t mixed = address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (StreamCore::origin(*this).thread_stream << 32U);
   return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
 }
 
@@ -266,7 +228,7 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
     // body ends where the body's function returns.
     const auto capture = Captures::instance().find(origin(stream));
     if (capture && capture->outer == 0 &&
-        (destroys_handle(stream) || capture->id == stream.began_.load(std::memory_order_relaxed))) {
+        (destroys_handle(stream) || capture->id == impl(stream).began_.load(std::memory_order_relaxed))) {
       drop_capture(stream, capture->id);
     }
   }
@@ -274,10 +236,11 @@ void StreamCore::begin_closing(Stream& stream) noexcept {
 }
 
 void StreamCore::finish_closing(Stream& stream, bool destroy) {
-  stream.closing_postponed_ = false;
+  StreamImpl& closed = impl(stream);
+  closed.closing_postponed_ = false;
   // `keep_alive` is released after the driver has released the stream, even if that failed.
-  const std::shared_ptr<const void> keep_alive = std::move(stream.keep_alive_);
-  stream.do_close(destroy);
+  const std::shared_ptr<const void> keep_alive = std::move(closed.keep_alive_);
+  closed.do_close(destroy);
 }
 
 void Stream::close() {
@@ -286,7 +249,7 @@ void Stream::close() {
   StreamCore::begin_closing(*this);
   // Memory that is still to be freed on this stream needs the handle: its release closes the stream then.
   if (dependents() != 0) {
-    closing_postponed_ = true;
+    StreamCore::postpone_closing(*this);
     return;
   }
   StreamCore::finish_closing(*this, StreamCore::destroys_handle(*this));
@@ -311,223 +274,25 @@ void* Stream::release_handle() {
   return handle;
 }
 
-// --- Ordering ---------------------------------------------------------------------------------------------------------
-
-/// What an ordinary wait takes stays in `Stream::wait`.
-inline void StreamCore::wait_for(Stream& stream, const Event& event, const CaptureState& capture) {
-  if (is_watched(stream)) [[unlikely]]
-    wait_watched(stream, event, capture);
-  else
-    stream.do_wait(event, capture);
-}
-
-inline void StreamCore::wait_for(Stream& stream, Stream& other, const CaptureState& capture,
-                                 const CaptureState& of_other) {
-  if (is_watched(stream)) [[unlikely]]
-    wait_watched(stream, other, capture, of_other);
-  else
-    stream.do_wait_stream(other, capture, of_other);
-}
-
-void StreamCore::record_watched(Stream& stream, Event& event, const CaptureState& capture) {
-  Watched watched(stream, OperationKind::record, "Stream::record", capture);
-  watched->event = &event;
-  watched.run([&] { stream.do_record(event, capture); });
-}
-
-void StreamCore::wait_watched(Stream& stream, const Event& event, const CaptureState& capture) {
-  Watched watched(stream, OperationKind::wait_event, "Stream::wait", capture);
-  watched->event = &event;
-  watched.run([&] { stream.do_wait(event, capture); });
-}
-
-void StreamCore::wait_watched(Stream& stream, Stream& other, const CaptureState& capture, const CaptureState& of_other) {
-  Watched(stream, OperationKind::wait_stream, "Stream::wait", capture).awaits(other).run([&] {
-    stream.do_wait_stream(other, capture, of_other);
-  });
-}
-
-void Stream::synchronize() {
-  const StreamCall call(*this, "Stream::synchronize");
-  call.check_host_wait();
-  StreamCore::wait_on_host(*this);
-}
-
-bool Stream::is_complete() const {
-  const StreamCall call(*this, "Stream::is_complete");
-  call.check_host_wait();
-  if (is_watched()) [[unlikely]]
-    return detail::out_of_line([this] {
-      return Watched(*this, OperationKind::query, "Stream::is_complete").run([this] { return do_is_complete(); });
-    });
-  return do_is_complete();
-}
-
-EventPtr Stream::record(const EventOptions& options) {
-  const StreamCall call(*this, "Stream::record");
-  EventPtr event = device_->create_event(options);
-  record(*event);
-  return event;
-}
-
-void Stream::record(Event& event) {
-  const StreamCall call(*this, "Stream::record");
-  check_recordable(call, event);
-  const CaptureState capture = call.usable_capture();
-  if (is_watched()) [[unlikely]]
-    StreamCore::record_watched(*this, event, capture);
-  else
-    do_record(event, capture);
-  std::uint64_t state = Event::recorded;
-  if (capture) [[unlikely]] {
-    const bool external = !Captures::instance().is_open(device_->backend(), capture.id);
-    state = Event::captured_base + capture.id * 2 + (external ? 1 : 0);
-  }
-  event.record_state_.store(state, std::memory_order_release);
-}
-
-void Stream::record_external(Event& event) {
-  const StreamCall call(*this, "Stream::record_external");
-  call.require(Feature::external_events);
-  check_recordable(call, event);
-  const CaptureState capture = call.active_capture();
-  if (is_watched()) [[unlikely]] {
-    Watched watched(*this, OperationKind::record, call.operation(), capture);
-    watched->event = &event;
-    watched->in_graph = true;
-    watched.run([&] { do_record_external(event, capture); });
-  } else {
-    do_record_external(event, capture);
-  }
-  // Launches of the graph record it, so the host may use it like any other event.
-  event.record_state_.store(Event::recorded, std::memory_order_release);
-}
-
-void Stream::wait(const Event& event) {
-  const StreamCall call(*this, "Stream::wait");
-  call.check_same_backend(event.device());
-  const CaptureState mine = call.usable_capture();
-  const std::uint64_t state = event.record_state_.load(std::memory_order_acquire);
-  if (state < Event::captured_base) [[likely]] {
-    if (mine && state == Event::recorded) [[unlikely]] check_join(call, kind_, mine, 0, false);
-    StreamCore::wait_for(*this, event, mine);
-    // External code that knows the event may have recorded it in a capture, which this stream has joined then.
-    if (event.is_shared() && !mine && do_capture_state().status != CaptureStatus::none) [[unlikely]]
-      StreamCore::set_shared(*this);
-    return;
-  }
-  const std::uint64_t capture = (state - Event::captured_base) / 2;
-  const bool external = (state - Event::captured_base) % 2 != 0;
-  check_join(call, kind_, mine, capture, external || Captures::instance().is_open(device_->backend(), capture));
-  if (&event.device() != device_) call.require(Feature::cross_device_capture);
-  if (mine) {
-    StreamCore::wait_for(*this, event, mine);
-    return;
-  }
-  detail::Joining joining(*this, capture, !do_is_non_blocking());
-  StreamCore::wait_for(*this, event, mine);
-  joining.done();
-  if (external) StreamCore::set_shared(*this);
-}
-
-void Stream::wait(const EventPtr& event) {
-  if (!event) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the event is null");
-  wait(*event);
-}
-
-void Stream::wait_external(const Event& event) {
-  const StreamCall call(*this, "Stream::wait_external");
-  call.require(Feature::external_events);
-  call.check_same_backend(event.device());
-  const CaptureState capture = call.active_capture();
-  if (is_watched()) [[unlikely]] {
-    Watched watched(*this, OperationKind::wait_event, call.operation(), capture);
-    watched->event = &event;
-    watched->in_graph = true;
-    watched.run([&] { do_wait_external(event, capture); });
-  } else {
-    do_wait_external(event, capture);
-  }
-}
-
-void Stream::wait(Stream& other) {
-  const StreamCall call(*this, "Stream::wait");
-  const StreamCall other_call(other, call.operation());
-  call.check_same_backend(*other.device_);
-  if (handle_ == other.handle_ && *this == other) return;
-  const CaptureState mine = call.usable_capture();
-  const CaptureState theirs = other_call.usable_capture();
-  if (!mine && !theirs) [[likely]] {
-    StreamCore::wait_for(*this, other, mine, theirs);
-    return;
-  }
-  check_join(call, kind_, mine, theirs.id, true);
-  if (theirs && other.device_ != device_) call.require(Feature::cross_device_capture);
-  if (mine) {
-    StreamCore::wait_for(*this, other, mine, theirs);
-    return;
-  }
-  detail::Joining joining(*this, theirs.id, !do_is_non_blocking());
-  StreamCore::wait_for(*this, other, mine, theirs);
-  joining.done();
-  if (!Captures::instance().is_open(device_->backend(), theirs.id)) StreamCore::set_shared(*this);
-}
-
-void Stream::wait(const StreamPtr& other) {
-  if (!other) throw Error(Errc::invalid_argument, "Stream::wait", describe(), "the stream to wait for is null");
-  wait(*other);
-}
-
-// --- Host work --------------------------------------------------------------------------------------------------------
-
-void Stream::launch_host_function(HostFunction function) {
-  const StreamCall call(*this, "Stream::launch_host_function");
-  call.require(Feature::host_functions);
-  if (!function) call.refuse(Errc::invalid_argument, "the function is empty");
-  const CaptureState capture = call.usable_capture();
-  if (capture) call.require(Feature::host_functions_in_capture);
-  if (is_watched()) [[unlikely]] {
-    detail::out_of_line([&] {
-      Watched watched(*this, OperationKind::host_function, "Stream::launch_host_function", capture);
-      watched.run([&] { do_launch_host_function(detail::watched_function(watched->id, std::move(function)), capture); });
-    });
-  } else {
-    do_launch_host_function(std::move(function), capture);
-  }
-}
-
-void Stream::add_callback(StreamCallback callback) {
-  const StreamCall call(*this, "Stream::add_callback");
-  call.require(Feature::stream_callbacks);
-  if (!callback) call.refuse(Errc::invalid_argument, "the callback is empty");
-  call.refuse_in_capture();
-  if (is_watched()) [[unlikely]] {
-    Watched watched(*this, OperationKind::callback, call.operation(), CaptureState());
-    watched.run([&] { do_add_callback(detail::watched_callback(watched->id, std::move(callback))); });
-  } else {
-    do_add_callback(std::move(callback));
-  }
-}
-
 // --- Attributes -------------------------------------------------------------------------------------------------------
 
 SynchronizationPolicy Stream::synchronization_policy() const {
   const StreamCall call(*this, "Stream::synchronization_policy");
   call.require(Feature::synchronization_policy);
-  return do_synchronization_policy();
+  return impl(*this).do_synchronization_policy();
 }
 
 void Stream::set_synchronization_policy(SynchronizationPolicy policy) {
   const StreamCall call(*this, "Stream::set_synchronization_policy");
   call.require(Feature::synchronization_policy);
   call.check_enumerator("SynchronizationPolicy", policy, SynchronizationPolicy::block);
-  do_set_synchronization_policy(policy);
+  impl(*this).do_set_synchronization_policy(policy);
 }
 
 AccessPolicyWindow Stream::access_policy_window() const {
   const StreamCall call(*this, "Stream::access_policy_window");
   call.require(Feature::access_policy_window);
-  return do_access_policy_window();
+  return impl(*this).do_access_policy_window();
 }
 
 void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
@@ -540,7 +305,7 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
     call.check_enumerator("AccessProperty", property, AccessProperty::persisting);
   }
   call.check_bytes(window.size_bytes);
-  do_set_access_policy_window(window);
+  impl(*this).do_set_access_policy_window(window);
 }
 
 void Stream::copy_attributes(const Stream& other) {
@@ -550,7 +315,7 @@ void Stream::copy_attributes(const Stream& other) {
     call.refuse(Errc::wrong_device, "the other stream is of " + other.device_->describe());
   }
   call.require(Feature::synchronization_policy);
-  if (*this != other) do_copy_attributes(other);
+  if (*this != other) impl(*this).do_copy_attributes(other);
 }
 
 }  // namespace weir

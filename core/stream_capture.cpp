@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "core/stream_call.hpp"
-#include "core/tools.hpp"
-#include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
+#include "core/submit.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 // Streams: captures. docs/internals.md explains them.
 namespace weir {
 
 using detail::Captures;
+using detail::Capturing;
+using detail::impl;
+using detail::perform;
 using detail::StreamCall;
 using detail::StreamCore;
+using detail::submit;
 using detail::Watched;
 
 // --- What a stream knows of its capture -------------------------------------------------------------------------------
 
 // The id is cleared last: a stream that is destroyed takes the lock only if the id is not 0.
 void StreamCore::enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept {
-  stream.capture_.store(id, std::memory_order_release);
+  impl(stream).capture_.store(id, std::memory_order_release);
   stream.flags_.fetch_or(flag_capturing | (body ? flag_body : 0), std::memory_order_release);
 }
 
 void StreamCore::leave_capture(Stream& stream, std::uint64_t id) noexcept {
-  if (stream.capture_.load(std::memory_order_relaxed) != id) return;
+  if (impl(stream).capture_.load(std::memory_order_relaxed) != id) return;
   stream.flags_.fetch_and(~(flag_capturing | flag_body), std::memory_order_release);
-  stream.capture_.store(0, std::memory_order_release);
+  impl(stream).capture_.store(0, std::memory_order_release);
 }
 
 CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags) {
   // This thread cannot name another thread's default stream: the driver would answer for this thread's own.
-  if ((flags & flag_per_thread) != 0 && stream.is_of_another_thread()) [[unlikely]] return {};
-  CaptureState capture = stream.do_capture_state();
+  if ((flags & flag_per_thread) != 0 && impl(stream).is_of_another_thread()) [[unlikely]] return {};
+  CaptureState capture = impl(stream).do_capture_state();
   if (capture) [[unlikely]] {
     const CaptureState noted = noted_capture(stream, flags);
     capture.conditional_body = noted.id == capture.id && noted.conditional_body;
@@ -44,11 +46,11 @@ CaptureState StreamCore::asked_capture(const Stream& stream, std::uint32_t flags
 
 bool StreamCore::is_in(const Stream& stream, std::uint64_t capture) {
   if ((flags(stream) & flag_external) == 0) return true;
-  const CaptureState state = stream.do_capture_state();
+  const CaptureState state = impl(stream).do_capture_state();
   return state.status == CaptureStatus::invalidated || state.id == capture;
 }
 
-void Stream::keep_module(const ModulePtr& module, const CaptureState& capture) {
+void StreamImpl::keep_module(const ModulePtr& module, const CaptureState& capture) {
   if (StreamCore::has_just_kept(*this, *module, capture)) return;
   if (!Captures::instance().keep(device_->backend(), capture.id, module)) {
     do_keep_in_graph(module, capture);
@@ -69,28 +71,37 @@ void check_can_begin(StreamCall call, StreamKind kind) {
                 "create_stream");
   }
   if (call.usable_capture()) {
-    call.refuse(Errc::already_capturing, "the stream is capturing already; that capture goes on");
+    call.refuse_capture(Errc::already_capturing);
   }
 }
 
 }  // namespace
 
+namespace {
+
+template <class Begin>
+struct BeginCapture {
+  static constexpr OperationKind kind = OperationKind::begin_capture;
+  static constexpr Capturing capturing = Capturing::refused;
+  const GraphPtr& resumed;
+  const Begin& begin;
+  void describe(Watched& watched) const { watched->graph = resumed.get(); }
+  std::uint64_t enqueue(StreamImpl&, const CaptureState&) const { return begin(); }
+};
+
+}  // namespace
+
 void StreamCore::begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                        const std::function<std::uint64_t()>& native_begin) {
-  const bool blocking = !stream.do_is_non_blocking();  // drivers do not tell this of a stream that captures
+  const bool blocking = !impl(stream).do_is_non_blocking();  // drivers do not tell this of a stream that captures
   const auto open = [&] {
     Captures::instance().open(stream, {.origin = origin(stream), .thread = this_thread(), .mode = mode}, blocking, resumed,
                               native_begin);
-    stream.began_.store(stream.capture_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const std::uint64_t id = impl(stream).capture_.load(std::memory_order_relaxed);
+    impl(stream).began_.store(id, std::memory_order_relaxed);
+    return id;
   };
-  if (!is_watched(stream)) [[likely]]
-    return open();
-  Watched watched(stream, OperationKind::begin_capture, "Stream::begin_capture", CaptureState());
-  watched->graph = resumed.get();
-  watched.run([&] {
-    open();
-    watched->capture = stream.began_.load(std::memory_order_relaxed);
-  });
+  perform(stream, "Stream::begin_capture", {}, BeginCapture<decltype(open)>{resumed, open});
 }
 
 void Stream::begin_capture(const CaptureOptions& options) {
@@ -103,14 +114,10 @@ void Stream::begin_capture(const CaptureOptions& options) {
       call.refuse(Errc::not_capturing,
                   "with 'external' a capture is joined that other code began, and the stream is not capturing");
     }
-    if (joined_.exchange(capture.id, std::memory_order_relaxed) != capture.id) {
-      joined_depth_.store(0, std::memory_order_relaxed);
-    }
-    joined_depth_.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return StreamCore::join(*this, capture.id);
   }
   check_can_begin(call, kind_);
-  StreamCore::begin(*this, options.mode, nullptr, [&] { return do_begin_capture(options.mode); });
+  StreamCore::begin(*this, options.mode, nullptr, [&] { return impl(*this).do_begin_capture(options.mode); });
 }
 
 void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
@@ -120,20 +127,44 @@ void Stream::resume_capture(const GraphPtr& graph, CaptureMode mode) {
   if (!graph) call.refuse(Errc::invalid_argument, "the graph is null");
   call.check_device(graph->device(), "the graph");
   check_can_begin(call, kind_);
-  StreamCore::begin(*this, mode, graph, [&] { return do_resume_capture(graph, mode); });
+  StreamCore::begin(*this, mode, graph, [&] { return impl(*this).do_resume_capture(graph, mode); });
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
 
+void StreamCore::join(Stream& stream, std::uint64_t capture) noexcept {
+  StreamImpl& joining = impl(stream);
+  if (joining.joined_.exchange(capture, std::memory_order_relaxed) != capture)
+    joining.joined_depth_.store(0, std::memory_order_relaxed);
+  joining.joined_depth_.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool StreamCore::leave_joined(Stream& stream) {
-  if (stream.joined_depth_.load(std::memory_order_relaxed) == 0) return false;
-  if (is_in(stream, stream.joined_.load(std::memory_order_relaxed))) {
-    stream.joined_depth_.fetch_sub(1, std::memory_order_relaxed);
+  StreamImpl& joined = impl(stream);
+  if (joined.joined_depth_.load(std::memory_order_relaxed) == 0) return false;
+  if (is_in(stream, joined.joined_.load(std::memory_order_relaxed))) {
+    joined.joined_depth_.fetch_sub(1, std::memory_order_relaxed);
     return true;
   }
-  stream.joined_depth_.store(0, std::memory_order_relaxed);
+  joined.joined_depth_.store(0, std::memory_order_relaxed);
   return false;
 }
+
+namespace {
+
+struct EndCapture {
+  static constexpr OperationKind kind = OperationKind::end_capture;
+  static constexpr Capturing capturing = Capturing::only;
+  CaptureResources& kept;
+  bool& asked;  // of the driver
+  void describe(Watched&) const {}
+  GraphPtr enqueue(StreamImpl& stream, const CaptureState&) const {
+    asked = true;
+    return stream.do_end_capture(std::move(kept));
+  }
+};
+
+}  // namespace
 
 GraphPtr Stream::end_capture() {
   const StreamCall call(*this, "Stream::end_capture");
@@ -144,16 +175,13 @@ GraphPtr Stream::end_capture() {
   if (!capture) {
     const CaptureState state = StreamCore::known_capture(*this);
     if (state.status == CaptureStatus::none) {
-      call.refuse(Errc::not_capturing, "the stream is not capturing");
+      call.refuse_capture(Errc::not_capturing);
     }
     capture = captures.find(StreamCore::origin(*this));  // another thread may have begun it meanwhile
     if (!capture) {
       const bool external = (StreamCore::flags(*this) & StreamCore::flag_external) != 0;
-      if (external && !captures.is_open(backend, state.id)) return do_end_capture({});
-      call.refuse(
-          Errc::capture_unmatched,
-          "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
-                  "one; the capture goes on");
+      if (external && !captures.is_open(backend, state.id)) return impl(*this).do_end_capture({});
+      call.refuse_capture(Errc::capture_unmatched);
     }
   }
   if (capture->outer != 0) {
@@ -180,33 +208,22 @@ GraphPtr Stream::end_capture() {
       ~Close() { Captures::instance().close(backend, id); }
     } const close{backend, capture->id};
     if (!is_there) call.refuse(Errc::not_capturing, "the capture was ended by other code");
-    if (is_watched()) [[unlikely]]
-      graph = StreamCore::end_watched_capture(*this, call.operation(), capture->id, std::move(*kept));
-    else
-      graph = do_end_capture(std::move(*kept));
+    bool asked = false;
+    try {
+      graph = perform(*this, call.operation(), {capture->id}, EndCapture{*kept, asked});
+    } catch (...) {
+      // A tool refused the call. The driver would go on capturing, and the stream's later work would never run.
+      if (!asked) StreamCore::end_capture_for_nothing(*this, std::move(*kept));
+      throw;
+    }
   }
   StreamCore::free_deferred(*this, false);
   return graph;
 }
 
-GraphPtr StreamCore::end_watched_capture(Stream& stream, const char* operation, std::uint64_t id,
-                                         CaptureResources&& kept) {
-  bool asked = false;
-  try {
-    return Watched(stream, OperationKind::end_capture, operation, {id}).run([&] {
-      asked = true;
-      return stream.do_end_capture(std::move(kept));
-    });
-  } catch (...) {
-    // A tool refused the call. The driver would go on capturing, and the stream's later work would never run.
-    if (!asked) end_capture_for_nothing(stream, std::move(kept));
-    throw;
-  }
-}
-
 void StreamCore::end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept {
   try {
-    (void)stream.do_end_capture(std::move(kept));
+    (void)impl(stream).do_end_capture(std::move(kept));
   } catch (const std::exception& e) {
     // The driver may not have ended the capture: from now on it must be asked.
     set_shared(stream);
@@ -219,7 +236,7 @@ void Stream::discard_capture() {
   const auto capture = Captures::instance().find(StreamCore::origin(*this));
   if (!capture || capture->outer != 0) {
     if (StreamCore::known_capture(*this).status == CaptureStatus::none)
-      call.refuse(Errc::not_capturing, "the stream is not capturing");
+      call.refuse_capture(Errc::not_capturing);
     call.refuse(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
   }
   if (!StreamCore::drop_capture(*this, capture->id))
@@ -240,23 +257,23 @@ GraphPtr Stream::capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& 
     Stream& stream;
     bool ended = false;
     ~End() {
-      if (!ended) StreamCore::drop_capture(stream, stream.began_.load(std::memory_order_relaxed));
+      if (!ended) StreamCore::drop_own_capture(stream);
     }
   } end{*this};
   function(*this);
   end.ended = true;
-  joined_depth_.store(0, std::memory_order_relaxed);
+  StreamCore::leave_all_joined(*this);
   return end_capture();
 }
 
 bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
-  stream.joined_depth_.store(0, std::memory_order_relaxed);
+  leave_all_joined(stream);
   const Backend& backend = stream.device_->backend();
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return false;
   try {
     if (is_watched(stream)) Watched(stream, OperationKind::end_capture, "Stream::end_capture", {id}).run_always([] {});
-    if (stream.is_of_another_thread()) {
+    if (impl(stream).is_of_another_thread()) {
       // This thread cannot name that stream: the driver would take the handle for this thread's own.
       support::log(
           support::LogLevel::warn,
@@ -273,7 +290,7 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
 
 // --- The bodies of conditional nodes ----------------------------------------------------------------------------------
 
-Stream::BodyCapture::BodyCapture(Stream& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin)
+StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin)
     : body_(body) {
   Captures::instance().open(body,
                             {.origin = StreamCore::origin(body),
@@ -284,7 +301,7 @@ Stream::BodyCapture::BodyCapture(Stream& body, const CaptureState& outer, const 
   id_ = body.capture_.load(std::memory_order_relaxed);
 }
 
-Stream::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().backend(), id_); }
+StreamImpl::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().backend(), id_); }
 
 // --- Status -----------------------------------------------------------------------------------------------------------
 
@@ -292,8 +309,8 @@ CaptureInfo StreamCore::capture_info(const Stream& stream, bool with_graph) {
   const StreamCall call(stream, "Stream::capture_info", StreamCall::Looking());
   CaptureState state = known_capture(stream);
   if (state.status == CaptureStatus::none) return {};
-  state = stream.do_capture_state();  // only the driver knows whether an error invalidated it
-  return {state.status, state.id, state && with_graph ? stream.do_captured_graph() : nullptr};
+  state = impl(stream).do_capture_state();  // only the driver knows whether an error invalidated it
+  return {state.status, state.id, state && with_graph ? impl(stream).do_captured_graph() : nullptr};
 }
 
 CaptureStatus Stream::capture_status() const { return StreamCore::capture_info(*this, false).status; }
@@ -304,52 +321,54 @@ CaptureInfo Stream::capture_info() const { return StreamCore::capture_info(*this
 
 namespace {
 
-void check_conditional(StreamCall call, const std::uint32_t* condition, const UniqueFunction<void(Stream&)>& body) {
-  call.require(Feature::graph_conditional_nodes);
-  if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
-  if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
-    call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
-  if (!body) call.refuse(Errc::invalid_argument, "the body is empty");
-}
+struct ChildGraph {
+  static constexpr OperationKind kind = OperationKind::child_graph;
+  static constexpr Capturing capturing = Capturing::only;
+  const Graph& graph;
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::graph_child_nodes);
+    call.check_device(graph.device(), "the graph");
+    return true;
+  }
+  void check_capture(const StreamCall& call) const {
+    call.check_not_continued(graph);
+    if (graph.topology().count(NodeKind::allocate) != 0)
+      support::refuse_second_owner_of_memory(call.operation(), graph.describe());
+  }
+  void describe(Watched& watched) const { watched->graph = &graph; }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const { stream.do_add_child_graph(graph, capture); }
+};
+
+struct Conditional {
+  static constexpr OperationKind kind = OperationKind::conditional;
+  static constexpr Capturing capturing = Capturing::only;
+  ConditionalKind what;
+  const std::uint32_t* condition;
+  UniqueFunction<void(Stream&)>& body;
+  bool validate(const StreamCall& call) const {
+    call.require(Feature::graph_conditional_nodes);
+    if (condition == nullptr) call.refuse(Errc::invalid_argument, "the condition's address is null");
+    if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
+      call.refuse(Errc::invalid_argument, "the condition's address is no multiple of 4");
+    if (!body) call.refuse(Errc::invalid_argument, "the body is empty");
+    return true;
+  }
+  void describe(Watched& watched) const { watched.reads(condition, sizeof *condition); }
+  void enqueue(StreamImpl& stream, const CaptureState& capture) const {
+    stream.do_capture_conditional(what, condition, std::move(body), capture);
+  }
+};
 
 }  // namespace
 
-void Stream::add_child_graph(const Graph& graph) {
-  const StreamCall call(*this, "Stream::add_child_graph");
-  call.require(Feature::graph_child_nodes);
-  call.check_device(graph.device(), "the graph");
-  const CaptureState capture = call.active_capture();
-  call.check_not_continued(graph);
-  if (graph.topology().count(NodeKind::allocate) != 0)
-    support::refuse_second_owner_of_memory(call.operation(), graph.describe());
-  if (is_watched()) [[unlikely]] {
-    Watched watched(*this, OperationKind::child_graph, call.operation(), capture);
-    watched->graph = &graph;
-    watched.run([&] { do_add_child_graph(graph, capture); });
-  } else {
-    do_add_child_graph(graph, capture);
-  }
-}
-
-void StreamCore::capture_conditional(Stream& stream, ConditionalKind kind, const std::uint32_t* condition,
-                                     UniqueFunction<void(Stream&)>&& body, const CaptureState& capture) {
-  const auto make = [&] { stream.do_capture_conditional(kind, condition, std::move(body), capture); };
-  if (!is_watched(stream)) [[likely]]
-    return make();
-  const char* const name = kind == ConditionalKind::if_nonzero ? "Stream::capture_if" : "Stream::capture_while";
-  Watched(stream, OperationKind::conditional, name, capture).reads(condition, sizeof(*condition)).run(make);
-}
+void Stream::add_child_graph(const Graph& graph) { submit(*this, "Stream::add_child_graph", ChildGraph{graph}); }
 
 void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  const StreamCall call(*this, "Stream::capture_if");
-  check_conditional(call, condition, body);
-  StreamCore::capture_conditional(*this, ConditionalKind::if_nonzero, condition, std::move(body), call.active_capture());
+  submit(*this, "Stream::capture_if", Conditional{ConditionalKind::if_nonzero, condition, body});
 }
 
 void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  const StreamCall call(*this, "Stream::capture_while");
-  check_conditional(call, condition, body);
-  StreamCore::capture_conditional(*this, ConditionalKind::while_nonzero, condition, std::move(body), call.active_capture());
+  submit(*this, "Stream::capture_while", Conditional{ConditionalKind::while_nonzero, condition, body});
 }
 
 }  // namespace weir

@@ -4,8 +4,10 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "core/captures.hpp"
+#include "core/impl.hpp"
 #include "core/thread_state.hpp"
 #include "weir/capture.hpp"
 #include "weir/graph.hpp"
@@ -30,7 +32,7 @@ struct StreamCore {
   static bool is_plain(const Stream& stream) noexcept {
     constexpr std::uint32_t special =
         flag_closed | flag_per_thread | flag_legacy | flag_external | flag_deferred | flag_watched;
-    return (flags(stream) & special) == 0 && !barred();
+    return (flags(stream) & special) == 0 && !calls_forbidden();
   }
   /// Notes that external code may know the handle.
   static void set_shared(Stream& stream) noexcept { stream.flags_.fetch_or(flag_external, std::memory_order_relaxed); }
@@ -42,21 +44,21 @@ struct StreamCore {
   // --- The capture that a stream is in ----------------------------------------------------------------------------
 
   static Origin origin(const Stream& stream) noexcept {
-    return {.device = stream.device_, .handle = stream.handle_, .thread_stream = stream.thread_};
+    return {.device = stream.device_, .handle = stream.handle_, .thread_stream = impl(stream).thread_};
   }
   /// These are called under the lock of `Captures`.
   static void enter_capture(Stream& stream, std::uint64_t id, bool body) noexcept;
   static void leave_capture(Stream& stream, std::uint64_t id) noexcept;
   /// The capture that the stream is in. Costs one load for a stream that external code does not know and that does not
   /// capture.
-  static CaptureState known_capture(const Stream& stream) {
+  [[gnu::always_inline]] static CaptureState known_capture(const Stream& stream) {
     const std::uint32_t noted = flags(stream);
     return (noted & flag_external) == 0 ? noted_capture(stream, noted) : asked_capture(stream, noted);
   }
   /// The capture that Weir knows the stream to be in. `flags`: the stream's.
-  static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
+  [[gnu::always_inline]] static CaptureState noted_capture(const Stream& stream, std::uint32_t flags) noexcept {
     if ((flags & flag_capturing) == 0) [[likely]] return {};
-    const std::uint64_t id = stream.capture_.load(std::memory_order_acquire);
+    const std::uint64_t id = impl(stream).capture_.load(std::memory_order_acquire);
     if (id == 0) return {};  // it has just left
     return {id, CaptureStatus::active, (flags & flag_body) != 0};
   }
@@ -64,48 +66,47 @@ struct StreamCore {
   static CaptureState asked_capture(const Stream& stream, std::uint32_t flags);
   /// Whether the stream kept `module` last, for this capture.
   static bool has_just_kept(const Stream& stream, const Module& module, const CaptureState& capture) noexcept {
-    return stream.kept_for_.load(std::memory_order_acquire) == capture.id &&
-           stream.kept_module_.load(std::memory_order_relaxed) == &module;
+    return impl(stream).kept_for_.load(std::memory_order_acquire) == capture.id &&
+           impl(stream).kept_module_.load(std::memory_order_relaxed) == &module;
+  }
+  static void keep_module(Stream& stream, const ModulePtr& module, const CaptureState& capture) {
+    impl(stream).keep_module(module, capture);
   }
   /// Whether the stream is in that capture. Asks the driver only if external code may have ended it.
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed,
                     const std::function<std::uint64_t()>& native_begin);
-  /// Undoes one `begin_capture({.external = true})`. False if the stream has not joined its capture.
+  /// `begin_capture({.external = true})` in a capture that other code began.
+  static void join(Stream& stream, std::uint64_t capture) noexcept;
+  /// Undoes one of these. False if the stream has not joined its capture.
   static bool leave_joined(Stream& stream);
+  static void leave_all_joined(Stream& stream) noexcept { impl(stream).joined_depth_.store(0, std::memory_order_relaxed); }
   /// Ends an open capture that the stream began, and drops its graph. False if another call ends it already.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;
-  /// Ends a capture whose end tools are told of. If one of them refuses, the capture is ended all the same, for nothing.
-  static GraphPtr end_watched_capture(Stream& stream, const char* operation, std::uint64_t id, CaptureResources&& kept);
+  /// The one that this object began last.
+  static bool drop_own_capture(Stream& stream) noexcept {
+    return drop_capture(stream, impl(stream).began_.load(std::memory_order_relaxed));
+  }
   /// Ends the driver's capture and drops the graph. A failure is logged.
   static void end_capture_for_nothing(Stream& stream, CaptureResources&& kept) noexcept;
   static CaptureInfo capture_info(const Stream& stream, bool with_graph);
 
-  // --- Operations that tools are told of ---------------------------------------------------------------------------
+  // --- Operations ---------------------------------------------------------------------------------------------------
 
-  /// What `synchronize` does once nothing forbids it; in core/tools.hpp.
-  static void wait_on_host(Stream& stream);
   static bool is_watched(const Stream& stream) noexcept { return (flags(stream) & flag_watched) != 0; }
-  static void wait_for(Stream& stream, const Event& event, const CaptureState& capture);
-  static void wait_for(Stream& stream, Stream& other, const CaptureState& capture, const CaptureState& of_other);
-  [[gnu::cold, gnu::noinline]] static void record_watched(Stream& stream, Event& event, const CaptureState& capture);
-  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, const Event& event, const CaptureState& capture);
-  [[gnu::cold, gnu::noinline]] static void wait_watched(Stream& stream, Stream& other, const CaptureState& capture,
-                                                        const CaptureState& of_other);
-
-  static void capture_conditional(Stream& stream, ConditionalKind kind, const std::uint32_t* condition,
-                                  UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
 
   // --- Closing ----------------------------------------------------------------------------------------------------
 
+  static std::string describe_handle(const Stream& stream) { return impl(stream).describe_handle(); }
   static void begin_closing(Stream& stream) noexcept;
+  /// The release of the last memory that is to be freed on the stream closes it.
+  static void postpone_closing(Stream& stream) noexcept { impl(stream).closing_postponed_ = true; }
   static void finish_closing(Stream& stream, bool destroy);
 
   // --- Frees of stream-ordered memory (allocation.cpp) -------------------------------------------------------------
 
   static bool deallocate_async(Stream& stream, const Allocation& allocation) noexcept;
-  [[gnu::cold, gnu::noinline]] static bool free_watched(Stream& stream, const Allocation& allocation,
-                                                        const CaptureState& capture);
+  static bool free_now(Stream& stream, const Allocation& allocation, const CaptureState& capture);
   static bool try_to_free(Stream& stream, const Allocation& allocation) noexcept;
   static bool defer(Stream& stream, Allocation& allocation) noexcept;
   static void free_deferred(Stream& stream, bool last_chance) noexcept;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/thread_state.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 

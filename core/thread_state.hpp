@@ -24,14 +24,14 @@ inline std::uint64_t this_thread() noexcept {
   return thread_state.token;
 }
 
-/// Whether a call may be refused whatever it does: see `check_barred`.
-inline bool barred() noexcept { return thread_state.in_host_function || exceptional(); }
+/// Whether a call may be refused whatever it does: see `check_calls_allowed`.
+inline bool calls_forbidden() noexcept { return thread_state.in_host_function || exceptional(); }
 /// Throws where no function of Weir's may be called: in a host function, and in a forked process. Calls that concern a
 /// device use the one of core/health.hpp.
-void check_barred(const char* operation);
+void check_calls_allowed(const char* operation);
 /// The first line of every public function that could reach a driver and concerns no device.
 inline void enter(const char* operation) {
-  if (barred()) [[unlikely]] check_barred(operation);
+  if (calls_forbidden()) [[unlikely]] check_calls_allowed(operation);
 }
 
 }  // namespace weir::detail

@@ -13,13 +13,13 @@
 
 #include "core/built_in.hpp"
 #include "core/environment.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/journal.hpp"
 #include "core/plugin_loader.hpp"
 #include "core/stream_call.hpp"
 #include "core/thread_state.hpp"
 #include "weir/annotation.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
@@ -38,7 +38,7 @@ struct All {
 
 /// Never destroyed: objects with static lifetime may still use Weir at the process's end.
 All& all() noexcept {
-  static detail::Immortal<All> tools;
+  static detail::NoDestructor<All> tools;
   return *tools;
 }
 
@@ -55,7 +55,7 @@ struct Thread {
 /// Objects with static lifetime, and other objects of the thread's, end behind its `thread_local` ones and may still use
 /// Weir. So the end of the thread empties this, and lets it be.
 Thread& this_thread() noexcept {
-  thread_local detail::Immortal<Thread> thread;
+  thread_local detail::NoDestructor<Thread> thread;
   struct End {
     ~End() {
       (*thread).ranges = {};

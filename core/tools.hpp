@@ -10,7 +10,7 @@
 
 #include "core/stream_core.hpp"
 #include "weir/device.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// What the core tells tools. Included by sources alone: without tools a call tests one bit, and none of this runs.
 namespace weir::detail {
@@ -80,6 +80,7 @@ class Watched {
   void begin_always() noexcept;
   void end(bool has_failed) noexcept;
   void note(bool is_complete) noexcept { operation_.is_complete = is_complete; }
+  void note(std::uint64_t capture) noexcept { operation_.capture = capture; }
   void note(const GraphPtr& graph) noexcept { operation_.new_graph = graph.get(); }
   void note(const GraphExecPtr& exec) noexcept { operation_.exec = exec.get(); }
   void note(const StreamPtr& stream) noexcept;
@@ -95,14 +96,6 @@ class Watched {
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {
   return act();
-}
-
-[[gnu::always_inline]] inline void StreamCore::wait_on_host(Stream& stream) {
-  if (is_watched(stream)) [[unlikely]]
-    Watched(stream, OperationKind::synchronize, "Stream::synchronize").run([&] { stream.do_synchronize(); });
-  else
-    stream.do_synchronize();
-  if (std::exception_ptr error = stream.do_take_host_error()) std::rethrow_exception(std::move(error));
 }
 
 /// `function`, which tells tools when it runs; `id`: of its operation.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 namespace weir {
 

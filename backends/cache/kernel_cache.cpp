@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::cache {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "backends/cuda/numbers.hpp"
 #include "backends/gpu/capture.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::cuda {
 

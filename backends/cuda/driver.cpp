@@ -4,7 +4,7 @@
 #include "backends/cuda/api.hpp"
 #include "backends/gpu/driver_calls.hpp"
 #include "backends/gpu/library.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Finding and opening the driver.
 namespace weir::cuda {

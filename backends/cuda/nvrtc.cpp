@@ -10,8 +10,8 @@
 #include "backends/gpu/header_list.hpp"
 #include "backends/gpu/library.hpp"
 #include "backends/gpu/program.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/plugin.hpp"
 
 /// Run-time compilation with NVRTC.
 namespace weir::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/api.hpp"
 #include "backends/gpu/backend.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 namespace {
 

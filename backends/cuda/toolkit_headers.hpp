@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Where the CUDA Toolkit's headers for kernels lie: half precision, cooperative groups, libcu++.
 namespace weir::cuda {

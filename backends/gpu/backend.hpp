@@ -6,6 +6,7 @@
 #include "backends/gpu/stream_capture_impl.hpp"
 #include "backends/gpu/stream_impl.hpp"
 #include "backends/gpu/stream_memory_impl.hpp"
+#include "weir/plugin/backend.hpp"
 
 namespace weir::gpu {
 
@@ -24,9 +25,9 @@ namespace weir::gpu {
 ///
 /// backends/cuda/api.hpp is such a policy.
 template <class Api>
-class GpuBackend final : public Backend {
+class GpuBackend final : public BackendImpl {
  public:
-  explicit GpuBackend(const Api& api) : Backend(Api::backend_name) {
+  explicit GpuBackend(const Api& api) : BackendImpl(Api::backend_name) {
     mutable_versions() = api.versions();
     const int count = api.device_count();
     for (int ordinal = 0; ordinal < count; ++ordinal) add_device(*new GpuDevice<Api>(*this, api, ordinal));

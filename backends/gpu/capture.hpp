@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/gpu/errors.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/module.hpp"
 #include "weir/ptr.hpp"
 

@@ -13,9 +13,9 @@
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/module_contents.hpp"
 #include "backends/gpu/program.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "weir/backend.hpp"
-#include "weir/device.hpp"
+#include "weir/plugin/device.hpp"
 
 namespace weir::gpu {
 
@@ -60,7 +60,7 @@ struct OwnedEvent {
 
 /// One device. The same code serves both vendors; `Api` makes the calls to the driver.
 template <class Api>
-class GpuDevice final : public Device {
+class GpuDevice final : public DeviceImpl {
  public:
   using Context = typename Api::DeviceContext;
   using Current = typename Api::Current;

@@ -11,14 +11,13 @@
 #include "backends/gpu/memory_pool.hpp"
 #include "backends/gpu/module.hpp"
 #include "backends/gpu/program.hpp"
-#include "backends/gpu/retirement.hpp"
 #include "backends/gpu/stream.hpp"
 
 namespace weir::gpu {
 
 template <class Api>
 GpuDevice<Api>::GpuDevice(Backend& backend, const Api& api, int ordinal)
-    : Device(backend, ordinal, api.device_number(ordinal)), api_(api), events_(new EventPool<Api>(*this)) {
+    : DeviceImpl(backend, ordinal, api.device_number(ordinal)), api_(api), events_(new EventPool<Api>(*this)) {
   api.describe_device(ordinal, mutable_properties(), mutable_features());
   streams_capture_ = mutable_features().supports(Feature::graph_capture);
 }
@@ -62,7 +61,7 @@ StreamPtr GpuDevice<Api>::create_body_stream(std::shared_ptr<const void>& owner)
                 "weir");
   });
   auto stream = make<GpuStream<Api>>(*this, handle, StreamKind::borrowed, owner, true);
-  stream->be_known_to_weir_alone();
+  stream->keep_private();
   return stream;
 }
 
@@ -542,7 +541,7 @@ void GpuDevice<Api>::unload(typename Api::ModuleHandle module) const noexcept {
     end([this, module] { return api_.ModuleUnload(module); }, "while a module was unloaded");
     return true;
   };
-  if (has_work_that_waits_.load(std::memory_order_relaxed) && Retirement::of_modules().retire(unload)) return;
+  if (has_work_that_waits_.load(std::memory_order_relaxed) && support::reclaim_module(unload)) return;
   (void)unload();
 }
 

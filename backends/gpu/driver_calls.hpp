@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "weir/backend_support.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// A driver's functions in the sight of tools: where a tool watches the driver, each entry of the table leads to a function
 /// of this file, and that to the driver. Where none does, the table is as it was filled, and a call costs what it costs.

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 /// From what a driver returns to `weir::Error`.

@@ -8,21 +8,21 @@
 #include "backends/gpu/errors.hpp"
 #include "backends/gpu/free_list.hpp"
 #include "backends/gpu/native_stream.hpp"
-#include "weir/event.hpp"
+#include "weir/plugin/event.hpp"
 
 namespace weir::gpu {
 
 /// An event. Events for this process return to the device's pool with their native event: drivers allow a new record while
 /// others still wait for the former one.
 template <class Api>
-class GpuEvent final : public Event {
+class GpuEvent final : public EventImpl {
  public:
   using Handle = typename Api::EventHandle;
 
   enum class Origin : std::uint8_t { pooled, own, opened };
 
   GpuEvent(GpuDevice<Api>& device, const EventOptions& options, Handle handle, Origin origin)
-      : Event(device, options, handle), origin_(origin), first_(handle) {}
+      : EventImpl(device, options, handle), origin_(origin), first_(handle) {}
 
   Handle native() const noexcept { return static_cast<Handle>(handle()); }
   /// Whether the native event's state is that of this event. A pooled event that was not recorded since it was taken has an

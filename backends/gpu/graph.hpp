@@ -9,7 +9,7 @@
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/graph_errors.hpp"
-#include "weir/graph.hpp"
+#include "weir/plugin/graph.hpp"
 
 namespace weir::gpu {
 
@@ -78,13 +78,13 @@ class GraphTemplate {
 
 /// A captured graph. A lock guards it, since drivers do not guard graphs against use by several threads.
 template <class Api>
-class GpuGraph final : public Graph {
+class GpuGraph final : public GraphImpl {
  public:
   using Handle = typename Api::GraphHandle;
   using NodeHandle = typename Api::NodeHandle;
 
   GpuGraph(GpuDevice<Api>& device, Handle handle, GraphOwnership ownership, KeptModules modules = nullptr)
-      : Graph(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
+      : GraphImpl(device, handle), device_(device), ownership_(ownership), modules_(std::move(modules)) {}
 
   /// The owner of a graph that the driver has just made, with the modules that `modules()` returns.
   template <class Modules>
@@ -241,12 +241,12 @@ struct LastLaunch {
 
 /// An executable graph.
 template <class Api>
-class GpuGraphExec final : public GraphExec {
+class GpuGraphExec final : public GraphExecImpl {
  public:
   using Handle = typename Api::GraphExecHandle;
 
   GpuGraphExec(GpuDevice<Api>& device, std::unique_ptr<Executable<Api>> executable)
-      : GraphExec(device, executable->handle), device_(device), executable_(std::move(executable)) {}
+      : GraphExecImpl(device, executable->handle), device_(device), executable_(std::move(executable)) {}
 
  protected:
   ~GpuGraphExec() override { end(std::move(executable_), std::move(last_launch_)); }

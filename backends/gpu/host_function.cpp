@@ -5,14 +5,14 @@
 #include <string>
 #include <utility>
 
-#include "core/immortal.hpp"
-#include "weir/backend_support.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::gpu {
 namespace {
 
 FreeList<HostCalls>& pool() {
-  static detail::Immortal<FreeList<HostCalls>> list;
+  static detail::NoDestructor<FreeList<HostCalls>> list;
   return *list;
 }
 

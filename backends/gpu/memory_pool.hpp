@@ -11,8 +11,7 @@
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/native_stream.hpp"
-#include "backends/gpu/retirement.hpp"
-#include "weir/memory.hpp"
+#include "weir/plugin/memory.hpp"
 
 namespace weir::gpu {
 
@@ -38,7 +37,7 @@ class NativePool {
     GpuDevice<Api>& device = pool->device_;
     if (pool->used_ && !pool->leaks_) {
       if (device.keep_pool(*pool)) return;
-      (void)Retirement::instance().retire([&device, pool] { return device.trim_kept_pool(*pool); });
+      (void)support::reclaim([&device, pool] { return device.trim_kept_pool(*pool); });
       return;
     }
     if (!pool->leaks_)
@@ -101,13 +100,13 @@ class NativePool {
 
 /// A pool of stream-ordered memory: the device's default one, or an owned one.
 template <class Api>
-class GpuMemoryPool final : public MemoryPool {
+class GpuMemoryPool final : public MemoryPoolImpl {
  public:
   using Handle = typename Api::PoolHandle;
 
   /// `own`: null for the default pool.
   GpuMemoryPool(GpuDevice<Api>& device, Handle handle, std::shared_ptr<NativePool<Api>> own)
-      : MemoryPool(device, handle), device_(device), own_(std::move(own)) {}
+      : MemoryPoolImpl(device, handle), device_(device), own_(std::move(own)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
   const std::shared_ptr<NativePool<Api>>& own() const noexcept { return own_; }

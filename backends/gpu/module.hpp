@@ -16,13 +16,13 @@
 #include "backends/gpu/kernel_names.hpp"
 #include "backends/gpu/module_contents.hpp"
 #include "kernels/kernel_name.hpp"
-#include "weir/module.hpp"
+#include "weir/plugin/module.hpp"
 
 namespace weir::gpu {
 
 /// A function of a module.
 template <class Api>
-class GpuKernel final : public Kernel {
+class GpuKernel final : public KernelImpl {
  public:
   using Handle = typename Api::FunctionHandle;
 
@@ -30,7 +30,7 @@ class GpuKernel final : public Kernel {
   /// them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
-      : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
+      : KernelImpl(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
                    .registers_per_thread = attribute(Api::function_registers),
                    .static_shared_memory_bytes = attribute(Api::function_shared_bytes),
@@ -113,12 +113,12 @@ class GpuKernel final : public Kernel {
 
 /// A loaded image.
 template <class Api>
-class GpuModule final : public Module {
+class GpuModule final : public ModuleImpl {
  public:
   using Handle = typename Api::ModuleHandle;
 
   GpuModule(GpuDevice<Api>& device, Handle handle, ModuleContents&& contents)
-      : Module(device, handle), device_(device), contents_(std::move(contents)) {}
+      : ModuleImpl(device, handle), device_(device), contents_(std::move(contents)) {}
 
   Handle native() const noexcept { return static_cast<Handle>(native_handle()); }
 

@@ -11,7 +11,7 @@
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/errors.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::gpu {
 

@@ -14,7 +14,7 @@
 
 #include "backends/cache/kernel_cache.hpp"
 #include "backends/cache/source_files.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 #include "weir/version.hpp"
 

@@ -12,7 +12,7 @@
 #include "backends/gpu/graph_errors.hpp"
 #include "backends/gpu/host_function.hpp"
 #include "backends/gpu/native_stream.hpp"
-#include "weir/stream.hpp"
+#include "weir/plugin/stream.hpp"
 
 namespace weir::gpu {
 
@@ -25,7 +25,7 @@ class GraphTemplate;
 
 /// A stream. The members are defined, by subject, in stream_impl.hpp, stream_capture_impl.hpp and stream_memory_impl.hpp.
 template <class Api>
-class GpuStream final : public Stream {
+class GpuStream final : public StreamImpl {
  public:
   using Handle = typename Api::StreamHandle;
   using Device_ = GpuDevice<Api>;
@@ -39,8 +39,8 @@ class GpuStream final : public Stream {
   Device_& own_device() const noexcept { return device_; }
   const Ptr<HostErrors>& errors() const noexcept { return errors_; }
   /// For a borrowed handle of the backend's own, which external code does not know.
-  void be_known_to_weir_alone() noexcept {
-    set_unshared();
+  void keep_private() noexcept {
+    mark_private();
     is_reusable_ = false;
   }
 
@@ -140,10 +140,10 @@ class GpuStream final : public Stream {
 
   void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
   bool do_deallocate_async(void* memory, const CaptureState& capture) override;
-  void do_attach(const Allocation& managed, AttachMode mode) override;
+  void do_attach_memory(const Allocation& managed, AttachMode mode) override;
   void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) override;
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
-  void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
+  void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                  const CaptureState& capture) override;

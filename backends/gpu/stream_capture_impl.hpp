@@ -99,8 +99,8 @@ std::uint64_t GpuStream<Api>::begin_native(const char* operation, typename Api::
     }
   }
   if (result == Api::illegal_state) {  // another thread began one meanwhile
-    throw Error(Errc::already_capturing, operation, describe_handle(),
-                "the stream is capturing already; that capture goes on", native_error(api_, result));
+    throw Error(Errc::already_capturing, operation, describe_handle(), support::capture_refusal(Errc::already_capturing),
+                native_error(api_, result));
   }
   if (result == Api::success) result = asked;
   if (result != Api::success) fail(api_, result, operation, describe_handle());

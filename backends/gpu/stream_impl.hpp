@@ -6,7 +6,7 @@
 #include "backends/gpu/capture.hpp"
 #include "backends/gpu/module.hpp"
 #include "backends/gpu/stream.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// GpuStream: identity, ordering, host work, launches.
 namespace weir::gpu {
@@ -14,7 +14,7 @@ namespace weir::gpu {
 template <class Api>
 GpuStream<Api>::GpuStream(Device_& device, Handle handle, StreamKind kind, std::shared_ptr<const void> keep_alive,
                           std::optional<bool> non_blocking)
-    : Stream(device, handle, kind, std::move(keep_alive)),
+    : StreamImpl(device, handle, kind, std::move(keep_alive)),
       device_(device),
       api_(device.api()),
       plain_(!device.api().objects_need_current() && !device.api().orders_submissions() &&
@@ -198,7 +198,7 @@ bool GpuStream<Api>::do_synchronize_until(std::chrono::steady_clock::time_point 
 template <class Api>
 PendingWork GpuStream<Api>::do_pending() const {
   const CaptureModeScope<Api> relaxed(api_);
-  return Stream::do_pending();
+  return StreamImpl::do_pending();
 }
 
 template <class Api>
@@ -390,7 +390,7 @@ struct CallbackCall {
 
   // Spent calls, so that a callback allocates nothing.
   static FreeList<CallbackCall>& list() {
-    static detail::Immortal<FreeList<CallbackCall>> calls;
+    static detail::NoDestructor<FreeList<CallbackCall>> calls;
     return *calls;
   }
 

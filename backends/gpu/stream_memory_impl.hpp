@@ -149,9 +149,9 @@ bool GpuStream<Api>::free_on_legacy_stream(void* memory) const {
 }
 
 template <class Api>
-void GpuStream<Api>::do_attach(const Allocation& managed, AttachMode mode) {
+void GpuStream<Api>::do_attach_memory(const Allocation& managed, AttachMode mode) {
   const Submission submission(*this);
-  check(api_.attach_async(native(), managed.data(), mode), "Stream::attach");
+  check(api_.attach_async(native(), managed.data(), mode), "Stream::attach_memory");
 }
 
 template <class Api>
@@ -182,8 +182,8 @@ void GpuStream<Api>::do_memory_operation(const MemoryOperation& operation, const
 }
 
 template <class Api>
-void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) {
-  const char* const name = "Stream::batch";
+void GpuStream<Api>::do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) {
+  const char* const name = "Stream::batch_memory_operations";
   refuse_in_conditional_body(capture, name, "memory operations");
   device_.note_work_that_waits();
   if (operations.size() > Api::max_batch && !api_.orders_submissions()) {
@@ -204,7 +204,7 @@ void GpuStream<Api>::do_batch(std::span<const MemoryOperation> operations, const
 /// several nodes is one submission.
 template <class Api>
 void GpuStream<Api>::batch_as_graph(std::span<const MemoryOperation> operations, const CaptureState& capture) {
-  const char* const name = "Stream::batch";
+  const char* const name = "Stream::batch_memory_operations";
   const CaptureModeScope<Api> relaxed(api_);  // outlives the executable, whose end would break captures
   struct Native {
     const Api& api;

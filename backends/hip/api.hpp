@@ -29,7 +29,7 @@
 #include "weir/feature.hpp"
 #include "weir/graph.hpp"
 #include "weir/memory.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"
@@ -124,7 +124,7 @@ class Api : public Symbols {
 
   // --- The runtime ----------------------------------------------------------------------------------------------------
 
-  /// Opens the runtime. Throws what a plugin's factory may throw (weir/plugin.hpp). Called once.
+  /// Opens the runtime. Throws what a plugin's factory may throw (weir/plugin/plugin.hpp). Called once.
   static const Api& load(PluginContext& context);
 
   BackendVersions versions() const;

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::hip {
 

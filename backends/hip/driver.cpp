@@ -9,7 +9,7 @@
 #include "backends/hip/api.hpp"
 #include "backends/hip/api_private.hpp"
 #include "backends/hip/device_node.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Finding and opening the runtime.
 namespace weir::hip {

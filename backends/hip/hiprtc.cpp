@@ -9,7 +9,7 @@
 
 #include "backends/gpu/header_list.hpp"
 #include "backends/hip/mutation.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::hip {

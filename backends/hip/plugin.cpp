@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/backend.hpp"
 #include "backends/hip/api.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Trying out one device when the runtime is opened. Some runtimes export functions that say hipErrorNotSupported, or do
 /// nothing.

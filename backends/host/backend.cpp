@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/backend.hpp"
+#include "weir/plugin/backend.hpp"
 
 #include <tbb/version.h>
 
 #include "backends/host/device.hpp"
 #include "backends/host/elf_image.hpp"
 #include "backends/host/kernel.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/version.hpp"
 
 namespace weir::host {
 namespace {
 
-class HostBackend final : public Backend {
+class HostBackend final : public BackendImpl {
  public:
-  HostBackend() : Backend("host") {
+  HostBackend() : BackendImpl("host") {
     const long devices = support::environment_number("WEIR_HOST_DEVICES", 1, 1, 64);
     (void)handles_signals();  // throws if the variable says nothing
     bool has_compiler = false;

@@ -6,7 +6,7 @@
 
 #include "backends/host/capture.hpp"
 #include "backends/host/program.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "core/spin_lock.hpp"
 
 namespace weir::host {
@@ -23,7 +23,7 @@ struct Kept {
   static constexpr std::size_t most = 4096;
 
   static Kept& instance() noexcept {
-    static detail::Immortal<Kept> kept;
+    static detail::NoDestructor<Kept> kept;
     return *kept;
   }
 };

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "backends/host/device.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {
@@ -25,10 +26,15 @@ void merge(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& n
   into = std::move(result);
 }
 
+/// Only where several threads end or join one capture at once: the core has refused all else.
+[[noreturn]] void throw_capture_refusal(Errc code, const char* operation, const Queue& queue) {
+  throw Error(code, operation, queue.device().describe(), support::capture_refusal(code));
+}
+
 }  // namespace
 
 std::mutex& Capture::mutex() {
-  static detail::Immortal<std::mutex> mutex;
+  static detail::NoDestructor<std::mutex> mutex;
   return *mutex;
 }
 
@@ -40,10 +46,7 @@ Capture::Capture(Queue& origin, Ptr<HostGraph> graph) : id_(new_id()), origin_(o
 
 std::uint64_t Capture::begin(Queue& origin, Ptr<HostGraph> graph) {
   std::lock_guard lock(mutex());
-  if (origin.capture_) {
-    throw Error(Errc::already_capturing, "Stream::begin_capture", origin.device().describe(),
-                "the stream is capturing already");
-  }
+  if (origin.capture_) throw_capture_refusal(Errc::already_capturing, "Stream::begin_capture", origin);
   origin.capture_nodes_ = graph->data()->topology().leaves();
   origin.capture_ = Ptr<Capture>(new Capture(origin, std::move(graph)));
   origin.capturing_.store(true, std::memory_order_release);
@@ -84,13 +87,8 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   std::vector<Ptr<Queue>> queues;
   std::lock_guard lock(mutex());
   capture = origin.capture_;
-  if (!capture) {
-    throw Error(Errc::not_capturing, "Stream::end_capture", origin.device().describe(), "the stream is not capturing");
-  }
-  if (&capture->origin_ != &origin) {
-    throw Error(Errc::capture_unmatched, "Stream::end_capture", origin.device().describe(),
-                "another stream began the capture; end it there");
-  }
+  if (!capture) throw_capture_refusal(Errc::not_capturing, "Stream::end_capture", origin);
+  if (&capture->origin_ != &origin) throw_capture_refusal(Errc::capture_unmatched, "Stream::end_capture", origin);
   // The capture has ended, even if something throws from here on.
   std::exception_ptr failure;
   bool joined = false;
@@ -102,12 +100,7 @@ Ptr<HostGraph> Capture::end(Queue& origin) {
   queues = capture->dissolve();
   graph = std::move(capture->graph_);
   if (failure) std::rethrow_exception(failure);
-  if (!joined) {
-    throw Error(
-        Errc::capture_unjoined, "Stream::end_capture", origin.device().describe(),
-        "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
-        "it (Stream::wait) before the end; the capture is dropped");
-  }
+  if (!joined) throw_capture_refusal(Errc::capture_unjoined, "Stream::end_capture", origin);
   return graph;
 }
 
@@ -173,10 +166,7 @@ bool Capture::record(Queue& queue, HostEvent& event) {
 void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const char* operation) {
   Capture* const other = queue.capture_.get();
   if (other == nullptr) {
-    if (queues_.empty()) {
-      throw Error(Errc::captured_event, operation, queue.device().describe(),
-                  "the event was recorded in a capture that has ended; record it again");
-    }
+    if (queues_.empty()) throw_capture_refusal(Errc::captured_event, operation, queue);
     queue.capture_nodes_ = nodes;
     queues_.push_back(Ptr<Queue>(&queue));
     queue.capture_ = Ptr<Capture>(this);
@@ -184,8 +174,7 @@ void Capture::join(Queue& queue, const std::vector<std::uint32_t>& nodes, const 
   } else if (other == this) {
     merge(queue.capture_nodes_, nodes);
   } else {
-    throw Error(Errc::capture_merge, operation, queue.device().describe(),
-                "both sides are capturing, and not into the same graph; end one capture first");
+    throw_capture_refusal(Errc::capture_merge, operation, queue);
   }
 }
 
@@ -202,10 +191,7 @@ bool Capture::wait(Queue& queue, Queue& other) {
     theirs->join(queue, other.capture_nodes_, "Stream::wait");
     return true;
   }
-  if (queue.capture_.get() != nullptr) {
-    throw Error(Errc::capture_isolation, "Stream::wait", queue.device().describe(),
-                "the stream is capturing and would wait for work outside the capture");
-  }
+  if (queue.capture_.get() != nullptr) throw_capture_refusal(Errc::capture_isolation, "Stream::wait", queue);
   return false;
 }
 

@@ -31,10 +31,10 @@
 #include "backends/host/temporary_folder.hpp"
 #include "kernels/fiber_groups.hpp"
 #include "kernels/lexer.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/version.hpp"
 
 /// From source to a module: preprocess, complete, compile, link, cache, load.

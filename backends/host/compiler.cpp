@@ -21,7 +21,7 @@
 
 #include "backends/host/child_process.hpp"
 #include "backends/host/kernel.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {
@@ -108,13 +108,17 @@ std::string plugin_for(const std::filesystem::path& folder, int major) {
 // The versions of LLVM that a folder has plugins for, the newest one first.
 std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
   std::vector<int> majors;
-  std::error_code error;
-  for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
-    const std::string name = file->path().filename().string();
-    int major = 0;
-    if (!name.starts_with(plugin_begin)) continue;
-    std::from_chars(name.data() + plugin_begin.size(), name.data() + name.size(), major);
-    if (file->path().string() == plugin_for(folder, major)) majors.push_back(major);
+  // Not by `increment(error)`, which ends the process where memory runs out.
+  try {
+    for (const std::filesystem::directory_entry& file : std::filesystem::directory_iterator(folder)) {
+      const std::string name = file.path().filename().string();
+      int major = 0;
+      if (!name.starts_with(plugin_begin)) continue;
+      std::from_chars(name.data() + plugin_begin.size(), name.data() + name.size(), major);
+      if (file.path().string() == plugin_for(folder, major)) majors.push_back(major);
+    }
+  } catch (const std::filesystem::filesystem_error&) {
+    // There is no such folder.
   }
   std::sort(majors.begin(), majors.end(), std::greater<>());
   return majors;

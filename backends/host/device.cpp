@@ -18,7 +18,7 @@
 namespace weir::host {
 
 HostDevice::HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler)
-    : Device(backend, ordinal, ordinal) {
+    : DeviceImpl(backend, ordinal, ordinal) {
   describe_properties(mutable_properties(), ordinal, Scheduler::instance().threads());
   describe_features(mutable_features(), has_compiler, compiler);
   default_queue_ = make<Queue>(*this, Queue::Role::legacy, 0);

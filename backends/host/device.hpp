@@ -8,13 +8,13 @@
 #include "backends/host/memory.hpp"
 #include "backends/host/queue.hpp"
 #include "backends/host/scheduler.hpp"
-#include "weir/device.hpp"
+#include "weir/plugin/device.hpp"
 
 namespace weir::host {
 
 /// One of the devices as which the CPU appears. All share the workers and the memory. Each has its own streams, its own
 /// default stream and its own thread for host functions.
-class HostDevice final : public Device {
+class HostDevice final : public DeviceImpl {
  public:
   HostDevice(Backend& backend, int ordinal, bool has_compiler, const std::string& compiler);
 

@@ -9,7 +9,7 @@
 
 namespace weir::host {
 
-HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : Event(device, options, this) {}
+HostEvent::HostEvent(HostDevice& device, const EventOptions& options) : EventImpl(device, options, this) {}
 HostEvent::~HostEvent() = default;
 
 void HostEvent::record_at(Signal& signal, std::uint64_t number) noexcept {

@@ -8,7 +8,7 @@
 
 #include "backends/host/signal.hpp"
 #include "core/spin_lock.hpp"
-#include "weir/event.hpp"
+#include "weir/plugin/event.hpp"
 
 /// Events: a number that a signal must reach.
 namespace weir::host {
@@ -24,7 +24,7 @@ struct RecordPoint {
   std::vector<std::uint32_t> nodes;   ///< the nodes of the capture that come before the event
 };
 
-class HostEvent final : public Event {
+class HostEvent final : public EventImpl {
  public:
   HostEvent(HostDevice& device, const EventOptions& options);
   ~HostEvent() override;

@@ -12,7 +12,7 @@
 #include <new>
 #include <thread>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {

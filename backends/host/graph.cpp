@@ -7,7 +7,7 @@
 #include "backends/host/device.hpp"
 #include "backends/host/queue.hpp"
 #include "backends/host/stream.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -59,7 +59,7 @@ Ptr<GraphData> GraphData::copy() const {
 
 // --- Graph ------------------------------------------------------------------------------------------------------------
 
-HostGraph::HostGraph(HostDevice& device, Ptr<GraphData> data) : Graph(device, data.get()), data_(std::move(data)) {}
+HostGraph::HostGraph(HostDevice& device, Ptr<GraphData> data) : GraphImpl(device, data.get()), data_(std::move(data)) {}
 
 std::size_t HostGraph::do_node_count() const { return data_->nodes.size(); }
 Topology HostGraph::do_topology() const { return data_->topology(); }
@@ -99,7 +99,7 @@ GraphExecPtr HostGraph::do_instantiate(const InstantiateOptions&) const {
 // --- Executable graph -------------------------------------------------------------------------------------------------
 
 HostGraphExec::HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim)
-    : GraphExec(device, this),
+    : GraphExecImpl(device, this),
       memory_claim_(std::move(memory_claim)),
       data_(std::move(data)),
       program_(make<Program>(*data_)) {}

@@ -6,13 +6,13 @@
 
 #include "backends/host/graph_data.hpp"
 #include "backends/host/program.hpp"
-#include "weir/graph.hpp"
+#include "weir/plugin/graph.hpp"
 
 namespace weir::host {
 
 class HostDevice;
 
-class HostGraph final : public Graph {
+class HostGraph final : public GraphImpl {
  public:
   HostGraph(HostDevice& device, Ptr<GraphData> data);
   const Ptr<GraphData>& data() const noexcept { return data_; }
@@ -32,7 +32,7 @@ class HostGraph final : public Graph {
   mutable std::weak_ptr<void> memory_claim_;
 };
 
-class HostGraphExec final : public GraphExec {
+class HostGraphExec final : public GraphExecImpl {
  public:
   HostGraphExec(HostDevice& device, Ptr<GraphData> data, std::shared_ptr<void> memory_claim);
 

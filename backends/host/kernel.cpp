@@ -9,13 +9,13 @@
 
 #include "backends/host/fiber_stacks.hpp"
 #include "backends/host/module.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 
 namespace weir::host {
 
 HostKernel::HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record)
-    : Kernel(ModulePtr(module.get()), std::move(name), reinterpret_cast<void*>(record.run),
+    : KernelImpl(ModulePtr(module.get()), std::move(name), reinterpret_cast<void*>(record.run),
              std::vector<std::size_t>(record.parameter_sizes, record.parameter_sizes + record.parameter_count),
              {record.known_kinds, record.floating_kinds, record.constant_kinds}),
       run_(record.run),

@@ -13,7 +13,7 @@
 #include "backends/host/kernel_crash.hpp"
 #include "backends/host/parallel.hpp"
 #include "weir/error.hpp"
-#include "weir/module.hpp"
+#include "weir/plugin/module.hpp"
 
 namespace weir {
 struct ImageCompilation;
@@ -24,7 +24,7 @@ namespace weir::host {
 
 class HostModule;
 
-class HostKernel final : public Kernel {
+class HostKernel final : public KernelImpl {
  public:
   /// `record` must live as long as the module.
   HostKernel(Ptr<HostModule> module, std::string name, const KernelRecord& record);

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "backends/host/address_sanitizer.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "backends/host/kernel.hpp"
 #include "backends/host/module.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {

@@ -19,7 +19,7 @@ std::size_t rounded(std::size_t bytes) noexcept {
   return (bytes + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
 }
 
-[[noreturn]] void refuse(const Device& device, const char* operation, std::size_t bytes) {
+[[noreturn]] void throw_out_of_memory(const Device& device, const char* operation, std::size_t bytes) {
   throw Error(Errc::out_of_memory, operation, device.describe(),
               std::to_string(bytes) + " bytes are not to be had; the machine has " +
                   std::to_string(device.properties().total_memory) + " in all");
@@ -57,7 +57,7 @@ void* allocate_aligned(const HostDevice& device, const char* operation, std::siz
   // Not rounded up, so that AddressSanitizer knows where it ends.
   if (bytes > device.properties().total_memory ||
       ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
-    refuse(device, operation, bytes);
+    throw_out_of_memory(device, operation, bytes);
   note_memory(memory, bytes);
   return memory;
 }
@@ -103,12 +103,12 @@ struct HostMemoryPool::Header {
 };
 
 HostMemoryPool::HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options)
-    : MemoryPool(device, this), max_size_(options.max_size), threshold_(options.release_threshold) {}
+    : MemoryPoolImpl(device, this), max_size_(options.max_size), threshold_(options.release_threshold) {}
 
 HostMemoryPool::~HostMemoryPool() { trim_locked(0); }
 
 void* HostMemoryPool::take(std::size_t bytes, const Queue& queue) {
-  if (bytes > device().properties().total_memory) refuse(device(), "Stream::allocate_async", bytes);
+  if (bytes > device().properties().total_memory) throw_out_of_memory(device(), "Stream::allocate_async", bytes);
   const std::size_t size = rounded(bytes);
   const auto hand_out = [this, bytes](Header* header) {
     used_ += header->size;

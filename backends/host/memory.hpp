@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/host/signal.hpp"
-#include "weir/memory.hpp"
+#include "weir/plugin/memory.hpp"
 
 namespace weir::host {
 
@@ -31,7 +31,7 @@ void free_behind_work(void* memory);
 
 /// Memory that is freed and reused in the order of streams. Blocks know their pool. A queue gets a block that it has freed
 /// again at once, since what uses it next comes behind the free; others get it when the free has run.
-class HostMemoryPool final : public MemoryPool {
+class HostMemoryPool final : public MemoryPoolImpl {
  public:
   HostMemoryPool(HostDevice& device, const MemoryPoolOptions& options);
   ~HostMemoryPool() override;

@@ -190,7 +190,7 @@ int rank_image(const Device& device, std::span<const std::byte> bytes) {
 HostModule::HostModule(Device& device, void* handle, const ModuleRecord& record, std::vector<Variable> variables,
                        std::span<const std::byte> image, std::span<const std::byte> code,
                        std::optional<TemporaryFolder> file)
-    : Module(device, handle),
+    : ModuleImpl(device, handle),
       record_(record),
       variables_(std::move(variables)),
       image_(image.begin(), image.end()),

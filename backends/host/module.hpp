@@ -9,12 +9,12 @@
 
 #include "backends/host/kernel_abi.hpp"
 #include "backends/host/temporary_folder.hpp"
-#include "weir/module.hpp"
+#include "weir/plugin/module.hpp"
 
 /// Modules: shared objects of compiled kernels. Each is loaded separately, so two modules of one source share no variables.
 namespace weir::host {
 
-class HostModule final : public Module {
+class HostModule final : public ModuleImpl {
  public:
   struct Variable {
     std::string name;

@@ -6,8 +6,8 @@
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/queue.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/operation.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/operation.hpp"
 
 namespace weir::host {
 

@@ -11,7 +11,7 @@
 #include "backends/host/capture.hpp"
 #include "backends/host/device.hpp"
 #include "backends/host/program.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {
@@ -199,7 +199,7 @@ void Queue::resume(Lane lane) noexcept {
 // --- Busy queues ------------------------------------------------------------------------------------------------------
 
 BusyQueues& BusyQueues::instance() noexcept {
-  static detail::Immortal<BusyQueues> queues;
+  static detail::NoDestructor<BusyQueues> queues;
   return *queues;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "backends/host/scheduler.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {

@@ -20,7 +20,7 @@
 
 #include "backends/host/launch_check.hpp"
 #include "backends/host/schedule.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::host {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "backends/host/scheduler.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {

@@ -23,7 +23,7 @@ HostDevice& host_device(const Stream& stream) { return static_cast<HostDevice&>(
 }  // namespace
 
 HostStream::HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive)
-    : Stream(device, queue.get(), kind, std::move(keep_alive)), queue_(std::move(queue)) {}
+    : StreamImpl(device, queue.get(), kind, std::move(keep_alive)), queue_(std::move(queue)) {}
 
 void HostStream::do_close(bool destroy) {
   if (destroy) {
@@ -214,7 +214,7 @@ bool HostStream::do_deallocate_async(void* memory, const CaptureState& capture) 
   return true;
 }
 
-void HostStream::do_attach(const Allocation&, AttachMode) {
+void HostStream::do_attach_memory(const Allocation&, AttachMode) {
   // All processors can access all memory at any time, so nothing has to be done.
 }
 
@@ -227,7 +227,7 @@ void HostStream::do_memory_operation(const MemoryOperation& operation, const Cap
   submit(NodeKind::memory_operations, MemoryOperations{operation, {}});
 }
 
-void HostStream::do_batch(std::span<const MemoryOperation> operations, const CaptureState&) {
+void HostStream::do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState&) {
   ValueWaits::instance().ensure_started();
   submit(NodeKind::memory_operations,
          MemoryOperations{operations.front(), {operations.begin() + 1, operations.end()}});

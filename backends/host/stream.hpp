@@ -2,14 +2,14 @@
 #pragma once
 
 #include "backends/host/queue.hpp"
-#include "weir/stream.hpp"
+#include "weir/plugin/stream.hpp"
 
 namespace weir::host {
 
 class HostDevice;
 
 /// A stream over a queue.
-class HostStream final : public Stream {
+class HostStream final : public StreamImpl {
  public:
   HostStream(HostDevice& device, Ptr<Queue> queue, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
 
@@ -55,10 +55,10 @@ class HostStream final : public Stream {
 
   void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture) override;
   bool do_deallocate_async(void* memory, const CaptureState& capture) override;
-  void do_attach(const Allocation& managed, AttachMode mode) override;
+  void do_attach_memory(const Allocation& managed, AttachMode mode) override;
   void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target) override;
   void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture) override;
-  void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
+  void do_batch_memory_operations(std::span<const MemoryOperation> operations, const CaptureState& capture) override;
 
   void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                  const CaptureState& capture) override;

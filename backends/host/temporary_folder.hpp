@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 
@@ -58,11 +58,11 @@ class TemporaryFolder {
 
   /// Removes this user's folders that no process has locked.
   static void remove_abandoned(const std::string& parent) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator i(parent, error), end; !error && i != end; i.increment(error)) {
+    // Not by `increment(error)`, which ends the process where memory runs out.
+    for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(parent)) {
       struct stat status {};
-      const std::string path = i->path();
-      if (!i->path().filename().native().starts_with(prefix) || ::lstat(path.c_str(), &status) != 0 ||
+      const std::string path = entry.path();
+      if (!entry.path().filename().native().starts_with(prefix) || ::lstat(path.c_str(), &status) != 0 ||
           !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || status.st_mtime > std::time(nullptr) - least_age)
         continue;
       const int abandoned = lock(path);

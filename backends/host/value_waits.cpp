@@ -6,7 +6,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 
 namespace weir::host {
 namespace {
@@ -50,7 +50,7 @@ void write_value(const MemoryOperation& write) {
 }
 
 ValueWaits& ValueWaits::instance() noexcept {
-  static detail::Immortal<ValueWaits> waits;
+  static detail::NoDestructor<ValueWaits> waits;
   return *waits;
 }
 

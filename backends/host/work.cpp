@@ -15,7 +15,7 @@
 #include "backends/host/program.hpp"
 #include "backends/host/queue.hpp"
 #include "backends/host/worker_memory.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::host {
 namespace {

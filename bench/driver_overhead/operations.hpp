@@ -274,7 +274,7 @@ class Operations {
     if (device_.supports(Feature::batch_memory_operations)) {
       for (std::uint32_t i = 0; i < 8; ++i) batch_.push_back(MemoryOperation::write(memory_.data() + i, i));
       // Both sides write the driver's array, as a program does whose values change.
-      add(c, "batch of 8", [this] { stream_->batch(batch_); },
+      add(c, "batch of 8", [this] { stream_->batch_memory_operations(batch_); },
           [this] {
             for (std::size_t i = 0; i < 8; ++i) Api::fill_batch_operation(raw_batch_[i], batch_[i]);
             check(api_.batch(raw_stream_, raw_batch_, 8), "batch");

@@ -5,7 +5,7 @@
 #include "collectives/host/local_group.hpp"
 #include "collectives/host/steps.hpp"
 #include "collectives/libraries.hpp"
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/version.hpp"
@@ -24,10 +24,10 @@ struct Place {
   const int rank;
 };
 
-class LocalCommunicator final : public Communicator {
+class LocalCommunicator final : public CommunicatorImpl {
  public:
   LocalCommunicator(Device& device, int rank, int ranks, Ptr<LocalGroup> group)
-      : Communicator(device, rank, ranks, "host " WEIR_VERSION_STRING),
+      : CommunicatorImpl(device, rank, ranks, "host " WEIR_VERSION_STRING),
         place_(std::make_shared<Place>(std::move(group), rank)),
         steps_(device) {
     if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
@@ -69,11 +69,11 @@ class LocalCommunicator final : public Communicator {
 
 class LocalLibrary final : public CommunicatorLibrary {
  public:
-  CommunicatorId create_id(Device& device) override { refuse("Communicator::create_id", device); }
+  CommunicatorId create_id(Device& device) override { throw_one_process_only("Communicator::create_id", device); }
 
   std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) override {
-    if (request.id != nullptr) refuse("Communicator::from_id", *request.devices[0]);
-    const auto group = make<LocalGroup>(request.ranks, request.time_out);
+    if (request.id != nullptr) throw_one_process_only("Communicator::from_id", *request.devices[0]);
+    const auto group = make<LocalGroup>(request.ranks, request.timeout);
     std::vector<CommunicatorPtr> all;
     for (Device* const device : request.devices) {
       all.push_back(make<LocalCommunicator>(*device, static_cast<int>(all.size()), request.ranks, group));
@@ -82,7 +82,7 @@ class LocalLibrary final : public CommunicatorLibrary {
   }
 
  private:
-  [[noreturn]] static void refuse(const char* operation, const Device& device) {
+  [[noreturn]] static void throw_one_process_only(const char* operation, const Device& device) {
     throw Error(Errc::unsupported, operation, device.describe(),
                 "host devices of several processes meet by MPI; use Communicator::from_mpi");
   }
@@ -91,7 +91,7 @@ class LocalLibrary final : public CommunicatorLibrary {
 }  // namespace
 
 CommunicatorLibrary& host_library() {
-  static detail::Immortal<LocalLibrary> library;
+  static detail::NoDestructor<LocalLibrary> library;
   return *library;
 }
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "collectives/host/reduce.hpp"
-#include "core/immortal.hpp"
-#include "weir/backend_support.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::collectives {
 
@@ -71,7 +71,7 @@ void start_thread(const char* purpose, Loop loop) {
 class LocalGroup::Workers {
  public:
   static Workers& instance() {
-    static detail::Immortal<Workers> workers;
+    static detail::NoDestructor<Workers> workers;
     return *workers;
   }
 
@@ -136,11 +136,11 @@ class LocalGroup::Workers {
   std::size_t threads_ = 0;
 };
 
-// The thread that looks at the groups with a time-out.
+// The thread that looks at the groups with a timeout.
 class LocalGroup::TimeKeeper {
  public:
   static TimeKeeper& instance() {
-    static detail::Immortal<TimeKeeper> keeper;
+    static detail::NoDestructor<TimeKeeper> keeper;
     return *keeper;
   }
 
@@ -169,7 +169,7 @@ class LocalGroup::TimeKeeper {
     std::unique_lock lock(mutex_);
     for (;;) {
       milliseconds pause(1000);
-      for (const LocalGroup* const group : groups_) pause = std::min(pause, group->time_out_ / 4 + milliseconds(1));
+      for (const LocalGroup* const group : groups_) pause = std::min(pause, group->timeout_ / 4 + milliseconds(1));
       if (groups_.empty())
         wake_.wait(lock);
       else
@@ -186,17 +186,17 @@ class LocalGroup::TimeKeeper {
 
 // --- A group ----------------------------------------------------------------------------------------------------------
 
-LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds time_out)
+LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds timeout)
     : ranks_(ranks),
-      time_out_(time_out),
+      timeout_(timeout),
       collectives_(static_cast<std::size_t>(ranks)),
       has_left_(static_cast<std::size_t>(ranks)) {
   Workers::instance().ensure_started(static_cast<std::size_t>(ranks));
-  if (time_out_.count() != 0) TimeKeeper::instance().add(*this);
+  if (timeout_.count() != 0) TimeKeeper::instance().add(*this);
 }
 
 LocalGroup::~LocalGroup() {
-  if (time_out_.count() != 0) TimeKeeper::instance().remove(*this);
+  if (timeout_.count() != 0) TimeKeeper::instance().remove(*this);
 }
 
 std::string LocalGroup::cause() const {
@@ -339,19 +339,19 @@ void LocalGroup::look_for_absent() {
 
 // --- Working ----------------------------------------------------------------------------------------------------------
 
-// Fails the group if a call has waited for longer than the time-out.
+// Fails the group if a call has waited for longer than the timeout.
 void LocalGroup::check_time() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const auto look = [&](const std::deque<Waiting>& queue) {
-    if (queue.empty() || now - queue.front().arrival->time < time_out_) return;
+    if (queue.empty() || now - queue.front().arrival->time < timeout_) return;
     std::string absent;
     for (std::size_t rank = 0; rank < collectives_.size(); ++rank) {
       if (collectives_[rank].empty()) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
     }
     const CollectiveCall& call = *queue.front().call;
     fail_locked(fmt::format("{} of rank {} has waited for {} ms for rank {}", describe(call), queue.front().arrival->rank,
-                            time_out_.count(), is_paired(call) ? std::to_string(call.peer) : absent));
+                            timeout_.count(), is_paired(call) ? std::to_string(call.peer) : absent));
   };
   for (const auto& queue : collectives_) look(queue);
   for (const auto& [ranks, pair] : pairs_) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "collectives/host/steps.hpp"
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 /// The host's own collectives, for devices of one process: all ranks' memory is at hand, so whoever comes last knows all
 /// there is to do, and the process's workers do it.
@@ -22,7 +22,7 @@ namespace weir::collectives {
 class LocalGroup final : public RefCounted {
  public:
   /// Throws `out_of_memory` if the system gives no thread.
-  LocalGroup(int ranks, std::chrono::milliseconds time_out);
+  LocalGroup(int ranks, std::chrono::milliseconds timeout);
   ~LocalGroup() override;
 
   /// The stream of `rank` has come to these calls; `end` is called once all are done, or the group has failed. Called in a
@@ -82,7 +82,7 @@ class LocalGroup final : public RefCounted {
   static void run_tile(const Job& job, std::size_t tile) noexcept;
 
   const int ranks_;
-  const std::chrono::milliseconds time_out_;
+  const std::chrono::milliseconds timeout_;
   std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;  // guards what follows

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 /// Reductions of elements in host memory.
 namespace weir::collectives {

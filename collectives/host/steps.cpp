@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/immortal.hpp"
+#include "core/no_destructor.hpp"
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 
 namespace weir::collectives {
@@ -29,7 +29,7 @@ Words& Words::of(Device& device) {
     std::mutex mutex;
     std::map<const Device*, Words> of;
   };
-  static detail::Immortal<All> immortal;
+  static detail::NoDestructor<All> immortal;
   All& all = *immortal;
   const std::lock_guard lock(all.mutex);
   return all.of.try_emplace(&device, device).first->second;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weir/capture.hpp"
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 #include "weir/event.hpp"
 #include "weir/fwd.hpp"
 #include "weir/memory.hpp"

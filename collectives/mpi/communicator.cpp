@@ -16,7 +16,7 @@ namespace weir::mpi {
 using Kind = CollectiveCall::Kind;
 
 Communicator::Communicator(const Library& library, Device& device, SharedPtr shared)
-    : weir::Communicator(device, shared->rank, shared->size, library.label()),
+    : weir::CommunicatorImpl(device, shared->rank, shared->size, library.label()),
       shared_(std::move(shared)),
       steps_(device),
       is_host_(device.backend().name() == "host"),

@@ -10,7 +10,7 @@ namespace weir::mpi {
 
 /// A communicator of MPI's. Host devices' memory, and GPUs' memory that this MPI takes, is given to MPI as it is. Other
 /// memory goes through pinned memory, by copies on the stream.
-class Communicator final : public weir::Communicator {
+class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(const Library& library, Device& device, SharedPtr shared);
   ~Communicator() override;

@@ -15,14 +15,14 @@
 #include "collectives/host/reduce.hpp"
 #include "collectives/mpi/communicator.hpp"
 #include "collectives/mpi/progress.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 namespace weir::mpi {
 namespace {
 
-[[noreturn]] void refuse(Errc code, const std::string& cause) { throw Error(code, "", "", cause); }
+[[noreturn]] void throw_mpi_error(Errc code, const std::string& cause) { throw Error(code, "", "", cause); }
 
 std::string file_of(void* handle) {
   const link_map* map = nullptr;
@@ -50,7 +50,7 @@ void* open_mpi() {
     const char* const message = ::dlerror();
     attempts.push_back({name, message != nullptr ? message : "the loader gave no reason"});
   }
-  refuse(Errc::driver_not_found,
+  throw_mpi_error(Errc::driver_not_found,
          fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or give its path in WEIR_MPI",
                      gpu::list_attempts(attempts)));
 }
@@ -105,7 +105,7 @@ Library::Library() {
   WEIR_MPI_FUNCTIONS(WEIR_MPI_FIND)
 #undef WEIR_MPI_FIND
   const std::string file = file_of(handle);
-  if (!missing.empty()) refuse(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
+  if (!missing.empty()) throw_mpi_error(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
 
   // An MPI whose handles are addresses of its objects: Open MPI and what comes from it.
   const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };
@@ -134,7 +134,7 @@ Library::Library() {
     api_.errors_return = 0x54000001;
     api_.in_place = reinterpret_cast<void*>(-1);
   } else {
-    refuse(Errc::unsupported, file + " is neither Open MPI nor of MPICH's ABI; give one of these in WEIR_MPI");
+    throw_mpi_error(Errc::unsupported, file + " is neither Open MPI nor of MPICH's ABI; give one of these in WEIR_MPI");
   }
   initialize();
   make_operations();
@@ -158,7 +158,7 @@ void Library::initialize() {
   int is_initialized = 0, is_finalized = 0, level = 0;
   api_.Initialized(&is_initialized);
   api_.Finalized(&is_finalized);
-  if (is_finalized != 0) refuse(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
+  if (is_finalized != 0) throw_mpi_error(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
     // Where an error has no communicator, MPI reports it to one of these (Open MPI: all errors of non-blocking collectives).
@@ -174,12 +174,12 @@ void Library::initialize() {
       at_exit.Finalized(&over);
       if (over == 0 && Progress::instance().stop() && status == EXIT_SUCCESS) at_exit.Finalize();
     };
-    if (::on_exit(finalize, nullptr) != 0) refuse(Errc::out_of_memory, "on_exit has no memory");
+    if (::on_exit(finalize, nullptr) != 0) throw_mpi_error(Errc::out_of_memory, "on_exit has no memory");
   } else {
     check(api_.Query_thread(&level), "MPI_Query_thread");
   }
   if (level < thread_multiple) {
-    refuse(Errc::unsupported,
+    throw_mpi_error(Errc::unsupported,
            fmt::format("MPI is initialized with thread level {}, and collectives run on a thread of their own; call "
                        "MPI_Init_thread with MPI_THREAD_MULTIPLE ({})",
                        level, thread_multiple));
@@ -244,7 +244,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   if (request.mpi == nullptr) {
     throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI needs no id; use Communicator::from_mpi");
   }
-  const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.time_out);
+  const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.timeout);
   {
     const OneAtATime one(handle_of(*request.mpi), label_);
     check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");

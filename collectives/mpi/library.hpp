@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 /// MPI, opened at run time. Nothing is compiled against one MPI's header: a handle is a pointer in one MPI and a number in
 /// another, so here it is 64 bits, which either fits, and which both pass in the same register.

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
-#include "core/immortal.hpp"
-#include "weir/backend_support.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::mpi {
 
@@ -39,7 +39,7 @@ std::string Shared::cause() const {
 }
 
 Progress& Progress::instance() {
-  static detail::Immortal<Progress> progress;
+  static detail::NoDestructor<Progress> progress;
   return *progress;
 }
 
@@ -227,10 +227,10 @@ bool Progress::is_over(Step& step) {
     }
     return true;
   }
-  const auto time_out = step.shared->time_out;
-  if (time_out.count() != 0 && std::chrono::steady_clock::now() - step.since > time_out) {
+  const auto timeout = step.shared->timeout;
+  if (timeout.count() != 0 && std::chrono::steady_clock::now() - step.since > timeout) {
     step.shared->fail(fmt::format("{} has not ended within {} ms: a peer may have died, or have called other operations",
-                                  to_string(step.calls.front().kind), time_out.count()));
+                                  to_string(step.calls.front().kind), timeout.count()));
     return true;
   }
   return false;
@@ -240,7 +240,7 @@ void Progress::run() {
   using Clock = std::chrono::steady_clock;
   using std::chrono::microseconds;
   std::vector<std::unique_ptr<Step>> open;
-  static detail::Immortal<std::vector<std::unique_ptr<Step>>> immortal;
+  static detail::NoDestructor<std::vector<std::unique_ptr<Step>>> immortal;
   auto& lost = *immortal;  // steps of which MPI still has requests: it may write to the memory that they own
   // MPI works only while it is called: at once at first, and then ever less often, so that waiting costs little. What comes
   // late is noticed late by a small part of the time for which it was awaited.

@@ -27,7 +27,7 @@ struct Staged {
 /// What a communicator and its steps share, and what goes with the last of them: MPI's communicator, and the memory that MPI
 /// was given.
 struct Shared {
-  Shared(const Library& l, int r, int s, std::chrono::milliseconds t) : library(l), rank(r), size(s), time_out(t) {}
+  Shared(const Library& l, int r, int s, std::chrono::milliseconds t) : library(l), rank(r), size(s), timeout(t) {}
   ~Shared();
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -39,7 +39,7 @@ struct Shared {
   Handle comm = 0;  // a copy of the program's; freed by the destructor
   const int rank;
   const int size;
-  const std::chrono::milliseconds time_out;
+  const std::chrono::milliseconds timeout;
   std::vector<Staged> staged;  // of the thread that uses the communicator
   std::atomic<bool> failed{false};
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/immortal.hpp"
-#include "weir/backend_support.hpp"
+#include "core/no_destructor.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
@@ -19,15 +19,15 @@ using Kind = CollectiveCall::Kind;
 
 namespace {
 
-// The thread that looks after communicators with a time-out. It lives until the process ends.
+// The thread that looks after communicators with a timeout. It lives until the process ends.
 class Watch {
  public:
   static Watch& instance() {
-    static detail::Immortal<Watch> watch;
+    static detail::NoDestructor<Watch> watch;
     return *watch;
   }
 
-  void add(Communicator& communicator, std::chrono::milliseconds time_out) {
+  void add(Communicator& communicator, std::chrono::milliseconds timeout) {
     const std::lock_guard lock(mutex_);
     if (!started_) {
       const support::SignalsBlocked blocked;
@@ -35,7 +35,7 @@ class Watch {
       started_ = true;
     }
     watched_.push_back(&communicator);
-    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), time_out / 8));
+    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), timeout / 8));
     wake_.notify_all();
   }
   void remove(Communicator& communicator) noexcept {
@@ -80,23 +80,23 @@ int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_poin
 }
 
 Communicator::Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm,
-                           std::chrono::milliseconds time_out)
-    : weir::Communicator(device, rank, ranks, library.label()),
+                           std::chrono::milliseconds timeout)
+    : weir::CommunicatorImpl(device, rank, ranks, library.label()),
       library_(library),
       api_(library.api()),
-      time_out_(time_out),
+      timeout_(timeout),
       scratch_(device.allocate_bytes(sizeof(int))),
       comm_(comm) {
-  if (time_out_.count() != 0) Watch::instance().add(*this, time_out_);
+  if (timeout_.count() != 0) Watch::instance().add(*this, timeout_);
 }
 
 Communicator::~Communicator() {
-  if (time_out_.count() != 0) Watch::instance().remove(*this);
+  if (timeout_.count() != 0) Watch::instance().remove(*this);
   if (comm_ == nullptr) return;
   int result = success;
-  if (time_out_.count() != 0) {  // the work of a non-blocking communicator is ended in steps
+  if (timeout_.count() != 0) {  // the work of a non-blocking communicator is ended in steps
     result = api_.CommFinalize(comm_);
-    if (is_good(result)) result = settle(api_, comm_, Clock::now() + time_out_);
+    if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout_);
   }
   if (result == success)
     result = api_.CommDestroy(comm_);
@@ -146,7 +146,7 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
                 native);
   }
   const std::string cause = result == in_progress
-                                ? fmt::format("a call has not ended within {} ms", time_out_.count())
+                                ? fmt::format("a call has not ended within {} ms", timeout_.count())
                                 : std::string("the library reported an error (NCCL_DEBUG=WARN tells more)");
   fail(cause, native);
   throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
@@ -154,7 +154,7 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
 
 // Non-blocking communicators may carry a call out in the background. What is enqueued next must come behind it.
 int Communicator::settle_call() {
-  const auto limit = Clock::now() + time_out_;
+  const auto limit = Clock::now() + timeout_;
   for (;;) {
     {
       const std::lock_guard lock(calls_);
@@ -177,7 +177,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const auto before = calls.first(i);
       const auto same = [&](const CollectiveCall& call) { return call.communicator == calls[i].communicator; };
-      if (of(calls[i]).time_out_.count() != 0 && std::none_of(before.begin(), before.end(), same)) {
+      if (of(calls[i]).timeout_.count() != 0 && std::none_of(before.begin(), before.end(), same)) {
         locks.emplace_back(of(calls[i]).calls_);
       }
     }
@@ -203,14 +203,14 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   }
   if (result != success) of(*refused).throw_result(result, *refused);
   for (const CollectiveCall& call : calls) {
-    if (of(call).time_out_.count() != 0 && !call.capture) of(call).do_watch(*call.stream, call.native_stream);
+    if (of(call).timeout_.count() != 0 && !call.capture) of(call).do_watch(*call.stream, call.native_stream);
   }
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
 void Communicator::do_watch(Stream& stream, void*) {
-  if (time_out_.count() == 0) return;
+  if (timeout_.count() == 0) return;
   EventPtr end = stream.record();
   const std::lock_guard lock(pending_mutex_);
   pending_.push_back({std::move(end), Clock::now()});
@@ -238,11 +238,11 @@ void Communicator::look() noexcept {
       pending_.pop_front();
       if (!pending_.empty()) pending_.front().since = std::max(pending_.front().since, Clock::now());
     }
-    if (pending_.empty() || Clock::now() - pending_.front().since <= time_out_) return;
+    if (pending_.empty() || Clock::now() - pending_.front().since <= timeout_) return;
     pending_.clear();
     lock.unlock();
     fail(fmt::format("an operation has not ended within {} ms: a peer may have died, or have called other operations",
-                     time_out_.count()));
+                     timeout_.count()));
   } catch (const Error& error) {
     // A capture that forbids to ask says nothing about the communicator. A fault of the device ends it.
     if (error.errc() == Errc::device_fault) fail(error.what(), error.native());

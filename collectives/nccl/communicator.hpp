@@ -18,11 +18,11 @@ int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_poin
 
 /// A communicator of NCCL's or RCCL's.
 ///
-/// With a time-out it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of
+/// With a timeout it is made non-blocking, so that no call can wait for a peer for ever. One thread looks after all of
 /// them: it asks the library for errors, and waits for the event behind each operation.
-class Communicator final : public weir::Communicator {
+class Communicator final : public weir::CommunicatorImpl {
  public:
-  Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds time_out);
+  Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm, std::chrono::milliseconds timeout);
   ~Communicator() override;
 
   /// Looks for errors and for operations that take too long. Called by the thread that looks after communicators.
@@ -48,15 +48,15 @@ class Communicator final : public weir::Communicator {
 
   Library& library_;
   const Api& api_;
-  const std::chrono::milliseconds time_out_;
+  const std::chrono::milliseconds timeout_;
   AllocationPtr scratch_;  // for barriers
 
-  // With a time-out, held during calls of the library, until a group's end, so that an abort comes between them. Without one
+  // With a timeout, held during calls of the library, until a group's end, so that an abort comes between them. Without one
   // a call may wait for a peer, and only an abort ends that; the lock then keeps `check` and aborts from each other.
   std::mutex calls_;
   std::atomic<CommHandle> comm_;  // null once it was aborted
   std::mutex pending_mutex_;
-  std::deque<Pending> pending_;  // with a time-out: what was enqueued and is not known to be done
+  std::deque<Pending> pending_;  // with a timeout: what was enqueued and is not known to be done
 };
 
 }  // namespace weir::nccl

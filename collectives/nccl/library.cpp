@@ -11,7 +11,7 @@
 
 #include "backends/gpu/library.hpp"
 #include "collectives/nccl/communicator.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 
 namespace weir::nccl {
@@ -141,14 +141,14 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   UniqueId id;
   const CommunicatorId bytes = request.id != nullptr ? *request.id : create_id(*request.devices[0]);
   std::memcpy(&id, bytes.bytes.data(), sizeof(id));
-  const bool blocking = request.time_out.count() == 0;
+  const bool blocking = request.timeout.count() == 0;
   Handles handles(api_, request.devices.size());
   std::vector<CommHandle>& comms = handles.all;
   const auto refuse = [&](int result) {
     const bool misuse = result == invalid_argument || result == invalid_usage;
     if (result == in_progress) {
       throw Error(Errc::communicator_failed, "Communicator::from_id", label_,
-                  fmt::format("not all of the {} ranks have come within {} ms", request.ranks, request.time_out.count()));
+                  fmt::format("not all of the {} ranks have come within {} ms", request.ranks, request.timeout.count()));
     }
     throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
                 "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native_error(result, nullptr));
@@ -166,7 +166,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   if (result == success || result == in_progress) result = end;
   if (result != success && result != in_progress) refuse(result);
   if (!blocking) {
-    const auto limit = std::chrono::steady_clock::now() + request.time_out;
+    const auto limit = std::chrono::steady_clock::now() + request.timeout;
     for (const CommHandle comm : comms) {
       if (const int state = settle(api_, comm, limit); state != success) refuse(state);
     }
@@ -175,7 +175,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   all.reserve(comms.size());
   for (std::size_t i = 0; i < comms.size(); ++i) {
     all.push_back(make<Communicator>(*this, *request.devices[i], request.first_rank + static_cast<int>(i), request.ranks,
-                                     comms[i], request.time_out));
+                                     comms[i], request.timeout));
     comms[i] = nullptr;  // it is the communicator's
   }
   return all;

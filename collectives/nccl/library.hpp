@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collectives/nccl/api.hpp"
-#include "weir/communicator.hpp"
+#include "weir/plugin/communicator.hpp"
 
 /// NCCL or RCCL, opened.
 namespace weir::nccl {

@@ -4,7 +4,7 @@
 #include "collectives/nccl/library.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/stream.hpp"
 
 /// NCCL: what RCCL does differently.

@@ -4,7 +4,7 @@
 #include "collectives/nccl/library.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 /// RCCL: what NCCL does differently.
 namespace weir::nccl {

@@ -38,7 +38,7 @@ SYNONYMS = {
 
 def words(text):
     """Lower-case words, without the s of a plural."""
-    found = re.findall(r"[a-z0-9]+", text.lower().replace("time-out", "time-out timeout"))
+    found = re.findall(r"[a-z0-9]+", text.lower().replace("timeout", "timeout timeout"))
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found]
 
 

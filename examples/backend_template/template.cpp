@@ -16,8 +16,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
-#include <weir/backend_support.hpp>
-#include <weir/plugin.hpp>
+#include <weir/plugin/support.hpp>
+#include <weir/plugin/plugin.hpp>
 
 namespace {
 
@@ -127,9 +127,9 @@ class Queue {
 
 // --- Events ------------------------------------------------------------------------------------------------------------
 
-class TemplateEvent final : public weir::Event {
+class TemplateEvent final : public weir::EventImpl {
  public:
-  TemplateEvent(weir::Device& device, const weir::EventOptions& options) : Event(device, options, &mutex_) {}
+  TemplateEvent(weir::Device& device, const weir::EventOptions& options) : EventImpl(device, options, &mutex_) {}
   void set(PointPtr point) {
     const std::lock_guard lock(mutex_);
     point_ = std::move(point);
@@ -219,11 +219,11 @@ class Queues {
 
 // --- Streams -----------------------------------------------------------------------------------------------------------
 
-class TemplateStream final : public weir::Stream {
+class TemplateStream final : public weir::StreamImpl {
  public:
   TemplateStream(weir::Device& device, Queues& queues, Queue* queue, weir::StreamKind kind,
                  std::shared_ptr<const void> keep_alive = {})
-      : Stream(device, queue, kind, std::move(keep_alive)), queues_(queues), queue_(*queue), id_(++last_id_) {}
+      : StreamImpl(device, queue, kind, std::move(keep_alive)), queues_(queues), queue_(*queue), id_(++last_id_) {}
 
  protected:
   void do_close(bool destroy) override {
@@ -312,9 +312,9 @@ class TemplateStream final : public weir::Stream {
 
 // --- The device --------------------------------------------------------------------------------------------------------
 
-class TemplateDevice final : public weir::Device {
+class TemplateDevice final : public weir::DeviceImpl {
  public:
-  TemplateDevice(weir::Backend& backend, int ordinal) : Device(backend, ordinal, ordinal) {
+  TemplateDevice(weir::Backend& backend, int ordinal) : DeviceImpl(backend, ordinal, ordinal) {
     mutable_properties().name = "Template device";  // Yours: what your driver says
     weir::FeatureTable& features = mutable_features();
     features.native(weir::Feature::host_functions);
@@ -368,9 +368,9 @@ class TemplateDevice final : public weir::Device {
   Queues queues_;
 };
 
-class TemplateBackend final : public weir::Backend {
+class TemplateBackend final : public weir::BackendImpl {
  public:
-  TemplateBackend() : Backend("template") {
+  TemplateBackend() : BackendImpl("template") {
     mutable_versions().driver = "1.0";
     for (int ordinal = 0; ordinal < 2; ++ordinal) add_device(*new TemplateDevice(*this, ordinal));
   }

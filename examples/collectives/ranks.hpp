@@ -12,7 +12,7 @@
 /// The ranks that this process has: all devices of the backend if it was started alone, else one device, with the ranks of
 /// the other processes. Processes meet by MPI, or, if RENDEZVOUS_FILE is set, by that file.
 inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
-                                                         .time_out = std::chrono::seconds(60)}) {
+                                                         .timeout = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();
   const weir::LaunchEnvironment launch = weir::LaunchEnvironment::read();
   if (launch.launcher.empty()) {

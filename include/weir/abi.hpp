@@ -27,14 +27,13 @@
 #include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
-#include "weir/operation.hpp"
 #include "weir/stream.hpp"
 #include "weir/stream_pool.hpp"
 #include "weir/stream_scope.hpp"
 #include "weir/version.hpp"
 
-/// The fingerprint of what a program, the library and its plugins must share to pass C++ objects, and the check that a
-/// program's headers fit the library. See docs/abi.md.
+/// The fingerprint of what a program and the library must share to pass C++ objects, and the check that a program's headers
+/// fit the library. Plugins share more: weir/plugin/abi.hpp. See docs/abi.md.
 extern "C" {
 /// Throws `headers_incompatible` if headers of that version, interface revision and fingerprint do not fit this library. Its
 /// name and parameters never change, so that every library can check every program. Any thread.
@@ -86,22 +85,19 @@ namespace weir::detail {
   X(void*) X(std::size_t) X(std::string) X(std::vector<int>) X(std::shared_ptr<void>) X(std::optional<int>)      \
   X(std::exception_ptr) X(std::error_code) X(std::system_error) X(std::mutex) X(Error) X(NativeError) X(Backend) \
   X(BackendInfo) X(BackendVersions) X(LoadAttempt) X(FeatureTable) X(FeatureState) X(Device) X(DeviceProperties) \
-  X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(CaptureState) X(CaptureResources)                \
-  X(MemoryOperation) X(AccessPolicyWindow) X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope)      \
-  X(UniqueFunction<void()>) X(Event) X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions)     \
-  X(RefCounted) X(Ptr<Stream>) X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions)      \
-  X(MemoryInfo) X(HostRegistration) X(InterprocessHandle) X(Communicator) X(CommunicatorOptions)                 \
-  X(CommunicatorRequest) X(CollectiveCall) X(MpiCommunicator) X(Module) X(Kernel) X(KernelProperties)            \
-  X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes) X(PendingWork) X(Suspect)           \
-  X(DeviceHealth) X(MemoryAccess) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
+  X(Stream) X(StreamOptions) X(CaptureInfo) X(CaptureOptions) X(MemoryOperation) X(AccessPolicyWindow)           \
+  X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope) X(UniqueFunction<void()>) X(Event)            \
+  X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions) X(RefCounted) X(Ptr<Stream>)           \
+  X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) \
+  X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CollectiveData) X(MpiCommunicator) X(Module)    \
+  X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(ArgumentTypes)       \
+  X(PendingWork) X(Suspect) X(DeviceHealth) X(MemoryAccess)
 /// The fields whose offset both sides must agree on: the last fields of the structures that programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \
   X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
-  X(FeatureState, reason)                                                                                  \
-  X(DeviceProperties, unified_addressing) X(StreamOptions, priority) X(CollectiveCall, count)              \
-  X(CommunicatorRequest, time_out) X(Topology, edges) X(KernelProperties, binary_version)                  \
-  X(CompileOptions, kernels) X(LaunchConfig, cooperative) X(PendingWork, behind) X(DeviceHealth, suspects) \
-  X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
+  X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
+  X(CollectiveData, type) X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) \
+  X(LaunchConfig, cooperative) X(PendingWork, behind) X(DeviceHealth, suspects)
 // clang-format on
 
 /// Text that is built at compile time and ends with a 0.
@@ -146,7 +142,6 @@ consteval AbiText<4096> make_fingerprint() {
   all.add("feature-order", hash_of(WEIR_FEATURES(WEIR_ABI_NAME)) % 1'000'000);
 #undef WEIR_ABI_NAME
   all.add("errors", static_cast<std::uint64_t>(Errc::communicator_failed));
-  all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));
 #define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
   WEIR_ABI_SIZES(WEIR_ABI_SIZE)
 #undef WEIR_ABI_SIZE
@@ -157,16 +152,16 @@ consteval AbiText<4096> make_fingerprint() {
 }
 #pragma GCC diagnostic pop
 
-/// The fingerprint without the unused capacity.
-consteval auto trim_fingerprint() {
-  constexpr AbiText<4096> all = make_fingerprint();
+/// A text without its unused capacity.
+template <auto all>
+consteval auto trimmed() {
   AbiText<all.size + 1> exact;
   exact.add({all.text, all.size});
   return exact;
 }
 
 // Not `inline`: each translation unit has its own, since units may be compiled with different options.
-static constexpr auto fingerprint = trim_fingerprint();
+static constexpr auto fingerprint = trimmed<make_fingerprint()>();
 static constexpr std::uint64_t fingerprint_hash = hash_of({fingerprint.text, fingerprint.size});
 
 /// Throws `headers_incompatible` if the caller's headers do not fit the library.

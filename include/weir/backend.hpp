@@ -33,15 +33,11 @@ class WEIR_API Backend {
   /// Throws `invalid_argument`, which names the number of devices, for an ordinal out of range.
   Device& device(int ordinal) const;
 
- protected:
-  explicit Backend(std::string name) : name_(std::move(name)) {}
-  virtual ~Backend() = default;
-
-  BackendVersions& mutable_versions() noexcept { return versions_; }
-  /// Adds a device, which is never deleted. Its features and properties must not change afterwards.
-  void add_device(Device& device);
-
  private:
+  friend class BackendImpl;
+  explicit Backend(std::string name) : name_(std::move(name)) {}
+  ~Backend() = default;
+
   std::string name_;
   BackendVersions versions_;
   std::vector<Device*> devices_;

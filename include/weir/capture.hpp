@@ -46,21 +46,4 @@ struct CaptureInfo {
   GraphPtr graph;
 };
 
-// --- For backends -----------------------------------------------------------------------------------------------------
-
-/// The capture that a stream is in during a call. The core passes it to the backend, which then need not ask its driver.
-struct CaptureState {
-  std::uint64_t id = 0;  ///< the driver's; 0 unless the capture is active
-  CaptureStatus status = CaptureStatus::none;
-  bool conditional_body = false;  ///< the capture is of the body of a conditional node
-  /// Whether submitted work becomes part of a graph.
-  explicit operator bool() const noexcept { return status == CaptureStatus::active; }
-};
-
-/// What a capture that Weir began keeps for its graph.
-struct CaptureResources {
-  std::vector<ModulePtr> modules;  ///< of the kernels that were captured
-  GraphPtr resumed;                ///< the graph that the capture continues, or null
-};
-
 }  // namespace weir

@@ -17,7 +17,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "weir/capture.hpp"
 #include "weir/error.hpp"
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
@@ -33,7 +32,8 @@
 namespace weir {
 
 class Communicator;
-class CommunicatorLibrary;
+class CommunicatorImpl;
+struct CollectiveCall;
 /// Shared owner of a `Communicator`.
 using CommunicatorPtr = Ptr<Communicator>;
 
@@ -57,7 +57,7 @@ enum class CommunicatorFeature : std::uint8_t {
   capture,    ///< operations on a stream that captures, and that run at each launch of the graph
   avg,        ///< `Reduction::avg`
   bfloat16,   ///< reductions of `ElementType::bfloat16`
-  time_out,   ///< `CommunicatorOptions::time_out`
+  timeout,   ///< `CommunicatorOptions::timeout`
   one_sided,  ///< writing a peer's memory without a call of the peer's (put, get): absent from every communicator
 };
 WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
@@ -95,8 +95,8 @@ struct CommunicatorOptions {
   ///   other work of the stream.
   /// - MPI: from when the stream comes to it, to its end.
   /// - host: from when the stream comes to it, to when the last rank comes. The work itself has no limit.
-  /// The making of the communicator has the same limit, except for what MPI does then (`from_mpi`). Feature `time_out`.
-  std::chrono::milliseconds time_out{0};
+  /// The making of the communicator has the same limit, except for what MPI does then (`from_mpi`). Feature `timeout`.
+  std::chrono::milliseconds timeout{0};
 };
 
 /// What the processes of one communicator must share: made by one of them, and sent to the others by any means.
@@ -133,35 +133,13 @@ struct MpiCommunicator {
   }
 };
 
-/// One operation, as `Communicator` hands it to its library; for plugins.
-struct CollectiveCall {
-  /// Which operation.
-  enum class Kind : std::uint8_t {
-    all_reduce,
-    broadcast,
-    reduce,
-    all_gather,
-    reduce_scatter,
-    all_to_all,
-    send,
-    receive,
-    barrier
-  };
-
-  Communicator* communicator = nullptr;
-  Stream* stream = nullptr;
-  void* native_stream = nullptr;
-  CaptureState capture{};
-  Kind kind = Kind::barrier;
-  ElementType type = ElementType::int8;
-  Reduction reduction = Reduction::sum;
-  int peer = 0;  ///< the root, the destination or the source
-  void* receive = nullptr;
+/// The memory of a collective, for the forms that take addresses.
+struct CollectiveData {
   const void* send = nullptr;
-  /// Elements: of one rank's part for all_gather, reduce_scatter and all_to_all, else of the whole.
-  std::size_t count = 0;
+  void* receive = nullptr;
+  std::size_t count = 0;  ///< elements; each operation says whose
+  ElementType type = ElementType::int8;
 };
-WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 
 /// One rank of a group of devices that work together. There is one object for each device.
 ///
@@ -182,7 +160,7 @@ WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
 /// `receive` the rank's part of `send` for reduce_scatter; any other overlap is undefined. all_to_all is never in place.
 /// Count 0: does nothing, on all ranks.
 ///
-/// A communicator that has failed (a peer died, the network broke, a time-out, ranks that do not fit each other, `abort`)
+/// A communicator that has failed (a peer died, the network broke, a timeout, ranks that do not fit each other, `abort`)
 /// does nothing any more. Streams that waited for it go on, with undefined data in what was to be received. Each later call,
 /// and `check`, throws `communicator_failed` with the cause. Other communicators work on.
 ///
@@ -203,17 +181,17 @@ class WEIR_API Communicator : public RefCounted {
   /// and none needs to be sent. Throws `unsupported` for host devices, whose processes meet by MPI.
   static CommunicatorId create_id(Device& device, const CommunicatorOptions& options = {});
   /// Rank `rank` of `ranks`. Waits for the others, which call this with the same id. Each has a device of its own. Throws
-  /// like `from_devices`; `communicator_failed` after the time-out.
+  /// like `from_devices`; `communicator_failed` after the timeout.
   static CommunicatorPtr from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
                                  const CommunicatorOptions& options = {});
   /// The same for several devices of this process: ranks `first_rank`, `first_rank` + 1, …
   static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
                                               const CommunicatorId& id, const CommunicatorOptions& options = {});
   /// The same with an id that rank 0 writes to the file `path`, which all can see. Rank 0 removes it once all are there. The
-  /// others wait for the file, no longer than the time-out; then the time-out begins again, for the ranks to meet.
+  /// others wait for the file, no longer than the timeout; then the timeout begins again, for the ranks to meet.
   ///
   /// The file must not exist before: give each run a path of its own. Rank 0 refuses a file that an earlier run has left
-  /// (`invalid_argument`). The other ranks cannot tell that it is old: they wait for that run's ranks until the time-out,
+  /// (`invalid_argument`). The other ranks cannot tell that it is old: they wait for that run's ranks until the timeout,
   /// without one for ever.
   static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
                                    const CommunicatorOptions& options = {});
@@ -240,7 +218,7 @@ class WEIR_API Communicator : public RefCounted {
   /// "nccl rank 1 of 8 on cuda:1"
   std::string describe() const;
   /// The library's communicator (ncclComm_t, the bits of an MPI_Comm); null for host devices of one process.
-  void* native_handle() const noexcept { return do_native_handle(); }
+  void* native_handle() const noexcept;
   /// Whether the communicator has a feature, and why it has not.
   const FeatureState& feature(CommunicatorFeature feature) const noexcept;
   /// The same as a yes or no.
@@ -249,73 +227,70 @@ class WEIR_API Communicator : public RefCounted {
   // --- Operations -------------------------------------------------------------------------------------------------
 
   /// Every rank receives the reduction of all ranks' elements. Throws `length_mismatch`.
-  template <CollectiveRange To, CollectiveRange From>
-  void all_reduce(To&& receive, From&& send, Reduction reduction, Stream& stream) {
-    const Typed t(*this, "Communicator::all_reduce", receive, send);
+  template <CollectiveRange From, CollectiveRange To>
+  void all_reduce(From&& send, To&& receive, Reduction reduction, Stream& stream) {
+    const Typed t(*this, "Communicator::all_reduce", send, receive);
     t.check_lengths(1, 1);
-    all_reduce_raw(t.receive, t.send, t.sent, t.type, reduction, stream);
+    all_reduce_raw(t.data(t.sent), reduction, stream);
   }
   /// In place.
   template <CollectiveRange Data>
   void all_reduce(Data&& data, Reduction reduction, Stream& stream) {
     all_reduce(data, data, reduction, stream);
   }
-  /// The same for `count` elements of type `type`.
-  void all_reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
-                      Stream& stream);
+  /// The same by addresses.
+  void all_reduce_raw(const CollectiveData& data, Reduction reduction, Stream& stream);
 
   /// Every rank receives the root's elements. `send` is used on the root alone.
   template <CollectiveRange Data>
   void broadcast(Data&& data, int root, Stream& stream) {
     const Typed t(*this, "Communicator::broadcast", data, data);
-    broadcast_raw(t.receive, t.send, t.sent, t.type, root, stream);
+    broadcast_raw(t.data(t.sent), root, stream);
   }
-  /// The same for `count` elements. `send` may be `receive`.
-  void broadcast_raw(void* receive, const void* send, std::size_t count, ElementType type, int root, Stream& stream);
+  /// The same by addresses. `send` may be `receive`.
+  void broadcast_raw(const CollectiveData& data, int root, Stream& stream);
 
   /// The root receives the reduction of all ranks' elements. `receive` is used on the root alone, and may be empty
   /// elsewhere.
-  template <CollectiveRange To, CollectiveRange From>
-  void reduce(To&& receive, From&& send, Reduction reduction, int root, Stream& stream) {
-    const Typed t(*this, "Communicator::reduce", receive, send);
+  template <CollectiveRange From, CollectiveRange To>
+  void reduce(From&& send, To&& receive, Reduction reduction, int root, Stream& stream) {
+    const Typed t(*this, "Communicator::reduce", send, receive);
     if (root == rank_) t.check_lengths(1, 1);
-    reduce_raw(t.receive, t.send, t.sent, t.type, reduction, root, stream);
+    reduce_raw(t.data(t.sent), reduction, root, stream);
   }
-  /// The same for `count` elements.
-  void reduce_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction, int root,
-                  Stream& stream);
+  /// The same by addresses.
+  void reduce_raw(const CollectiveData& data, Reduction reduction, int root, Stream& stream);
 
   /// Every rank receives the elements of all ranks, one rank's behind the other's: `receive` has `size()` times as many.
-  template <CollectiveRange To, CollectiveRange From>
-  void all_gather(To&& receive, From&& send, Stream& stream) {
-    const Typed t(*this, "Communicator::all_gather", receive, send);
+  template <CollectiveRange From, CollectiveRange To>
+  void all_gather(From&& send, To&& receive, Stream& stream) {
+    const Typed t(*this, "Communicator::all_gather", send, receive);
     t.check_lengths(parts(), 1);
-    all_gather_raw(t.receive, t.send, t.sent, t.type, stream);
+    all_gather_raw(t.data(t.sent), stream);
   }
-  /// `count`: elements that each rank sends.
-  void all_gather_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream);
+  /// `data.count`: elements that each rank sends.
+  void all_gather_raw(const CollectiveData& data, Stream& stream);
 
   /// Rank i receives part i of the reduction of all ranks' elements: `send` has `size()` times as many.
-  template <CollectiveRange To, CollectiveRange From>
-  void reduce_scatter(To&& receive, From&& send, Reduction reduction, Stream& stream) {
-    const Typed t(*this, "Communicator::reduce_scatter", receive, send);
+  template <CollectiveRange From, CollectiveRange To>
+  void reduce_scatter(From&& send, To&& receive, Reduction reduction, Stream& stream) {
+    const Typed t(*this, "Communicator::reduce_scatter", send, receive);
     t.check_lengths(1, parts());
-    reduce_scatter_raw(t.receive, t.send, t.received, t.type, reduction, stream);
+    reduce_scatter_raw(t.data(t.received), reduction, stream);
   }
-  /// `count`: elements that each rank receives.
-  void reduce_scatter_raw(void* receive, const void* send, std::size_t count, ElementType type, Reduction reduction,
-                          Stream& stream);
+  /// `data.count`: elements that each rank receives.
+  void reduce_scatter_raw(const CollectiveData& data, Reduction reduction, Stream& stream);
 
   /// Part i of what rank j sends becomes part j of what rank i receives. Both have the same number of elements, a multiple
   /// of `size()`.
-  template <CollectiveRange To, CollectiveRange From>
-  void all_to_all(To&& receive, From&& send, Stream& stream) {
-    const Typed t(*this, "Communicator::all_to_all", receive, send);
+  template <CollectiveRange From, CollectiveRange To>
+  void all_to_all(From&& send, To&& receive, Stream& stream) {
+    const Typed t(*this, "Communicator::all_to_all", send, receive);
     t.check_lengths(parts(), parts());
-    all_to_all_raw(t.receive, t.send, t.sent / parts(), t.type, stream);
+    all_to_all_raw(t.data(t.sent / parts()), stream);
   }
-  /// `count`: elements that each rank sends to each.
-  void all_to_all_raw(void* receive, const void* send, std::size_t count, ElementType type, Stream& stream);
+  /// `data.count`: elements that each rank sends to each.
+  void all_to_all_raw(const CollectiveData& data, Stream& stream);
 
   /// Sends to rank `to`, which receives as many. Sends and receives of two ranks match in the order of their calls. A send
   /// may wait for its receive: put those that depend on each other, as of two neighbours, into one `group`.
@@ -357,34 +332,19 @@ class WEIR_API Communicator : public RefCounted {
   void check();
   /// Waits for the stream (`Stream::synchronize`), then `check`.
   void synchronize(Stream& stream);
-  /// The time-out also covers the work that was enqueued on `stream` so far, such as a launched graph with captured
-  /// operations, which the communicator does not see. Does nothing without a time-out.
+  /// The timeout also covers the work that was enqueued on `stream` so far, such as a launched graph with captured
+  /// operations, which the communicator does not see. Does nothing without a timeout.
   void watch(Stream& stream);
-  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice: by their time-out
+  /// Makes the communicator fail. Work that waits for peers ends. The other ranks fail when they notice: by their timeout
   /// at the latest. Idempotent. Any thread.
   void abort();
 
- protected:
-  /// `library`: as `library()` gives it; its first word is the library's name.
+ private:
+  friend class CommunicatorImpl;
+
   Communicator(Device& device, int rank, int size, std::string library);
   ~Communicator() override;
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-  void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
-  /// Enqueues the calls, which may be of several communicators of this library. All were checked, and none has failed.
-  virtual void do_enqueue(std::span<const CollectiveCall> calls) = 0;
-  /// Asks the library for errors that have come since, and reports them by `fail`.
-  virtual void do_check() = 0;
-  /// The communicator has failed: ends all work that waits for peers. Called once, from any thread.
-  virtual void do_abort() noexcept = 0;
-  virtual void do_watch(Stream& stream, void* native_stream) = 0;
-  virtual void* do_native_handle() const noexcept = 0;
-
-  /// Notes that the communicator has failed and why, and calls `do_abort`, unless it had failed before. Any thread.
-  void fail(std::string_view cause, NativeError native = {}) noexcept;
-  bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-
- private:
   class WEIR_API Group {
    public:
     Group();
@@ -399,8 +359,8 @@ class WEIR_API Communicator : public RefCounted {
   };
   /// The pointers, counts and type of a typed call.
   struct Typed {
-    template <class To, class From>
-    Typed(const Communicator& c, const char* o, To& to, From& from)
+    template <class From, class To>
+    Typed(const Communicator& c, const char* o, From& from, To& to)
         : communicator(c),
           operation(o),
           type(element_type<From>()),
@@ -411,8 +371,10 @@ class WEIR_API Communicator : public RefCounted {
       static_assert(
           std::is_same_v<std::remove_const_t<detail::elements_of<To&>>, std::remove_const_t<detail::elements_of<From&>>>,
           "both sides must have the same element type");
-      static_assert(!std::is_const_v<detail::elements_of<To&>>, "what is received must not be const");
+      static_assert(!std::is_const_v<detail::elements_of<To&>>,
+                    "the elements to receive into must not be const; the order is (send, receive), as in NCCL and MPI");
     }
+    CollectiveData data(std::size_t count) const noexcept { return {send, receive, count, type}; }
     // Refuses lengths whose parts are not of one size.
     void check_lengths(std::size_t receive_parts, std::size_t send_parts) const {
       if (received % receive_parts != 0 || sent % send_parts != 0 || received / receive_parts != sent / send_parts)
@@ -432,62 +394,15 @@ class WEIR_API Communicator : public RefCounted {
   std::size_t parts() const noexcept { return static_cast<std::size_t>(size_); }
   [[noreturn]] void throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
                                   std::size_t send_parts) const;
-  void enqueue(CollectiveCall call);
+  void enqueue(const CollectiveCall& call);
   static void submit(std::span<const CollectiveCall> calls);
-  [[noreturn]] void throw_failure(const char* operation) const;
+  CommunicatorImpl& impl() noexcept;
 
   Device* device_;
   int rank_;
   int size_;
   std::string library_;
   std::array<FeatureState, 4> features_;  // the first four; no communicator has one_sided
-  std::atomic<bool> failed_{false};
-  mutable std::mutex failure_mutex_;
-  std::string failure_;  // the cause
-  NativeError failure_native_;
-};
-
-// --- For plugins ------------------------------------------------------------------------------------------------------
-
-/// What a plugin is asked for: communicators of ranks `first_rank`, … on these devices.
-struct CommunicatorRequest {
-  std::span<Device* const> devices;
-  int first_rank = 0;
-  int ranks = 0;
-  const CommunicatorId* id = nullptr;    ///< null if the devices are all of the ranks, or with `mpi`
-  const MpiCommunicator* mpi = nullptr;  ///< for MPI alone
-  std::chrono::milliseconds time_out{0};
-};
-
-/// A library of collectives: what a plugin `libweir_comm_NAME.so` makes. Lives until the process ends.
-class WEIR_API CommunicatorLibrary {
- public:
-  CommunicatorLibrary() = default;
-  CommunicatorLibrary(const CommunicatorLibrary&) = delete;
-  CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
-
-  /// Throws `unsupported` where processes meet by other means.
-  virtual CommunicatorId create_id(Device& device) = 0;
-  /// One communicator for each device.
-  virtual std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) = 0;
-  /// What MPI calls the calling process.
-  struct MpiPlace {
-    int rank = 0;
-    int size = 1;
-  };
-  /// MPI alone: the calling process's rank, and how many there are.
-  virtual MpiPlace mpi_place(const MpiCommunicator& communicator);
-  /// MPI alone: every rank gets rank 0's bytes.
-  virtual void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes);
-
- protected:
-  virtual ~CommunicatorLibrary() = default;
 };
 
 }  // namespace weir
-
-extern "C" {
-/// What a plugin `libweir_comm_NAME.so` exports, besides its note (WEIR_PLUGIN_NOTE): opens the library. Called at most once
-/// in a process, unless it throws. Throws `weir::Error` with `driver_not_found` or `driver_too_old`.
-WEIR_API weir::CommunicatorLibrary* weir_open_communicator_library();
-}

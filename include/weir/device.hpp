@@ -203,54 +203,13 @@ class WEIR_API Device {
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return &a == &b; }
 
- protected:
-  Device(Backend& backend, int ordinal, std::int64_t native_handle);
-  virtual ~Device() = default;
-
-  /// The backend's constructor fills these in. They do not change afterwards.
-  DeviceProperties& mutable_properties() noexcept { return properties_; }
-  FeatureTable& mutable_features() noexcept { return features_; }
-
-  virtual StreamPtr do_create_stream(bool blocking, int priority) = 0;
-  /// The default stream is asked for once per device, the per-thread stream once per thread and device.
-  virtual StreamPtr do_create_default_stream() = 0;
-  virtual StreamPtr do_create_per_thread_stream();
-  /// Null, or the handle of a default stream, gives that default stream, even for `adopt`: the core refuses that then. Any
-  /// other handle is a live stream of this device. The wrapper reports the handle's priority and flags.
-  virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
-  virtual PriorityRange do_priority_range() const = 0;
-  virtual EventPtr do_create_event(const EventOptions& options) = 0;
-  virtual EventPtr do_open_event(const InterprocessHandle& handle);
-  virtual void* do_allocate(std::size_t bytes, MemoryKind kind) = 0;
-  virtual void do_deallocate(void* memory, MemoryKind kind) = 0;
-  virtual MemoryInfo do_memory_info() const = 0;
-  virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
-  /// Returns the device's address of the memory.
-  virtual void* do_register_host(void* data, std::size_t bytes);
-  virtual void do_unregister_host(void* data);
-  virtual MemoryPoolPtr do_create_memory_pool(const MemoryPoolOptions& options);
-  virtual MemoryPoolPtr do_default_memory_pool();
-  virtual InterprocessHandle do_interprocess_handle(const Allocation& allocation) const;
-  virtual void* do_open_memory(const InterprocessHandle& handle);
-  virtual void do_close_memory(void* memory);
-  virtual bool do_can_access_peer(const Device& peer) const = 0;
-  virtual void do_enable_peer_access(const Device& peer);
-  virtual void do_disable_peer_access(const Device& peer);
-  virtual ModulePtr do_load_module(std::span<const std::byte> image);
-  virtual ModulePtr do_compile(std::string_view source, const CompileOptions& options);
-  /// How well a bundle's image for that architecture suits this device: 0 if it cannot be loaded, and the more the better.
-  /// Need not be exact: where the driver refuses an image (`invalid_image`), the next one is tried.
-  virtual int do_rank_image(std::string_view architecture, std::span<const std::byte> code) const;
-  virtual void do_synchronize() = 0;
-  /// The driver's error if the device's state is lost for good, as far as the driver tells at once. Called when a call has
-  /// failed with `device_fault`, perhaps under the backend's locks, and by `health`. Must harm no capture.
-  virtual std::optional<Error> do_fault() const;
-
  private:
-  friend class Allocation;
-  friend class Backend;
+  friend class DeviceImpl;
   friend struct detail::HealthCore;
-  friend class HostRegistration;
+  friend class BackendImpl;
+
+  Device(Backend& backend, int ordinal, std::int64_t native_handle);
+  ~Device() = default;
 
   Backend& backend_;
   int ordinal_;
@@ -258,8 +217,6 @@ class WEIR_API Device {
   std::string label_;
   DeviceProperties properties_;
   FeatureTable features_;
-  std::mutex default_stream_mutex_;
-  std::atomic<Stream*> default_stream_{nullptr};
   mutable std::atomic<const DeviceHealth*> poison_{nullptr};  // of a poisoned device; never deleted
 };
 

@@ -61,7 +61,7 @@ enum class Errc : int {
   // Failures of the device or the driver.
   device_fault,              ///< work on the device failed; the device's state may be lost
   backend_failure,           ///< any other error of the vendor's driver; see the native code
-  communicator_failed,       ///< a peer, the network or a time-out made the communicator fail; make a new one
+  communicator_failed,       ///< a peer, the network or a timeout made the communicator fail; make a new one
 };
 
 /// The category "weir" of `std::error_code`s made from `Errc`.

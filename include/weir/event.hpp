@@ -38,7 +38,7 @@ class WEIR_API Event : public RefCounted {
   /// without Weir's knowledge.
   void* native_handle() const noexcept {
     shared_.store(true, std::memory_order_relaxed);
-    return handle();
+    return handle_.load(std::memory_order_acquire);
   }
   /// Whether it was ever recorded through Weir.
   bool is_recorded() const noexcept { return record_state_.load(std::memory_order_acquire) != unrecorded; }
@@ -60,38 +60,15 @@ class WEIR_API Event : public RefCounted {
   /// "cuda:0 event 0x7f…"
   std::string describe() const;
 
- protected:
-  Event(Device& device, const EventOptions& options, void* handle) noexcept
-      : device_(device), handle_(handle), options_(options) {}
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-
-  virtual bool do_is_complete() const = 0;
-  virtual void do_synchronize() const = 0;
-  /// Unless overridden, asks `do_is_complete`.
-  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const;
-  /// `do_is_complete` without harm to any capture.
-  virtual bool do_look() const { return do_is_complete(); }
-  /// Both events are recorded, have timing, and are of this device. Throws `not_ready` if one is not complete.
-  virtual double do_elapsed_ms_since(const Event& start) const = 0;
-  virtual InterprocessHandle do_interprocess_handle() const;
-
-  void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
-  /// Whether external code has the handle and may have recorded the event.
-  bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
-  /// Whether the last record was in a capture.
-  bool is_captured() const noexcept { return record_state_.load(std::memory_order_acquire) >= captured_base; }
-  /// Resets an event for reuse, for backends that pool events.
-  void reset_state() noexcept {
-    record_state_.store(unrecorded, std::memory_order_relaxed);
-    shared_.store(false, std::memory_order_relaxed);
-  }
-  void set_native_handle(void* handle) noexcept { handle_.store(handle, std::memory_order_release); }
-
  private:
   friend class Stream;
   friend class detail::Journal;
+  friend class EventImpl;
   // The last record: none, on a stream, or in a capture: `captured_base` + 2 * its id, + 1 if external code began it.
   static constexpr std::uint64_t unrecorded = 0, recorded = 1, captured_base = 2;
+
+  Event(Device& device, const EventOptions& options, void* handle) noexcept
+      : device_(device), handle_(handle), options_(options) {}
   void check_host_access(const char* operation) const;
 
   Device& device_;

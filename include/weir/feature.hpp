@@ -47,13 +47,13 @@ namespace weir {
   X(wait_value_geq, "wait_value with >=, compared cyclically, so that counters may wrap")                       \
   X(wait_value_nor, "wait_value with nor")                                                                      \
   X(wait_value_flush, "wait_value that flushes remote writes before the stream goes on")                        \
-  X(batch_memory_operations, "Stream::batch: several memory operations, contiguous in the stream")              \
+  X(batch_memory_operations, "Stream::batch_memory_operations: several memory operations, contiguous in the stream")              \
   X(async_allocation, "Stream::allocate_async")                                                                 \
   X(memory_pools, "MemoryPool: pools of stream-ordered memory, with statistics")                                \
   X(memory_pool_max_size, "MemoryPoolOptions::max_size: pools that hold no more than that")                     \
   X(managed_memory, "memory that host and device address alike")                                                \
   X(concurrent_managed_access, "managed memory touched by the host while the device works")                     \
-  X(managed_attach, "Stream::attach")                                                                           \
+  X(managed_attach, "Stream::attach_memory")                                                                           \
   X(managed_prefetch, "Stream::prefetch")                                                                       \
   X(host_registration, "Device::register_host: pinning memory that exists")                                     \
   X(peer_access, "kernels that address another device's memory")                                                \

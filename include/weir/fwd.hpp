@@ -25,9 +25,19 @@ class Module;
 class Registry;
 class Stream;
 
+// What backends derive from the classes above (weir/plugin).
+class BackendImpl;
+class DeviceImpl;
+class EventImpl;
+class GraphExecImpl;
+class GraphImpl;
+class KernelImpl;
+class MemoryPoolImpl;
+class ModuleImpl;
+class StreamImpl;
+
 namespace detail {
 class Journal;
-class StreamCall;
 struct HealthCore;
 struct StreamCore;
 }  // namespace detail

@@ -15,8 +15,6 @@
 /// Graphs: captured work, which can be inspected, instantiated and launched many times.
 namespace weir {
 
-struct CaptureState;
-
 /// What a node of a graph does.
 enum class NodeKind : std::uint8_t {
   kernel, copy, fill, host_function, child_graph, empty, event_record, event_wait, memory_operations, allocate, free,
@@ -76,17 +74,10 @@ class WEIR_API Graph : public RefCounted {
   /// "cuda:0 graph 0x7f…"
   std::string describe() const;
 
- protected:
-  Graph(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-
-  virtual std::size_t do_node_count() const = 0;
-  virtual Topology do_topology() const = 0;
-  virtual std::string do_debug_dot() const;
-  virtual GraphPtr do_clone() const;
-  virtual GraphExecPtr do_instantiate(const InstantiateOptions& options) const = 0;
-
  private:
+  friend class GraphImpl;
+  Graph(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+
   Device& device_;
   void* handle_;
 };
@@ -113,17 +104,10 @@ class WEIR_API GraphExec : public RefCounted {
   /// "cuda:0 executable graph 0x7f…"
   std::string describe() const;
 
- protected:
-  GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  void set_native_handle(void* handle) noexcept { handle_ = handle; }
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-
-  /// `capture`: if `stream` is in a capture, this graph becomes a child node of it.
-  virtual void do_launch(Stream& stream, const CaptureState& capture) = 0;
-  virtual void do_upload(Stream& stream);
-  virtual void do_update(const Graph& graph);
-
  private:
+  friend class GraphExecImpl;
+  GraphExec(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+
   Device& device_;
   void* handle_;
 };

@@ -180,15 +180,10 @@ class WEIR_API MemoryPool : public RefCounted {
   /// The vendor's pool (cudaMemPool_t, hipMemPool_t). This object still owns it.
   void* native_handle() const noexcept { return handle_; }
 
- protected:
-  MemoryPool(Device& device, void* handle) : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-  virtual std::size_t do_used_bytes() const = 0;
-  virtual std::size_t do_reserved_bytes() const = 0;
-  virtual void do_trim_to(std::size_t keep) = 0;
-  virtual void do_set_release_threshold(std::size_t bytes) = 0;
-
  private:
+  friend class MemoryPoolImpl;
+  MemoryPool(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+
   Device& device_;
   void* handle_;
 };

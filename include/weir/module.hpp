@@ -125,13 +125,10 @@ class WEIR_API Module : public RefCounted {
   /// The memory of a `__device__` or `__constant__` variable. Throws `kernel_not_found`.
   Span<std::byte> global(std::string_view name);
 
- protected:
-  Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-  virtual KernelPtr do_kernel(std::string_view name) = 0;
-  virtual Span<std::byte> do_global(std::string_view name) = 0;
-
  private:
+  friend class ModuleImpl;
+  Module(Device& device, void* handle) noexcept : device_(device), handle_(handle) {}
+
   Device& device_;
   void* handle_;
 };
@@ -152,7 +149,7 @@ class WEIR_API Kernel : public RefCounted {
   /// Which parameters are known to be floating-point numbers, or known not to be. Launches are checked against it.
   const detail::NumberKinds& parameter_kinds() const noexcept { return parameter_kinds_; }
   /// Its limits and needs. Throws where the driver does not tell them.
-  KernelProperties properties() const { return do_properties(); }
+  KernelProperties properties() const;
   /// How many blocks of `block_threads` threads, with `shared_memory_bytes` of dynamic shared memory each, one
   /// multiprocessor runs at a time. Times the device's `multiprocessor_count`, that is the largest grid of a cooperative
   /// launch. 0 if none fits. (cuOccupancyMaxActiveBlocksPerMultiprocessor)
@@ -162,7 +159,8 @@ class WEIR_API Kernel : public RefCounted {
   /// `invalid_argument` for more shared memory than a block can have. (cuOccupancyMaxPotentialBlockSize)
   std::uint32_t suggested_block_size(std::size_t shared_memory_bytes = 0) const;
 
- protected:
+ private:
+  friend class KernelImpl;
   Kernel(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
          const detail::NumberKinds& parameter_kinds)
       : module_(std::move(module)),
@@ -170,11 +168,7 @@ class WEIR_API Kernel : public RefCounted {
         handle_(handle),
         parameter_sizes_(std::move(parameter_sizes)),
         parameter_kinds_(parameter_kinds) {}
-  virtual KernelProperties do_properties() const = 0;
-  virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
-  virtual std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const = 0;
 
- private:
   ModulePtr module_;
   std::string name_;
   void* handle_;

@@ -68,13 +68,13 @@ class WEIR_API RefCounted {
   virtual Disposal disposal() const noexcept { return Disposal::anywhere; }
 
  private:
-  friend class DisposalQueue;
+  friend class Reclaimer;
   void last_release() const noexcept;
 
   // The lower half counts all owners, the upper half dependents; both change in one atomic step.
   static constexpr std::uint64_t dependent = (std::uint64_t{1} << 32U) + 1;
   mutable std::atomic<std::uint64_t> references_{0};
-  RefCounted* next_deferred_ = nullptr;
+  RefCounted* next_reclaimed_ = nullptr;
 };
 
 /// A shared owner of a `RefCounted` object, of the size of a pointer. Converts, compares and hashes by address, as

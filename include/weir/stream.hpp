@@ -282,15 +282,22 @@ class WEIR_API Stream : public RefCounted {
   void copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                  std::size_t bytes);
 
-  /// Sets every element to `value`; elements of 1, 2 or 4 bytes.
+  /// Sets every element to `value`, which converts to the element type: any trivially copyable type. Elements of 1, 2 and 4
+  /// bytes, and others whose words are all equal, are one memset of the driver's; else there is one for each word of an
+  /// element (two for a `double`).
   template <ElementRange To, class T>
   void fill(To&& destination, const T& value) {
     Span to = detail::lasting_span(std::forward<To>(destination));
     using E = typename decltype(to)::element_type;
     static_assert(!std::is_const_v<E>, "the destination of a fill must not be const");
     static_assert(std::is_convertible_v<const T&, E>, "the value must convert to the element type");
-    static_assert(sizeof(E) == 1 || sizeof(E) == 2 || sizeof(E) == 4, "fills write elements of 1, 2 or 4 bytes");
-    fill_elements(to.data(), detail::bits_of(static_cast<E>(value)), sizeof(E), to.size());
+    static_assert(std::is_trivially_copyable_v<E>, "device memory holds trivially copyable types only");
+    if constexpr (alignof(E) == sizeof(E) && sizeof(E) <= 4) {
+      fill_elements(to.data(), detail::bits_of(static_cast<E>(value)), sizeof(E), to.size());
+    } else {
+      const E element = static_cast<E>(value);
+      fill_pattern(to.data(), &element, sizeof(E), alignof(E), to.size());
+    }
   }
   /// Sets every byte of the elements to 0; elements of any size.
   template <ElementRange To>
@@ -303,7 +310,11 @@ class WEIR_API Stream : public RefCounted {
   }
   /// Sets `count` elements of `element_size` bytes (1, 2 or 4) to the low bits of `value`.
   void fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count);
-  /// Likewise for `height` rows of `width` elements that start `pitch` bytes apart.
+  /// Sets `count` elements to the `element_size` bytes at `element`, which are read before the call returns. `alignment` of
+  /// `destination`: a power of 2. Throws `invalid_argument` for null addresses.
+  void fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
+                    std::size_t count);
+  /// Like `fill_elements` for `height` rows of `width` elements that start `pitch` bytes apart.
   void fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size, std::size_t width,
                std::size_t height);
 
@@ -320,11 +331,11 @@ class WEIR_API Stream : public RefCounted {
   }
   /// Sets which streams may access managed memory. Throws `invalid_argument` for memory of another kind and for null;
   /// `capture_unsupported` while capturing. Feature `managed_attach`.
-  void attach(const Allocation& managed, AttachMode mode);
-  void attach(const AllocationPtr& managed, AttachMode mode);
+  void attach_memory(const Allocation& managed, AttachMode mode);
+  void attach_memory(const AllocationPtr& managed, AttachMode mode);
   template <class T>
-  void attach(const Buffer<T>& managed, AttachMode mode) {
-    attach(managed.allocation(), mode);
+  void attach_memory(const Buffer<T>& managed, AttachMode mode) {
+    attach_memory(managed.allocation(), mode);
   }
   /// Moves managed memory to this stream's device, or to the host. The memory may be of any device of this backend. Throws
   /// `invalid_argument` for memory of another kind, for null, and for bytes outside the allocation; `capture_unsupported`
@@ -348,16 +359,16 @@ class WEIR_API Stream : public RefCounted {
   /// the value. Neither the host nor other streams are blocked.
   /// Features `wait_value_32`, `wait_value_64`; `wait_value_geq`, `wait_value_nor` and `wait_value_flush` for those options.
   void wait_value(const std::uint32_t* address, std::uint32_t value, WaitCondition condition = WaitCondition::geq,
-                  RemoteWrites remote = RemoteWrites::as_they_are) {
+                  RemoteWrites remote = RemoteWrites::no_flush) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
   }
   void wait_value(const std::uint64_t* address, std::uint64_t value, WaitCondition condition = WaitCondition::geq,
-                  RemoteWrites remote = RemoteWrites::as_they_are) {
+                  RemoteWrites remote = RemoteWrites::no_flush) {
     memory_operation(MemoryOperation::wait(address, value, condition, remote));
   }
   /// Submits many memory operations at once. They run in order, and no work of another thread comes in between.
   /// Feature `batch_memory_operations`, and those of the operations. Empty: does nothing.
-  void batch(std::span<const MemoryOperation> operations);
+  void batch_memory_operations(std::span<const MemoryOperation> operations);
 
   // --- Kernels ----------------------------------------------------------------------------------------------------
 
@@ -420,123 +431,11 @@ class WEIR_API Stream : public RefCounted {
   /// Copies the attributes that can be set from `other`, a stream of the same device. Priority and blocking behaviour stay.
   void copy_attributes(const Stream& other);
 
- protected:
-  /// `handle`: the native stream. `keep_alive`: an object that must live as long as a wrapped stream, or null.
-  Stream(Device& device, void* handle, StreamKind kind, std::shared_ptr<const void> keep_alive = {});
-  ~Stream() override;
-  /// Closes the stream if it is open, and calls `do_dispose`. Never throws.
-  void dispose() noexcept override;
-  /// Deletes the stream, or keeps it for `renew`.
-  virtual void do_dispose() noexcept;
-  /// Whether this is another thread's per-thread default stream.
-  bool is_of_another_thread() const noexcept;
-  Disposal disposal() const noexcept override { return Disposal::driver; }
-
-  void* handle() const noexcept { return handle_; }
-  /// `describe` without the capture status, which would ask the driver. For errors of that very question.
-  std::string describe_handle() const;
-  /// For a borrowed handle that only the backend knows: the driver need not be asked for its captures.
-  void set_unshared() noexcept;
-  /// Resets a disposed stream for reuse with the same handle, for backends that keep such objects.
-  void renew(std::shared_ptr<const void> keep_alive) noexcept;
-  /// Keeps `module` for the graph that is being captured.
-  void keep_module(const ModulePtr& module, const CaptureState& capture);
-
-  /// Scope in which `body`, a stream that only the backend knows, captures the body of a conditional node. The core records
-  /// this capture, refuses work that a body cannot hold, and keeps what the body needs with `outer`, the capture of the
-  /// node.
-  class WEIR_API BodyCapture {
-   public:
-    /// `begin` begins the capture and returns its id.
-    BodyCapture(Stream& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin);
-    ~BodyCapture();
-    BodyCapture(const BodyCapture&) = delete;
-    BodyCapture& operator=(const BodyCapture&) = delete;
-
-   private:
-    const Stream& body_;
-    std::uint64_t id_ = 0;
-  };
-
-  // The core has done all checks before it calls these: the stream is open and usable on this thread, other objects are of
-  // the right device, the feature is there, lengths and shapes are valid, and no capture is endangered. The core passes
-  // exceptions on. `capture` is the capture that the stream is in, if any; the work becomes part of its graph.
-
-  /// Destroys the native stream once its work is done, if `destroy`. Called once, after a capture that the stream is in was
-  /// ended and dropped.
-  virtual void do_close(bool destroy) = 0;
-  virtual void* do_native_context() const;
-  virtual std::uint64_t do_id() const = 0;
-  virtual bool do_is_non_blocking() const = 0;
-  virtual int do_priority() const = 0;
-
-  virtual void do_synchronize() = 0;
-  virtual bool do_is_complete() const = 0;
-  /// False if the work enqueued so far is not done at `deadline`. Unless overridden, asks `do_is_complete`.
-  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
-  /// May tell `unknown` for work. Must harm no capture of other streams. Unless overridden, asks `do_is_complete`.
-  virtual PendingWork do_pending() const;
-  /// The exception of a host function of this stream since the last call, or null.
-  virtual std::exception_ptr do_take_host_error() noexcept = 0;
-  virtual void do_record(Event& event, const CaptureState& capture) = 0;
-  virtual void do_record_external(Event& event, const CaptureState& capture);
-  virtual void do_wait(const Event& event, const CaptureState& capture) = 0;
-  virtual void do_wait_external(const Event& event, const CaptureState& capture);
-  /// `of_other`: the capture that `other` is in.
-  virtual void do_wait_stream(Stream& other, const CaptureState& capture, const CaptureState& of_other) = 0;
-
-  virtual void do_launch_host_function(HostFunction&& function, const CaptureState& capture);
-  virtual void do_add_callback(StreamCallback&& callback);
-
-  /// Returns the driver's id of the capture, as `do_capture_state` gives it.
-  virtual std::uint64_t do_begin_capture(CaptureMode mode);
-  /// Likewise.
-  virtual std::uint64_t do_resume_capture(const GraphPtr& graph, CaptureMode mode);
-  /// Ends the capture. This stream, another `Stream` over the same handle, or external code began it. The capture is over
-  /// even if this throws, unless the driver demands another thread. `kept`: what the graph must keep.
-  virtual GraphPtr do_end_capture(CaptureResources&& kept);
-  /// Asks the driver whether the stream captures, for streams whose handle external code may know. Must be safe in every
-  /// state.
-  virtual CaptureState do_capture_state() const;
-  /// The graph being captured, to read only; null if the driver does not tell.
-  virtual GraphPtr do_captured_graph() const;
-  /// Makes the graph of a capture that external code began an owner of `module`.
-  virtual void do_keep_in_graph(const ModulePtr& module, const CaptureState& capture);
-  virtual void do_add_child_graph(const Graph& graph, const CaptureState& capture);
-  virtual void do_capture_conditional(ConditionalKind kind, const std::uint32_t* condition,
-                                      UniqueFunction<void(Stream&)>&& body, const CaptureState& capture);
-
-  virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
-  virtual void do_copy_2d(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
-                          std::size_t width_bytes, std::size_t height) = 0;
-  virtual void do_copy_peer(void* destination, const Device& destination_device, const void* source,
-                            const Device& source_device, std::size_t bytes);
-  virtual void do_fill(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) = 0;
-  virtual void do_fill_2d(void* destination, std::size_t pitch, std::uint32_t value, std::size_t element_size,
-                          std::size_t width, std::size_t height) = 0;
-
-  virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture);
-  /// Returns false, and frees nothing, if the driver refuses because of another stream's capture. `capture`: the capture
-  /// that the memory was allocated in, or none.
-  virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
-  virtual void do_attach(const Allocation& managed, AttachMode mode);
-  virtual void do_prefetch(const void* managed, std::size_t bytes, PrefetchTarget target);
-  virtual void do_memory_operation(const MemoryOperation& operation, const CaptureState& capture);
-  virtual void do_batch(std::span<const MemoryOperation> operations, const CaptureState& capture);
-
-  /// `arguments`: the address of each.
-  virtual void do_launch(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                         const ArgumentTypes& types, const CaptureState& capture);
-
-  virtual SynchronizationPolicy do_synchronization_policy() const;
-  virtual void do_set_synchronization_policy(SynchronizationPolicy policy);
-  virtual AccessPolicyWindow do_access_policy_window() const;
-  virtual void do_set_access_policy_window(const AccessPolicyWindow& window);
-  virtual void do_copy_attributes(const Stream& other);
-
  private:
-  friend class detail::StreamCall;
+  friend class StreamImpl;
   friend struct detail::StreamCore;
+
+  Stream(Device& device, void* handle, StreamKind kind) noexcept : device_(&device), handle_(handle), kind_(kind) {}
 
   // Called by the templates and inline functions above.
   GraphPtr capture_call(CaptureMode mode, UniqueFunction<void(Stream&)>&& function);
@@ -544,27 +443,14 @@ class WEIR_API Stream : public RefCounted {
   void launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types);
   void launch_watched(const Kernel& kernel, const LaunchConfig& config, void* const* arguments, const ArgumentTypes& types,
                       std::span<const MemoryAccess> accesses);
-  CaptureState capture_of_launch(const Kernel& kernel, const LaunchConfig& config, const ArgumentTypes& types);
   static constexpr std::uint32_t flag_watched = 128;  // there are tools; the other flags are in core/stream_core.hpp
   bool is_watched() const noexcept { return (flags_.load(std::memory_order_relaxed) & flag_watched) != 0; }
   void memory_operation(const MemoryOperation& operation);
 
   Device* device_;
   void* handle_;
-  std::shared_ptr<const void> keep_alive_;
-  std::uint64_t thread_ = 0;  // the thread of a per-thread default stream, else 0
   std::atomic<std::uint32_t> flags_{0};
   StreamKind kind_;
-  bool closing_postponed_ = false;         // closed, but memory is still to be freed on the stream
-  std::atomic<std::uint64_t> capture_{0};  // the capture that the stream is in, if Weir knows it
-  std::atomic<std::uint64_t> began_{0};    // the capture that this object began last
-  // The capture that was joined with `external`, and how many times.
-  std::atomic<std::uint64_t> joined_{0};
-  std::atomic<std::uint32_t> joined_depth_{0};
-  // The module that was kept last, and its capture: most captured launches need not look for either.
-  std::atomic<const Module*> kept_module_{nullptr};
-  std::atomic<std::uint64_t> kept_for_{0};
-  Allocation* deferred_ = nullptr;         // memory whose free is deferred; see allocation.cpp
 };
 
 }  // namespace weir

@@ -15,7 +15,7 @@ enum class WaitCondition : std::uint8_t {
 };
 
 /// Whether the end of a wait makes remote writes visible that came before the value (CU_STREAM_WAIT_VALUE_FLUSH).
-enum class RemoteWrites : std::uint8_t { as_they_are, flush };
+enum class RemoteWrites : std::uint8_t { no_flush, flush };
 
 /// One operation of a batch. Addresses are device addresses, aligned to the size of the value.
 struct MemoryOperation {
@@ -24,7 +24,7 @@ struct MemoryOperation {
 
   Kind kind;
   WaitCondition condition = WaitCondition::geq;
-  RemoteWrites remote_writes = RemoteWrites::as_they_are;
+  RemoteWrites remote_writes = RemoteWrites::no_flush;
   void* address = nullptr;
   std::uint64_t value = 0;
 
@@ -38,12 +38,12 @@ struct MemoryOperation {
   /// Waits until the value in memory meets the condition.
   static MemoryOperation wait(const std::uint32_t* address, std::uint32_t value,
                               WaitCondition condition = WaitCondition::geq,
-                              RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
+                              RemoteWrites remote = RemoteWrites::no_flush) noexcept {
     return {Kind::wait_32, condition, remote, const_cast<std::uint32_t*>(address), value};
   }
   static MemoryOperation wait(const std::uint64_t* address, std::uint64_t value,
                               WaitCondition condition = WaitCondition::geq,
-                              RemoteWrites remote = RemoteWrites::as_they_are) noexcept {
+                              RemoteWrites remote = RemoteWrites::no_flush) noexcept {
     return {Kind::wait_64, condition, remote, const_cast<std::uint64_t*>(address), value};
   }
   /// Makes remote writes that came before visible. Feature `wait_value_flush`.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All headers of Weir, except the interop headers, which need a vendor's headers.
+/// All headers of Weir for programs, except the interop headers, which need a vendor's headers. Those for backends,
+/// collectives and tools are in weir/plugin.
 #include "weir/abi.hpp"
 #include "weir/access.hpp"
 #include "weir/annotation.hpp"
@@ -18,7 +19,6 @@
 #include "weir/kernel_bundle.hpp"
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
-#include "weir/operation.hpp"
 #include "weir/ptr.hpp"
 #include "weir/registry.hpp"
 #include "weir/span.hpp"
@@ -27,6 +27,5 @@
 #include "weir/stream_memory.hpp"
 #include "weir/stream_pool.hpp"
 #include "weir/stream_scope.hpp"
-#include "weir/tool.hpp"
 #include "weir/unique_function.hpp"
 #include "weir/version.hpp"

@@ -80,7 +80,7 @@ std::vector<float> all_reduced(Four& four, ElementType type, Reduction reduction
   }
   four.each([&](Communicator& c, Stream& s) {
     void* const memory = data[static_cast<std::size_t>(c.rank())]->data();
-    c.all_reduce_raw(memory, memory, 1, type, reduction, s);
+    c.all_reduce_raw({memory, memory, 1, type}, reduction, s);
   });
   std::vector<float> results;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("a communicator tells its rank, size, device, library and features") {
   CHECK(four.all[0]->library() == std::string("host ") + version());
   CHECK(four.all[0]->native_handle() == nullptr);
   for (const auto f : {CommunicatorFeature::capture, CommunicatorFeature::avg, CommunicatorFeature::bfloat16,
-                       CommunicatorFeature::time_out}) {
+                       CommunicatorFeature::timeout}) {
     CHECK(four.all[0]->supports(f));
   }
   CHECK_FALSE(four.all[0]->supports(CommunicatorFeature::one_sided));
@@ -131,33 +131,33 @@ TEST_CASE("a mistake is refused before anything is enqueued, and the communicato
     CHECK(says(error, text));
   };
   refused(Errc::wrong_device, "the stream is of host:0", [&] { comm.all_reduce(x, Reduction::sum, *four.streams[0]); });
-  refused(Errc::length_mismatch, "Communicator::all_reduce", [&] { comm.all_reduce(x, y, Reduction::sum, stream); });
-  refused(Errc::length_mismatch, "Communicator::all_gather", [&] { comm.all_gather(x, y, stream); });
-  refused(Errc::length_mismatch, "Communicator::reduce_scatter", [&] { comm.reduce_scatter(y, x, Reduction::sum, stream); });
+  refused(Errc::length_mismatch, "Communicator::all_reduce", [&] { comm.all_reduce(y, x, Reduction::sum, stream); });
+  refused(Errc::length_mismatch, "Communicator::all_gather", [&] { comm.all_gather(y, x, stream); });
+  refused(Errc::length_mismatch, "Communicator::reduce_scatter", [&] { comm.reduce_scatter(x, y, Reduction::sum, stream); });
   refused(Errc::length_mismatch, "Communicator::all_to_all",
           [&] { comm.all_to_all(x.subspan(0, 7), x.subspan(0, 7), stream); });
   // The lengths are those of the caller, and the rule is the operation's.
   refused(Errc::length_mismatch, "8 elements are received and 4 are sent; give both the same number",
-          [&] { comm.all_reduce(x, y, Reduction::sum, stream); });
+          [&] { comm.all_reduce(y, x, Reduction::sum, stream); });
   refused(Errc::length_mismatch,
           "4 elements are received and 4 are sent; with 4 ranks the received must be 4 times as many as the sent",
           [&] { comm.all_gather(y, y, stream); });
   refused(Errc::length_mismatch,
           "4 elements are received and 8 are sent; with 4 ranks the sent must be 4 times as many as the received",
-          [&] { comm.reduce_scatter(y, x, Reduction::sum, stream); });
+          [&] { comm.reduce_scatter(x, y, Reduction::sum, stream); });
   refused(Errc::length_mismatch,
           "3 elements are received and 3 are sent; give both the same multiple of 4, the number of ranks",
-          [&] { comm.all_to_all(x.subspan(0, 3), y.subspan(0, 3), stream); });
+          [&] { comm.all_to_all(y.subspan(0, 3), x.subspan(0, 3), stream); });
   refused(Errc::invalid_argument, "cannot be in place", [&] { comm.all_to_all(x, x, stream); });
   refused(Errc::invalid_argument, "there is no rank 4; the ranks are 0 to 3", [&] { comm.broadcast(x, 4, stream); });
   refused(Errc::invalid_argument, "there is no rank -1", [&] { comm.send(x, -1, stream); });
   refused(Errc::invalid_argument, "reduction", [&] { comm.all_reduce(x, static_cast<Reduction>(5), stream); });
   refused(Errc::invalid_argument, "element type",
-          [&] { comm.all_reduce_raw(x.data(), x.data(), 1, static_cast<ElementType>(10), Reduction::sum, stream); });
+          [&] { comm.all_reduce_raw({x.data(), x.data(), 1, static_cast<ElementType>(10)}, Reduction::sum, stream); });
   refused(Errc::invalid_argument, "what is received is null",
-          [&] { comm.all_reduce_raw(nullptr, x.data(), 1, ElementType::float32, Reduction::sum, stream); });
+          [&] { comm.all_reduce_raw({x.data(), nullptr, 1, ElementType::float32}, Reduction::sum, stream); });
   refused(Errc::invalid_argument, "",
-          [&] { comm.all_gather_raw(x.data(), x.data(), SIZE_MAX / 8, ElementType::float32, stream); });
+          [&] { comm.all_gather_raw({x.data(), x.data(), SIZE_MAX / 8, ElementType::float32}, stream); });
   const auto closed = four.devices[1]->create_stream();
   closed->close();
   refused(Errc::stream_closed, "Communicator::barrier", [&] { comm.barrier(*closed); });
@@ -180,7 +180,7 @@ TEST_CASE("communicators are not made of no device, one device twice, or devices
   // Rank 0 cannot make an id, so rank 1 does not wait for the file.
   for (const int rank : {0, 1}) {
     const auto meet = [&] {
-      Communicator::from_file(device, rank, 2, "/tmp/weir-no-such-file", {.time_out = std::chrono::milliseconds(100)});
+      Communicator::from_file(device, rank, 2, "/tmp/weir-no-such-file", {.timeout = std::chrono::milliseconds(100)});
     };
     CHECK(says(error_of(meet), "use Communicator::from_mpi"));
   }
@@ -322,9 +322,9 @@ TEST_CASE("ranks that do not fit each other fail together, with the cause") {
   const auto x = four.devices[0]->allocate<float>(8);
   four.each([&](Communicator& c, Stream& s) {
     if (c.rank() == 2)
-      c.broadcast_raw(x.data(), x.data(), 4, ElementType::float32, 1, s);
+      c.broadcast_raw({x.data(), x.data(), 4, ElementType::float32}, 1, s);
     else
-      c.all_reduce_raw(x.data(), x.data(), 8, ElementType::float32, Reduction::sum, s);
+      c.all_reduce_raw({x.data(), x.data(), 8, ElementType::float32}, Reduction::sum, s);
   });
   for (std::size_t i = 0; i < 4; ++i) {
     const Error error = error_of([&] { four.all[i]->synchronize(*four.streams[i]); });
@@ -362,7 +362,7 @@ TEST_CASE("a send that does not fit fails its whole group, and the streams go on
 }
 
 TEST_CASE("sends and receives of a group can wait for each other on several streams") {
-  Four four({.time_out = std::chrono::seconds(5)});
+  Four four({.timeout = std::chrono::seconds(5)});
   std::vector<StreamPtr> second;
   std::vector<Buffer<int>> sent, received;
   for (Device* const device : four.devices) {
@@ -387,8 +387,8 @@ TEST_CASE("sends and receives of a group can wait for each other on several stre
   }
 }
 
-TEST_CASE("a rank that does not come makes the others fail after the time-out") {
-  Four four({.time_out = std::chrono::milliseconds(200)});
+TEST_CASE("a rank that does not come makes the others fail after the timeout") {
+  Four four({.timeout = std::chrono::milliseconds(200)});
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < 3; ++i) four.all[i]->barrier(*four.streams[i]);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -440,7 +440,7 @@ TEST_CASE("a stream that waits for a rank which never called goes on once the co
   stream->synchronize();
 }
 
-TEST_CASE("a communicator that goes before it has called what the others wait for makes them fail, without a time-out") {
+TEST_CASE("a communicator that goes before it has called what the others wait for makes them fail, without a timeout") {
   Four four;
   const auto x = four.devices[0]->allocate<float>(8);
   four.all[2]->barrier(*four.streams[2]);  // of the work under way it is a part all the same
@@ -452,7 +452,7 @@ TEST_CASE("a communicator that goes before it has called what the others wait fo
   for (const std::size_t i : {0U, 1U, 3U}) four.all[i]->synchronize(*four.streams[i]);
   SUBCASE("in an operation of all ranks") {
     for (const std::size_t i : {0U, 1U, 3U}) {
-      four.all[i]->all_reduce_raw(x.data(), x.data(), 8, ElementType::float32, Reduction::sum, *four.streams[i]);
+      four.all[i]->all_reduce_raw({x.data(), x.data(), 8, ElementType::float32}, Reduction::sum, *four.streams[i]);
       REQUIRE(comes_to_its_end(*four.streams[i]));
       const Error error = error_of([&] { four.all[i]->check(); });
       CHECK(error.errc() == Errc::communicator_failed);

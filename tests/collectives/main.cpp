@@ -20,7 +20,7 @@ void fail(const std::string& what) {
 Ranks make_ranks(const Options& options) {
   weir::Registry& registry = weir::Registry::instance();
   weir::Backend& backend = options.backend.empty() ? registry.default_backend() : registry.open(options.backend);
-  const weir::CommunicatorOptions how{.library = options.library, .time_out = options.time_out};
+  const weir::CommunicatorOptions how{.library = options.library, .timeout = options.timeout};
   const weir::LaunchEnvironment launch = weir::LaunchEnvironment::read();
   std::vector<weir::CommunicatorPtr> communicators;
   if (options.from == "devices") {
@@ -65,8 +65,8 @@ int main(int argc, char** argv) {
       options.library = value;
     else if (key == "devices")
       options.devices = std::stoi(value);
-    else if (key == "time_out")
-      options.time_out = std::chrono::milliseconds(std::stoi(value));
+    else if (key == "timeout")
+      options.timeout = std::chrono::milliseconds(std::stoi(value));
     else if (key == "full")
       options.full = true;
     else if (key == "programs")

@@ -19,9 +19,9 @@ using namespace weir;
 using namespace std::chrono_literals;
 
 struct Rank {
-  explicit Rank(std::chrono::milliseconds time_out = 0ms)
+  explicit Rank(std::chrono::milliseconds timeout = 0ms)
       : device(Registry::instance().open("host").device(0)),
-        communicator(Communicator::from_mpi(device, {}, {.time_out = time_out})),
+        communicator(Communicator::from_mpi(device, {}, {.timeout = timeout})),
         stream(device.create_stream()),
         data(device.allocate<float>(1U << 20U)) {
     stream->fill(data, 1.0F);
@@ -122,13 +122,13 @@ void expect_reduced(const Rank& rank, const char* what, ElementType type, Reduct
     for (std::size_t i = 0; i < count; ++i) expect(rank, what, found[i], wanted);
   };
   begin();
-  comm.all_reduce_raw(to->data(), from->data(), 2, type, reduction, stream);
+  comm.all_reduce_raw({from->data(), to->data(), 2, type}, reduction, stream);
   look(2);
   begin();
-  comm.reduce_raw(to->data(), from->data(), 2, type, reduction, 1, stream);
+  comm.reduce_raw({from->data(), to->data(), 2, type}, reduction, 1, stream);
   look(rank.number() == 1 ? 2 : 0);
   begin();
-  comm.reduce_scatter_raw(to->data(), from->data(), 1, type, reduction, stream);
+  comm.reduce_scatter_raw({from->data(), to->data(), 1, type}, reduction, stream);
   look(1);
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("rccl: communicators of the devices of one process work, and tell the 
   CHECK(o.status == 0);
 }
 
-TEST_CASE("rccl: non-blocking communicators, for a time-out, work likewise") {
+TEST_CASE("rccl: non-blocking communicators, for a timeout, work likewise") {
   const Outcome o = story({"make_short", "all_reduce", "barrier", "value", "synchronize", "drop"});
   CHECK_SAYS(o, "element: 2\n");
   CHECK_SAYS(o, "drop: ok");
@@ -111,19 +111,19 @@ TEST_CASE("rccl: communicators of a making that fails are ended") {
   }
 }
 
-TEST_CASE("rccl: an error that comes later shows in check, and by itself where there is a time-out") {
+TEST_CASE("rccl: an error that comes later shows in check, and by itself where there is a timeout") {
   const Outcome asked = story({"make", "all_reduce", "check", "all_reduce"}, "async=2:6");
   CHECK_SAYS(asked, "check: communicator_failed |");
   CHECK_SAYS(asked, "ncclRemoteError (6)");
   CHECK_SAYS(asked, "all_reduce: communicator_failed |");
 }
 
-TEST_CASE("rccl: a peer that does not come while communicators are made ends in an error after the time-out") {
+TEST_CASE("rccl: a peer that does not come while communicators are made ends in an error after the timeout") {
   CHECK_SAYS(story({"make_alone"}), "make_alone: communicator_failed | Communicator::from_id on rccl 2.29.7");
   CHECK_SAYS(story({"make_alone"}), "not all of the 2 ranks have come within 300 ms");
 }
 
-TEST_CASE("rccl: an operation that waits for a peer for ever ends after the time-out, and the stream goes on") {
+TEST_CASE("rccl: an operation that waits for a peer for ever ends after the timeout, and the stream goes on") {
   const Outcome eager = story({"make_short", "all_reduce", "synchronize", "value"}, "hang=1");
   CHECK_SAYS(eager,
              "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: an operation has not "
@@ -139,7 +139,7 @@ TEST_CASE("rccl: abort ends what waits") {
   CHECK_SAYS(o, "element: 1\n");
 }
 
-TEST_CASE("rccl: a time-out in the middle of a group waits for the group's end") {
+TEST_CASE("rccl: a timeout in the middle of a group waits for the group's end") {
   // The third group is the second all_reduce.
   const Outcome o = story({"make_short", "all_reduce", "all_reduce", "synchronize", "value"}, "hang=1 slow=3:1000");
   CHECK(o.count("all_reduce: ok") == 2);

@@ -204,12 +204,12 @@ void run(Ranks& ranks, std::vector<Memory>& memory, const Case& c) {
       weir::Stream& stream = *rank.stream;
       Memory& m = memory[r];
       switch (c.kind) {
-        case Kind::all_reduce: comm.all_reduce_raw(m.to, m.from, c.count, c.type, c.reduction, stream); break;
-        case Kind::reduce: comm.reduce_raw(m.to, m.from, c.count, c.type, c.reduction, c.root, stream); break;
-        case Kind::reduce_scatter: comm.reduce_scatter_raw(m.to, m.from, c.count, c.type, c.reduction, stream); break;
-        case Kind::broadcast: comm.broadcast_raw(m.to, m.from, c.count, c.type, c.root, stream); break;
-        case Kind::all_gather: comm.all_gather_raw(m.to, m.from, c.count, c.type, stream); break;
-        case Kind::all_to_all: comm.all_to_all_raw(m.to, m.from, c.count, c.type, stream); break;
+        case Kind::all_reduce: comm.all_reduce_raw({m.from, m.to, c.count, c.type}, c.reduction, stream); break;
+        case Kind::reduce: comm.reduce_raw({m.from, m.to, c.count, c.type}, c.reduction, c.root, stream); break;
+        case Kind::reduce_scatter: comm.reduce_scatter_raw({m.from, m.to, c.count, c.type}, c.reduction, stream); break;
+        case Kind::broadcast: comm.broadcast_raw({m.from, m.to, c.count, c.type}, c.root, stream); break;
+        case Kind::all_gather: comm.all_gather_raw({m.from, m.to, c.count, c.type}, stream); break;
+        case Kind::all_to_all: comm.all_to_all_raw({m.from, m.to, c.count, c.type}, stream); break;
         default:
           comm.send_raw(m.from, c.count, c.type, (rank.number() + 1) % ranks.size, stream);
           comm.receive_raw(m.to, c.count, c.type, (rank.number() + ranks.size - 1) % ranks.size, stream);

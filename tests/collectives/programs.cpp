@@ -104,9 +104,9 @@ void submit(const Step& s, std::vector<RankState>& states, int size) {
       const auto& from = state.buffers[s.from];
       const auto& to = state.buffers[s.to];
       switch (s.kind) {
-        case Step::all_reduce: comm.all_reduce(to, from, weir::Reduction::sum, stream); break;
+        case Step::all_reduce: comm.all_reduce(from, to, weir::Reduction::sum, stream); break;
         case Step::broadcast: comm.broadcast(to, static_cast<int>(s.number) % size, stream); break;
-        case Step::all_to_all: comm.all_to_all(to, from, stream); break;
+        case Step::all_to_all: comm.all_to_all(from, to, stream); break;
         case Step::ring:
           comm.send(from, (comm.rank() + 1) % size, stream);
           comm.receive(to, (comm.rank() + size - 1) % size, stream);
@@ -240,7 +240,7 @@ void check_death(Ranks& ranks, const Options& options) {
   // The process lives: the device works.
   rank.stream->fill(data, 2.0F);
   if (rank.stream->read(data)[12345] != 2.0F) fail("the device does not work after the communicator has failed");
-  if (std::chrono::steady_clock::now() - begin > 3 * options.time_out + std::chrono::seconds(2)) fail("it took too long");
+  if (std::chrono::steady_clock::now() - begin > 3 * options.timeout + std::chrono::seconds(2)) fail("it took too long");
 }
 
 }  // namespace collectives_test

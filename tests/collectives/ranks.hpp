@@ -15,7 +15,7 @@ struct Options {
   std::string backend;           ///< empty: the default one
   std::string library;
   int devices = 0;  ///< of one process; 0: all
-  std::chrono::milliseconds time_out{60000};
+  std::chrono::milliseconds timeout{60000};
   bool full = false;   ///< all sizes with all types
   int programs = 20;   ///< random programs
   bool graphs = true;  ///< with graphs in them
@@ -46,7 +46,7 @@ long check_operations(Ranks& ranks, bool full);
 void run_random_program(Ranks& ranks, unsigned seed, bool graphs);
 /// The communicators are destroyed while their work is under way, which is done all the same.
 void check_going(Ranks& ranks);
-/// One rank is killed; the others fail within the time-out.
+/// One rank is killed; the others fail within the timeout.
 void check_death(Ranks& ranks, const Options& options);
 
 }  // namespace collectives_test

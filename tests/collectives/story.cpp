@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   std::vector<CommunicatorPtr> comms;
   std::vector<StreamPtr> streams;
   std::vector<Buffer<float>> data;
-  const CommunicatorOptions short_time{.time_out = std::chrono::milliseconds(300)};
+  const CommunicatorOptions short_time{.timeout = std::chrono::milliseconds(300)};
   const auto make = [&](const CommunicatorOptions& options) {
     Backend& backend = Registry::instance().open(name);
     std::vector<Device*> devices;
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
          std::vector<Buffer<float>> to;
          for (const CommunicatorPtr& c : comms) to.push_back(c->device().allocate<float>(1000));
          each([&](Communicator& c, Stream& s, const Buffer<float>& x) {
-           c.all_to_all(to[static_cast<std::size_t>(c.rank())], x, s);
+           c.all_to_all(x, to[static_cast<std::size_t>(c.rank())], s);
          });
          for (const StreamPtr& s : streams) s->synchronize();
        }},

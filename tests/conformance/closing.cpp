@@ -70,7 +70,7 @@ TEST_CASE("S9 close: every later use is refused, before the driver could take it
       {"write_value 64", [&] { s->write_value(word64.address(), std::uint64_t{1}); }},
       {"wait_value 32", [&] { s->wait_value(word32.address(), 0U); }},
       {"wait_value 64", [&] { s->wait_value(word64.address(), std::uint64_t{0}); }},
-      {"batch", [&] { s->batch(operations); }},
+      {"batch", [&] { s->batch_memory_operations(operations); }},
       {"synchronization_policy", [&] { (void)s->synchronization_policy(); }},
       {"set_synchronization_policy", [&] { s->set_synchronization_policy(weir::SynchronizationPolicy::automatic); }},
       {"access_policy_window", [&] { (void)s->access_policy_window(); }},

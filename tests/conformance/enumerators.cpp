@@ -47,7 +47,7 @@ TEST_CASE("S42 S44 enumerators: of memory") {
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<int>(100, MemoryKind::managed);
   if (device().supports(Feature::managed_attach)) {
-    CHECK_REFUSED(Errc::invalid_argument, s->attach(memory, weir::AttachMode(3)));
+    CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(memory, weir::AttachMode(3)));
   }
   if (device().supports(Feature::managed_prefetch)) {
     CHECK_REFUSED(Errc::invalid_argument, s->prefetch(memory, weir::PrefetchTarget(2)));
@@ -64,7 +64,7 @@ TEST_CASE("S45 S46 enumerators: of memory operations; the stream is not held") {
   if (device().supports(Feature::batch_memory_operations)) {
     MemoryOperation operations[2] = {MemoryOperation::write(word.address(), 1), MemoryOperation::write(word.address(), 2)};
     operations[1].kind = MemoryOperation::Kind(5);
-    CHECK_REFUSED(Errc::invalid_argument, s->batch(operations));
+    CHECK_REFUSED(Errc::invalid_argument, s->batch_memory_operations(operations));
     s->synchronize();
     CHECK(word.load() == 0);
   }

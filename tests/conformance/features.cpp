@@ -172,7 +172,7 @@ std::vector<Use> uses() {
        false,
        [](Bench& b) {
          const std::array<MemoryOperation, 1> operations = {MemoryOperation::write(b.word.address(), 1)};
-         b.s->batch(operations);
+         b.s->batch_memory_operations(operations);
        }},
       {F::async_allocation, {}, false, [](Bench& b) { (void)b.s->allocate_async<int>(4); }},
       {F::memory_pools, {}, false, [](Bench&) { (void)device().create_memory_pool(); }},
@@ -182,7 +182,7 @@ std::vector<Use> uses() {
        false,
        [](Bench&) { (void)device().create_memory_pool({.max_size = std::size_t{1} << 30U}); }},
       {F::managed_memory, {}, false, [](Bench&) { (void)device().allocate<int>(4, MemoryKind::managed); }},
-      {F::managed_attach, {}, false, [](Bench& b) { b.s->attach(b.memory, weir::AttachMode::single); }},
+      {F::managed_attach, {}, false, [](Bench& b) { b.s->attach_memory(b.memory, weir::AttachMode::single); }},
       {F::managed_prefetch, {}, false, [](Bench& b) { b.s->prefetch(b.memory); }},
       {F::host_registration, {}, false, [](Bench& b) { (void)device().register_host(std::span(b.host)); }},
       {F::peer_access, {}, false, [](Bench&) { device().enable_peer_access(device()); }},

@@ -37,6 +37,42 @@ TEST_CASE("S43 fill: 32 bits, also of floating point") {
   check_fill<float>(1.5F, -0.25F);
 }
 
+TEST_CASE("S43 fill: 64 and 128 bits, and structs") {
+  check_fill<double>(2.5, -0.125);
+  check_fill<double>(0.0, 1.0);
+  check_fill<std::uint64_t>(0x0123456789ABCDEFU, 0x5555555555555555U);
+  check_fill<std::uint64_t>(~std::uint64_t{0}, 1);
+  struct alignas(16) Quad {
+    float x, y, z, w;
+    bool operator==(const Quad&) const = default;
+  };
+  check_fill<Quad>({1, 2, 3, 4}, {5, 5, 5, 5});
+  struct Colour {
+    std::uint8_t r, g, b;
+    bool operator==(const Colour&) const = default;
+  };
+  check_fill<Colour>({1, 2, 3}, {});
+  struct Pair {
+    std::int16_t a;
+    std::int32_t b;
+    bool operator==(const Pair&) const = default;
+  };
+  check_fill<Pair>({-1, 7}, {2, -9});
+}
+
+TEST_CASE("S43 fill: a captured fill of 64 bits") {
+  const StreamPtr s = device().create_stream();
+  if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
+  const auto memory = device().allocate<double>(1000);
+  std::vector<double> back(1000);
+  const auto exec = s->capture([&](Stream& c) { c.fill(memory, 3.25); })->instantiate();
+  s->fill(memory, 1.0);
+  exec->launch(*s);
+  s->copy(back, memory);
+  s->synchronize();
+  CHECK(back == std::vector<double>(1000, 3.25));
+}
+
 TEST_CASE("S43 fill: a value is converted to the element's type") {
   const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<float>(8);

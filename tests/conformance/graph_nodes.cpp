@@ -311,7 +311,7 @@ TEST_CASE("S39 S45 S46 S47 memory operations: nodes of the graph, done at each l
   const GraphPtr graph = s->capture([&](Stream& c) {
     c.write_value(word.address(), 1U);
     c.wait_value(gate.address(), 1U, WaitCondition::eq);
-    if (batches) c.batch(operations);
+    if (batches) c.batch_memory_operations(operations);
     board.put(c, 0, 1);
   });
   CHECK(word.load() == 0);

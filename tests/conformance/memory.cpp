@@ -140,9 +140,9 @@ TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is atta
   const StreamPtr other = device().create_stream();
   if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
   const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
-  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(memory, weir::AttachMode::single); })) return;
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(memory, weir::AttachMode::single); })) return;
   for (const weir::AttachMode mode : {weir::AttachMode::single, weir::AttachMode::host, weir::AttachMode::global}) {
-    s->attach(memory, mode);
+    s->attach_memory(memory, mode);
     s->synchronize();
     memory.host()[0] = 1;
     if (mode != weir::AttachMode::host) {
@@ -159,11 +159,11 @@ TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is atta
 TEST_CASE("S44 attach: other memory than managed is an error") {
   const StreamPtr s = device().create_stream();
   const auto plain = device().allocate<int>(4);
-  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach(*plain.allocation(), weir::AttachMode::single); })) return;
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(*plain.allocation(), weir::AttachMode::single); })) return;
   const auto pinned = device().allocate<int>(4, MemoryKind::pinned);
-  CHECK_REFUSED(Errc::invalid_argument, s->attach(*plain.allocation(), weir::AttachMode::single));
-  CHECK_REFUSED(Errc::invalid_argument, s->attach(*pinned.allocation(), weir::AttachMode::global));
-  CHECK_REFUSED(Errc::invalid_argument, s->attach(Buffer<int>(), weir::AttachMode::global));
+  CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(*plain.allocation(), weir::AttachMode::single));
+  CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(*pinned.allocation(), weir::AttachMode::global));
+  CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(Buffer<int>(), weir::AttachMode::global));
   CHECK_WORKS(*s);
 }
 

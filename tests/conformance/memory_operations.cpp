@@ -303,9 +303,9 @@ TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effe
 // --- Batches ----------------------------------------------------------------------------------------------------------
 
 bool needs_batch(Stream& s, std::span<const MemoryOperation> operations) {
-  if (!needs(s, {Feature::batch_memory_operations}, [&] { s.batch(operations); })) return false;
+  if (!needs(s, {Feature::batch_memory_operations}, [&] { s.batch_memory_operations(operations); })) return false;
   for (const MemoryOperation& op : operations) {
-    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch(operations); }))
+    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch_memory_operations(operations); }))
       return false;
   }
   return true;
@@ -320,7 +320,7 @@ TEST_CASE("S47 batch: applies all its operations") {
     for (const Word32& w : words) CHECK(w.load() == 0);
     return;
   }
-  s->batch(operations);
+  s->batch_memory_operations(operations);
   s->synchronize();
   for (std::uint32_t i = 0; i < 4; ++i) CHECK(words[i].load() == i + 10);
 }
@@ -341,7 +341,7 @@ TEST_CASE("S47 batch: in its order, waits among the writes, and 64 bits beside 3
     operations.push_back(MemoryOperation::wait(wide.address(), std::uint64_t{1} << 40U, WaitCondition::eq));
   }
   Board board;
-  s->batch(operations);
+  s->batch_memory_operations(operations);
   board.put(*s, 0, 1);
   settle();
   CHECK_FALSE(s->is_complete());
@@ -369,7 +369,7 @@ TEST_CASE("S27 S47 batch: contiguous: nothing of another thread's comes in betwe
         const std::uint32_t mine = t * 1000 + i + 1;
         const std::array<MemoryOperation, 2> operations = {MemoryOperation::write(word.address(), mine),
                                                            MemoryOperation::wait(word.address(), mine, WaitCondition::eq)};
-        s->batch(operations);
+        s->batch_memory_operations(operations);
       }
     });
   }
@@ -385,10 +385,10 @@ TEST_CASE("S47 batch: a long one is applied whole, or refused whole with an erro
   std::vector<MemoryOperation> operations;
   for (std::uint32_t i = 0; i < count; ++i) operations.push_back(MemoryOperation::write(words.data() + i, i + 1));
   if (!needs_batch(*s, operations)) return;
-  s->batch(std::span(operations).first(64));
+  s->batch_memory_operations(std::span(operations).first(64));
   s->synchronize();
   for (std::uint32_t i = 0; i < count; ++i) REQUIRE(words.host()[i] == (i < 64 ? i + 1 : 0));
-  const Refusal refusal = refusal_of([&] { s->batch(operations); });
+  const Refusal refusal = refusal_of([&] { s->batch_memory_operations(operations); });
   s->synchronize();
   if (refusal.threw) {
     CHECK_MESSAGE(refusal.is(Errc::invalid_argument), refusal.text);
@@ -405,9 +405,9 @@ TEST_CASE("S47 batch: of nothing does nothing; one wrong operation refuses the w
                                                      MemoryOperation::write(static_cast<std::uint32_t*>(nullptr), 1U),
                                                      MemoryOperation::write(last.address(), 1U)};
   if (!needs_batch(*s, std::span(operations).first(1))) return;
-  s->batch({});
+  s->batch_memory_operations({});
   CHECK(s->is_complete());
-  CHECK_REFUSED(Errc::invalid_argument, s->batch(operations));
+  CHECK_REFUSED(Errc::invalid_argument, s->batch_memory_operations(operations));
   CHECK_WORKS(*s);
   CHECK(first.load() == 0);
   CHECK(last.load() == 0);
@@ -419,11 +419,11 @@ TEST_CASE("S46 S47 batch: with a flush of remote writes") {
   const std::array<MemoryOperation, 2> operations = {MemoryOperation::flush_remote_writes(),
                                                      MemoryOperation::write(word.address(), 1U)};
   if (!needs(*s, {Feature::batch_memory_operations, Feature::wait_value_flush, Feature::write_value_32},
-             [&] { s->batch(operations); })) {
+             [&] { s->batch_memory_operations(operations); })) {
     CHECK(word.load() == 0);
     return;
   }
-  s->batch(operations);
+  s->batch_memory_operations(operations);
   s->synchronize();
   CHECK(word.load() == 1);
 }

@@ -39,6 +39,7 @@
 #include "tests/unit/new_sweep/allocator.hpp"
 #include "tests/unit/new_sweep/rest.hpp"
 #include "tests/unit/new_sweep/scenario.hpp"
+#include "weir/plugin/tool.hpp"
 
 namespace {
 

@@ -225,10 +225,10 @@ TEST_CASE("batch: longer than the driver takes at once, it is one submission, al
     if (i != 0) batch.push_back(weir::MemoryOperation::wait(memory.data() + i - 1, i, weir::WaitCondition::eq));
     batch.push_back(weir::MemoryOperation::write(memory.data() + i, i + 1));
   }
-  stream->batch(batch);
+  stream->batch_memory_operations(batch);
   stream->synchronize();
   for (std::uint32_t i = 0; i < n; ++i) REQUIRE(memory.host()[i] == i + 1);
-  const auto graph = stream->capture([&](weir::Stream& s) { s.batch(batch); });
+  const auto graph = stream->capture([&](weir::Stream& s) { s.batch_memory_operations(batch); });
   CHECK(graph->node_count() == 1);
   const auto exec = graph->instantiate();
   for (std::uint32_t i = 0; i < n; ++i) memory.host()[i] = 0;

@@ -111,7 +111,7 @@ int test(weir::Device& device, const std::string& only) {
   if (device.supports(Feature::batch_memory_operations)) {
     std::array<weir::MemoryOperation, 8> batch{};
     for (std::uint32_t i = 0; i < 8; ++i) batch[i] = weir::MemoryOperation::write(memory.data() + i, i);
-    expect_none("batch of 8", [&] { stream->batch(batch); });
+    expect_none("batch of 8", [&] { stream->batch_memory_operations(batch); });
   }
   if (device.supports(Feature::async_allocation)) {
     expect_none("asynchronous allocate + free", [&] { (void)stream->allocate_async<unsigned>(1024); });

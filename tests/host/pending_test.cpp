@@ -64,7 +64,7 @@ TEST_CASE("pending: a wait for a value is told with its address, value and condi
 TEST_CASE("pending: of a batch the first value that is not there is told") {
   const weir::StreamPtr stream = device().create_stream();
   std::uint64_t words[3] = {5, 0, 0};
-  stream->batch(std::array{weir::MemoryOperation::wait(&words[0], std::uint64_t{5}),
+  stream->batch_memory_operations(std::array{weir::MemoryOperation::wait(&words[0], std::uint64_t{5}),
                            weir::MemoryOperation::write(&words[2], std::uint64_t{1}),
                            weir::MemoryOperation::wait(&words[1], std::uint64_t{6}, weir::WaitCondition::eq)});
   const PendingWork work = wait_until_at(*stream, Kind::value);

@@ -104,7 +104,7 @@ class Run {
       case Step::Kind::write: stream.write_value(a, step.value); break;
       case Step::Kind::write_two: {
         const MemoryOperation operations[] = {MemoryOperation::write(a, step.value), MemoryOperation::write(b, ~step.value)};
-        stream.batch(operations);
+        stream.batch_memory_operations(operations);
         break;
       }
     }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/unit/subprocess.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/weir.hpp"
 
 // What tools are told. One tool is added to this process, and writes down what it sees.

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "tests/quiet.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/weir.hpp"
 
 namespace {

@@ -17,6 +17,7 @@
 #include "core/plugin_loader.hpp"
 #include "core/plugin_note.hpp"
 #include "subprocess.hpp"
+#include "weir/plugin/abi.hpp"
 #include "weir/version.hpp"
 
 using namespace std::string_literals;
@@ -118,10 +119,10 @@ class MemoryFile {
 
 TEST_CASE("handshake: a plugin that fits says so in its note") {
   const PluginNote note = read_plugin_note(WEIR_TEST_PLUGINS "/libweir_misfit.so");
-  CHECK(note.revision == weir::interface_revision);
+  CHECK(note.revision == weir::plugin_revision);
   CHECK(note.name == "misfit");
   CHECK(note.version == "2.0-test");
-  CHECK(note.build.ends_with(" "s + weir::abi()));
+  CHECK(note.build.ends_with(" "s + weir::detail::plugin_fingerprint.text));
   CHECK(handshake_fault(note, "misfit") == "");
   CHECK(handshake_fault(note, "misfi") != "");
   CHECK(handshake_fault(note, "") != "");
@@ -134,16 +135,16 @@ TEST_CASE("handshake: the note outlives link-time optimization, removal of unuse
 
 TEST_CASE("handshake: another interface revision names both, and no code of the plugin runs") {
   Image image = misfit();
-  image.set(image.revision(), weir::interface_revision + 1);
+  image.set(image.revision(), weir::plugin_revision + 1);
   const Outcome outcome = image.refused();
-  CHECK(outcome.says("built for interface revision " + std::to_string(weir::interface_revision + 1)));
-  CHECK(outcome.says("has revision " + std::to_string(weir::interface_revision) + ";"));
+  CHECK(outcome.says("built for plugin revision " + std::to_string(weir::plugin_revision + 1)));
+  CHECK(outcome.says("has revision " + std::to_string(weir::plugin_revision) + ";"));
 }
 
 TEST_CASE("handshake: another interface revision comes before the symbols that the plugin lacks") {
   Image image("unresolved", "1.0");
   image.set(image.revision(), 5);
-  CHECK(image.refused().says("built for interface revision 5"));
+  CHECK(image.refused().says("built for plugin revision 5"));
   const Outcome outcome = run_child({"open", "unresolved"});
   CHECK(outcome.says("error: plugin_incompatible"));
   CHECK(outcome.says("weir_test_function_that_nothing_has"));
@@ -151,9 +152,9 @@ TEST_CASE("handshake: another interface revision comes before the symbols that t
 
 TEST_CASE("handshake: another revision's note may hold anything behind the revision") {
   Image image = misfit();
-  image.set(image.revision(), weir::interface_revision + 1);
+  image.set(image.revision(), weir::plugin_revision + 1);
   image.set(image.content_size(), 4);
-  CHECK(image.refused().says("built for interface revision " + std::to_string(weir::interface_revision + 1)));
+  CHECK(image.refused().says("built for plugin revision " + std::to_string(weir::plugin_revision + 1)));
 }
 
 TEST_CASE("handshake: another layout names the entries that differ, on both sides") {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "tools/faults/plan.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
 #include "weir/stream.hpp"

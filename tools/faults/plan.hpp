@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weir/error.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// What shall fail, as WEIR_FAULTS says it: docs/tools.md has the language.
 namespace weir::faults {

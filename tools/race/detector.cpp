@@ -9,7 +9,7 @@
 
 #include "tools/validate/memory_map.hpp"
 #include "weir/backend.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
 #include "weir/module.hpp"

@@ -13,7 +13,7 @@
 #include "tools/race/clock.hpp"
 #include "tools/race/memory.hpp"
 #include "tools/race/report.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// The stream sanitizer: finds operations that touch the same memory, of which one writes, and that nothing orders.
 ///

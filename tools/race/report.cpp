@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "tools/file_name.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir::race {

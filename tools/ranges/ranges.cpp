@@ -8,9 +8,9 @@
 #include <nvtx3/nvToolsExt.h>
 #endif
 
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/module.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
 /// Tells the vendors' profilers of each operation and each `weir::Range`, as ranges of the thread: NVTX, roctx.

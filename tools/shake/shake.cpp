@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "tools/work.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 #include "weir/version.hpp"
 
 /// Holds streams of GPUs back by lot, so that a wait that is missing shows. The host backend has schedules of its own.

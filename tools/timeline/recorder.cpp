@@ -15,7 +15,7 @@
 
 #include "tools/file_name.hpp"
 #include "tools/work.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/graph.hpp"

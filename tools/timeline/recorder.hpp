@@ -14,7 +14,7 @@
 #include "tools/timeline/trace_file.hpp"
 #include "tools/timeline/usage.hpp"
 #include "weir/event.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// What happened when: on the threads of the host by its clock, on streams by events around each operation, and in graphs by
 /// what a backend that runs them itself tells of each node. All of it is written once it is known, and forgotten.

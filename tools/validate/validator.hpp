@@ -16,7 +16,7 @@
 #include "tools/race/stack.hpp"
 #include "weir/access.hpp"
 #include "weir/memory.hpp"
-#include "weir/tool.hpp"
+#include "weir/plugin/tool.hpp"
 
 /// The tool `validate`: looks at the memory that operations are given, before they are submitted. docs/tools.md
 namespace weir::validate {

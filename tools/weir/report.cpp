@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "core/near_match.hpp"
-#include "weir/backend_support.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/plugin.hpp"
 #include "weir/weir.hpp"
 
 namespace weir::tool {

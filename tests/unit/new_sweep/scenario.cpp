@@ -127,7 +127,7 @@ void memory(Device& device) {
   const Finished finished{stream};
   stream->copy(plain, host);
   stream->copy(pinned, plain);
-  if (has_managed && device.supports(Feature::managed_attach)) stream->attach(managed, AttachMode::single);
+  if (has_managed && device.supports(Feature::managed_attach)) stream->attach_memory(managed, AttachMode::single);
   if (has_managed && device.supports(Feature::managed_prefetch)) stream->prefetch(managed);
   stream->fill(managed, 4U);
   stream->fill_2d(plain.data(), 64, 5, 4, 8, 4);
@@ -219,7 +219,7 @@ void memory_operations(Device& device) {
   if (device.supports(Feature::wait_value_flush)) {
     operations.insert(operations.begin() + 1, MemoryOperation::flush_remote_writes());
   }
-  writing->batch(operations);
+  writing->batch_memory_operations(operations);
   waiting->synchronize();
   waiting->write_value(word.data(), 9);
   waiting->synchronize();

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 #pragma push_macro("WEIR_PLUGIN")
 #undef WEIR_PLUGIN
@@ -32,9 +32,9 @@ class FaultyDevice final : public ImmediateDevice {
   }
 };
 
-class FaultyBackend final : public weir::Backend {
+class FaultyBackend final : public weir::BackendImpl {
  public:
-  FaultyBackend() : Backend("faulty") { add_device(*new FaultyDevice(*this, 0)); }
+  FaultyBackend() : BackendImpl("faulty") { add_device(*new FaultyDevice(*this, 0)); }
 };
 
 weir::Backend* create_faulty(weir::PluginContext&) { return new FaultyBackend; }

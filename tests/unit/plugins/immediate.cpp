@@ -12,16 +12,16 @@
 #include <new>
 #include <utility>
 
-#include "weir/backend_support.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/support.hpp"
+#include "weir/plugin/plugin.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class ImmediateEvent final : public weir::Event {
+class ImmediateEvent final : public weir::EventImpl {
  public:
-  ImmediateEvent(weir::Device& device, const weir::EventOptions& options) : Event(device, options, &time_) {}
+  ImmediateEvent(weir::Device& device, const weir::EventOptions& options) : EventImpl(device, options, &time_) {}
   void take_time() { time_.store(Clock::now(), std::memory_order_release); }
 
  protected:
@@ -45,10 +45,10 @@ struct Queue {
   std::exception_ptr host_error;
 };
 
-class ImmediateStream final : public weir::Stream {
+class ImmediateStream final : public weir::StreamImpl {
  public:
   ImmediateStream(weir::Device& device, Queue* queue, weir::StreamKind kind, std::shared_ptr<const void> keep_alive = {})
-      : Stream(device, queue, kind, std::move(keep_alive)),
+      : StreamImpl(device, queue, kind, std::move(keep_alive)),
         queue_(*queue),
         id_(last_id_.fetch_add(1, std::memory_order_relaxed) + 1) {}
 
@@ -116,9 +116,9 @@ class ImmediateStream final : public weir::Stream {
   std::uint64_t id_;
 };
 
-class ImmediateDevice : public weir::Device {
+class ImmediateDevice : public weir::DeviceImpl {
  public:
-  ImmediateDevice(weir::Backend& backend, int ordinal) : Device(backend, ordinal, ordinal) {
+  ImmediateDevice(weir::Backend& backend, int ordinal) : DeviceImpl(backend, ordinal, ordinal) {
     mutable_properties().name = "the calling thread";
     mutable_features().native(weir::Feature::host_functions);
     mutable_features().native(weir::Feature::event_timing);
@@ -167,9 +167,9 @@ class ImmediateDevice : public weir::Device {
   Queue default_queue_{true};
 };
 
-class ImmediateBackend final : public weir::Backend {
+class ImmediateBackend final : public weir::BackendImpl {
  public:
-  ImmediateBackend() : Backend("immediate") {
+  ImmediateBackend() : BackendImpl("immediate") {
     for (int ordinal = 0; ordinal < 2; ++ordinal) add_device(*new ImmediateDevice(*this, ordinal));
   }
 };

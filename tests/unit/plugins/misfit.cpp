@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "weir/plugin.hpp"
+#include "weir/plugin/plugin.hpp"
 
 #ifndef WEIR_TEST_NAME
 #define WEIR_TEST_NAME "misfit"
@@ -29,9 +29,9 @@ std::string_view asked(const char* variable) {
   return value != nullptr ? value : "";
 }
 
-class Hollow final : public weir::Backend {
+class Hollow final : public weir::BackendImpl {
  public:
-  explicit Hollow(const char* name) : Backend(name) {}
+  explicit Hollow(const char* name) : BackendImpl(name) {}
 };
 
 weir::Backend* create(weir::PluginContext& context) {

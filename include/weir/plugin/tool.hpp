@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "weir/export.hpp"
-#include "weir/operation.hpp"
-#include "weir/plugin.hpp"
+#include "weir/plugin/operation.hpp"
+#include "weir/plugin/plugin.hpp"
 
 /// Tools: observers of all that a program does through Weir, such as `race` and `timeline`. See docs/tools.md.
 namespace weir {

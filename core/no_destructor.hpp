@@ -7,12 +7,12 @@
 namespace weir::detail {
 
 /// A static object that is never destroyed: threads, and the destructors of other static objects, may use it after main. It
-/// lies in static storage, so that making it needs no memory. Used as `static Immortal<T> object;` in a function.
+/// lies in static storage, so that making it needs no memory. Used as `static NoDestructor<T> object;` in a function.
 template <class T>
-class Immortal {
+class NoDestructor {
  public:
   template <class... Args>
-  explicit Immortal(Args&&... args) {
+  explicit NoDestructor(Args&&... args) {
     ::new (storage_) T(std::forward<Args>(args)...);
   }
   T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(storage_)); }

@@ -9,11 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "weir/abi.hpp"
-#include "weir/backend.hpp"
 #include "weir/backend_info.hpp"
 #include "weir/feature.hpp"
-#include "weir/module.hpp"
+#include "weir/plugin/abi.hpp"
 #include "weir/registry.hpp"
 #include "weir/version.hpp"
 
@@ -51,14 +49,14 @@ struct PluginNoteImage {
   std::uint32_t content_size = sizeof(std::uint32_t) + TextSize;
   std::uint32_t type = 1;
   char name[8] = {'W', 'e', 'i', 'r'};
-  std::uint32_t revision = interface_revision;
+  std::uint32_t revision = plugin_revision;
   char text[(TextSize + 3) / 4 * 4] = {};
 };
 
 /// `name` and `version` are string literals, whose sizes include the 0.
 template <std::size_t NameSize, std::size_t VersionSize>
 consteval auto make_plugin_note(const char (&name)[NameSize], const char (&version)[VersionSize]) {
-  PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + fingerprint.size + 1> note;
+  PluginNoteImage<NameSize + VersionSize + plugin_sanitizer.size() + plugin_fingerprint.size + 1> note;
   std::size_t size = 0;
   const auto add = [&](std::string_view part) {
     for (const char c : part) note.text[size++] = c;
@@ -66,7 +64,7 @@ consteval auto make_plugin_note(const char (&name)[NameSize], const char (&versi
   add({name, NameSize});
   add({version, VersionSize});
   add(plugin_sanitizer);
-  add({fingerprint.text, fingerprint.size});
+  add({plugin_fingerprint.text, plugin_fingerprint.size});
   return note;
 }
 

@@ -16,7 +16,7 @@
 #include "weir/stream_memory.hpp"
 
 /// What tools are told: the operations of a program, the nodes of its graphs as they run, and the calls of its drivers. See
-/// weir/tool.hpp.
+/// weir/plugin/tool.hpp.
 namespace weir {
 
 struct LaunchConfig;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/gpu/retirement.hpp"
-
 #include "backends/gpu/capture.hpp"
 #include "backends/hip/api_private.hpp"
+#include "weir/plugin/support.hpp"
 
 /// What is destroyed later, on a thread of its own.
 namespace weir::hip {
@@ -15,8 +14,8 @@ bool Api::is_pending(Result result) noexcept {
 namespace {
 
 /// Calls `try_to_end()` until it returns true, with the device current, and whatever other threads capture.
-void retire(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
-  (void)gpu::Retirement::instance().retire([&api, device, try_to_end = std::move(try_to_end)]() mutable {
+void reclaim(const Api& api, int device, UniqueFunction<bool()>&& try_to_end) noexcept {
+  (void)support::reclaim([&api, device, try_to_end = std::move(try_to_end)]() mutable {
     const Api::Current current(api, {mutated(Mutation::retired_on_another_device) ? 0 : device}, std::nothrow);
     const gpu::CaptureModeScope<Api> relaxed(api);
     return current.result() == hipSuccess && try_to_end();
@@ -37,7 +36,7 @@ Api::Result Api::StreamDestroy(StreamHandle stream) const {
   if (has(Workaround::end_streams_elsewhere)) {
     const gpu::CaptureModeScope<Api> relaxed(*this);
     if (Api::is_pending(StreamQuery(stream))) {
-      retire(*this, current_device(*this), [this, stream] {
+      reclaim(*this, current_device(*this), [this, stream] {
         if (Api::is_pending(StreamQuery(stream))) return false;
         gpu::log_failure(*this, Symbols::StreamDestroy(stream), "while a stream was destroyed", "hip");
         return true;
@@ -54,7 +53,7 @@ void Api::end_behind(const DeviceContext& device, EventHandle event, UniqueFunct
     const gpu::CaptureModeScope<Api> relaxed(*this);
     if (!is_ahead(*this, event)) return end();
   }
-  retire(*this, device.ordinal, [this, event, end = std::move(end)]() mutable {
+  reclaim(*this, device.ordinal, [this, event, end = std::move(end)]() mutable {
     if (is_ahead(*this, event)) return false;
     end();
     return true;
@@ -64,7 +63,7 @@ void Api::end_behind(const DeviceContext& device, EventHandle event, UniqueFunct
 Api::Result Api::destroy_pool(PoolHandle pool) const {
   const Result result = MemPoolDestroy(pool);
   if (!Api::is_pending(result) || !has(Workaround::retry_pool_ends)) return result;
-  retire(*this, current_device(*this), [this, pool] {
+  reclaim(*this, current_device(*this), [this, pool] {
     const Result again = MemPoolDestroy(pool);
     if (Api::is_pending(again)) return false;
     gpu::log_failure(*this, again, "while a memory pool was destroyed", "hip");

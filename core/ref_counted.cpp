@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/disposal.hpp"
+#include "weir/ptr.hpp"
 
-#include <thread>
-
-#include "core/immortal.hpp"
+#include "core/reclaimer.hpp"
 #include "core/thread_state.hpp"
-#include "weir/backend_support.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/error.hpp"
 
 namespace weir {
@@ -18,7 +16,7 @@ std::uint64_t new_thread_token() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void check_barred(const char* operation) {
+void check_calls_allowed(const char* operation) {
   if (forked()) {
     throw Error(Errc::forked_process, operation, "",
                 "this process was forked from one that had opened Weir, and drivers do not survive a fork; open Weir in the "
@@ -47,45 +45,10 @@ void RefCounted::last_release() const noexcept {
   if (detail::forked()) [[unlikely]] return;
   auto* const self = const_cast<RefCounted*>(this);
   if (detail::thread_state.in_host_function && disposal() == Disposal::driver) {
-    DisposalQueue::instance().add(self);
+    Reclaimer::instance().dispose(self);
     return;
   }
   self->dispose();
-}
-
-DisposalQueue& DisposalQueue::instance() noexcept {
-  static detail::Immortal<DisposalQueue> queue;
-  return *queue;
-}
-
-void DisposalQueue::add(RefCounted* object) noexcept {
-  std::lock_guard lock(mutex_);
-  object->next_deferred_ = nullptr;
-  *end_ = object;
-  end_ = &object->next_deferred_;
-  if (!running_) {
-    try {
-      const support::SignalsBlocked no_signals;
-      std::thread([this] { run(); }).detach();
-      running_ = true;
-    } catch (const std::exception& e) {
-      support::log(support::LogLevel::error, "objects dropped in host functions leak: no thread to end them: ", e.what());
-    }
-  }
-  wake_.notify_one();
-}
-
-void DisposalQueue::run() noexcept {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return first_ != nullptr; });
-    RefCounted* const object = first_;
-    first_ = object->next_deferred_;
-    if (first_ == nullptr) end_ = &first_;
-    lock.unlock();
-    object->dispose();
-    lock.lock();
-  }
 }
 
 }  // namespace weir

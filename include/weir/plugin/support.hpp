@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "weir/error.hpp"
 #include "weir/export.hpp"
 #include "weir/fwd.hpp"
+#include "weir/unique_function.hpp"
 
 namespace weir {
 struct Driver;
@@ -112,6 +114,13 @@ WEIR_API void note_fault(const Error& error) noexcept;
 /// A tool calls this to have a device lost, as by `error`, on a backend whose driver has reported nothing. Never throws.
 WEIR_API void poison(const Device& device, const Error& error) noexcept;
 
+/// For what cannot end yet, as work still uses it: calls `try_to_end()` on a background thread again and again until it
+/// returns true. `try_to_end` must not wait. If the process ends before, the object leaks; if memory runs out, too, and the
+/// result is false.
+WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
+/// The same on a thread of its own for modules, whose unloading may wait for the whole device.
+WEIR_API bool reclaim_module(UniqueFunction<bool()>&& try_to_end) noexcept;
+
 /// The pauses of a wait with a deadline: none at first, then up to a millisecond.
 class WEIR_API DeadlinePauses {
  public:
@@ -123,6 +132,9 @@ class WEIR_API DeadlinePauses {
   std::chrono::steady_clock::time_point deadline_;
   std::uint32_t count_ = 0;
 };
+
+/// What is wrong, and the remedy, for calls that a capture refuses: the core and the backends say the same.
+WEIR_API std::string_view capture_refusal(Errc code) noexcept;
 
 /// Throws `unsupported`: the graph allocates memory, so it cannot be copied.
 [[noreturn]] WEIR_API void refuse_second_owner_of_memory(const char* operation, const std::string& object);

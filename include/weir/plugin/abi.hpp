@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weir/abi.hpp"
+#include "weir/plugin/backend.hpp"
+#include "weir/plugin/capture.hpp"
+#include "weir/plugin/communicator.hpp"
+#include "weir/plugin/device.hpp"
+#include "weir/plugin/event.hpp"
+#include "weir/plugin/graph.hpp"
+#include "weir/plugin/memory.hpp"
+#include "weir/plugin/module.hpp"
+#include "weir/plugin/operation.hpp"
+#include "weir/plugin/stream.hpp"
+
+/// What a plugin and the library must share besides what programs share with it. See docs/abi.md.
+namespace weir {
+
+/// Counts incompatible changes of what plugins implement and are told: virtual functions and their meaning. A plugin of
+/// another revision is refused.
+inline constexpr std::uint32_t plugin_revision = 11;
+
+namespace detail {
+
+// clang-format off
+/// The types whose size a plugin and the library must agree on.
+#define WEIR_PLUGIN_ABI_SIZES(X)                                                                                 \
+  X(BackendImpl) X(DeviceImpl) X(StreamImpl) X(EventImpl) X(GraphImpl) X(GraphExecImpl) X(ModuleImpl) X(KernelImpl) \
+  X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
+  X(CollectiveCall) X(StreamKey) X(Operation) X(NodeRun) X(Driver) X(DriverCall)
+/// The fields whose offset they must agree on.
+#define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
+  X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
+// clang-format on
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+/// The program's fingerprint and the plugin's own words.
+consteval AbiText<4096> make_plugin_fingerprint() {
+  AbiText<4096> all = make_fingerprint();
+  all.add("operations", static_cast<std::uint64_t>(OperationKind::disable_peer_access));
+#define WEIR_ABI_SIZE(...) all.add(#__VA_ARGS__, sizeof(__VA_ARGS__));
+  WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE)
+#undef WEIR_ABI_SIZE
+#define WEIR_ABI_OFFSET(type, field) all.add(#type "::" #field, offsetof(type, field));
+  WEIR_PLUGIN_ABI_OFFSETS(WEIR_ABI_OFFSET)
+#undef WEIR_ABI_OFFSET
+  return all;
+}
+#pragma GCC diagnostic pop
+
+static constexpr auto plugin_fingerprint = trimmed<make_plugin_fingerprint()>();
+
+}  // namespace detail
+}  // namespace weir

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "weir/event.hpp"
+
+namespace weir {
+
+/// What a backend implements of an event. Every `Event` is one.
+class WEIR_API EventImpl : public Event {
+ public:
+  virtual bool do_is_complete() const = 0;
+  virtual void do_synchronize() const = 0;
+  /// Unless overridden, asks `do_is_complete`.
+  virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline) const;
+  /// `do_is_complete` without harm to any capture.
+  virtual bool do_look() const { return do_is_complete(); }
+  /// Both events are recorded, have timing, and are of this device. Throws `not_ready` if one is not complete.
+  virtual double do_elapsed_ms_since(const Event& start) const = 0;
+  virtual InterprocessHandle do_interprocess_handle() const;
+
+ protected:
+  EventImpl(Device& device, const EventOptions& options, void* handle) noexcept : Event(device, options, handle) {}
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+
+  void* handle() const noexcept { return handle_.load(std::memory_order_acquire); }
+  /// Whether external code has the handle and may have recorded the event.
+  bool is_shared() const noexcept { return shared_.load(std::memory_order_relaxed); }
+  /// Whether the last record was in a capture.
+  bool is_captured() const noexcept { return record_state_.load(std::memory_order_acquire) >= captured_base; }
+  /// Resets an event for reuse, for backends that pool events.
+  void reset_state() noexcept {
+    record_state_.store(unrecorded, std::memory_order_relaxed);
+    shared_.store(false, std::memory_order_relaxed);
+  }
+  void set_native_handle(void* handle) noexcept { handle_.store(handle, std::memory_order_release); }
+};
+
+}  // namespace weir

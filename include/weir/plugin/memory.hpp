@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "weir/memory.hpp"
+
+namespace weir {
+
+/// What a backend implements of a pool. Every `MemoryPool` is one.
+class WEIR_API MemoryPoolImpl : public MemoryPool {
+ public:
+  virtual std::size_t do_used_bytes() const = 0;
+  virtual std::size_t do_reserved_bytes() const = 0;
+  virtual void do_trim_to(std::size_t keep) = 0;
+  virtual void do_set_release_threshold(std::size_t bytes) = 0;
+
+ protected:
+  MemoryPoolImpl(Device& device, void* handle) noexcept : MemoryPool(device, handle) {}
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+};
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/module.hpp"
+
+namespace weir {
+
+/// What a backend implements of a module. Every `Module` is one.
+class WEIR_API ModuleImpl : public Module {
+ public:
+  virtual KernelPtr do_kernel(std::string_view name) = 0;
+  virtual Span<std::byte> do_global(std::string_view name) = 0;
+
+ protected:
+  ModuleImpl(Device& device, void* handle) noexcept : Module(device, handle) {}
+  Disposal disposal() const noexcept override { return Disposal::driver; }
+};
+
+/// What a backend implements of a kernel. Every `Kernel` is one.
+class WEIR_API KernelImpl : public Kernel {
+ public:
+  virtual KernelProperties do_properties() const = 0;
+  virtual int do_max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const = 0;
+  virtual std::uint32_t do_suggested_block_size(std::size_t shared_memory_bytes) const = 0;
+
+ protected:
+  KernelImpl(ModulePtr module, std::string name, void* handle, std::optional<std::vector<std::size_t>> parameter_sizes,
+             const detail::NumberKinds& parameter_kinds)
+      : Kernel(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds) {}
+};
+
+}  // namespace weir
