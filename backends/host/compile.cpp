@@ -246,12 +246,16 @@ class Compilation {
     return builder.key();
   }
 
-  // Runs the compiler in a folder of the temporary folder, where the source lies under the name its messages carry.
-  // `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
   ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+    arguments.insert(arguments.begin(), compiler_.path);
+    return run_program(std::move(arguments), optimized);
+  }
+
+  // Runs the compiler, or a program that it would run, in a folder of the temporary folder, where the source lies under the
+  // name its messages carry. `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
+  ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
     constexpr const char* most = "-O3";
     constexpr const char* less = "-O2";
-    arguments.insert(arguments.begin(), compiler_.path);
     ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
       outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds,
@@ -399,10 +403,10 @@ class Compilation {
     // Compilers for GPUs fuse in the same way.
     arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
     if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
-    if (!division.empty()) {
-      write_file(folder_->path() + "/division.s", division);
-      arguments.push_back("-Wa," + own("division.s"));
-    }
+    // Clang starts itself again where another program follows.
+    const std::string assembler = division.empty() ? std::string() : own_program("as");
+    if (!division.empty()) write_file(folder_->path() + "/division.s", division);
+    if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
     if (tier == Tier::groups) {
       add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
@@ -427,8 +431,19 @@ class Compilation {
            compiler_.is_gcc ? "--param=asan-use-after-return=0" : "-fsanitize-address-use-after-return=never"});
     }
     for (std::string& option : language()) arguments.push_back(std::move(option));
-    arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
-    return run(std::move(arguments), object).output;
+    if (assembler.empty()) {
+      arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
+      return run(std::move(arguments), object).output;
+    }
+    arguments.insert(arguments.end(), {"-S", own("complete.ii"), "-o", own(assembler_input)});
+    const ChildOutcome outcome = run(std::move(arguments), assembler_input);
+    result(assembler_input, outcome);
+    return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
+  }
+
+  // A program that Clang would run, and that needs no more than is said here. Empty: let the compiler run it.
+  std::string own_program(const char* name) const {
+    return compiler_.is_gcc || !options_.extra.empty() ? std::string() : find_program(name);
   }
 
   Image link(std::string& log) const {
@@ -444,26 +459,26 @@ class Compilation {
       arguments.push_back(own("dynamic.s"));
     }
     arguments.insert(arguments.end(), {"-o", own("module.so")});
-    const ChildOutcome outcome = run_linker(arguments);
+    const ChildOutcome outcome = run_linker(arguments, !dynamic.empty());
     log += outcome.output;
     const std::string bytes = result("module.so", outcome);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
     return {begin, begin + bytes.size()};
   }
 
-  // Few kernels need the C++ library, which takes the linker longer than all else: they are linked without it first.
-  ChildOutcome run_linker(const std::vector<std::string>& arguments) const {
-    if (!compiler_.is_gcc) {  // which has the option from 13 on
-      std::vector<std::string> without = arguments;
-      without.insert(without.end(), {"-nostdlib++", "-lm"});
-      try {
-        return run(std::move(without));
+  // Few kernels need more than the C library and its mathematics. The compiler's and the C++ library, which take the linker
+  // longer than all else, are for the others. `assembles`: of files that the compiler has to assemble before.
+  ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
+    if (const std::string linker = own_program("ld"); !linker.empty() && !assembles && !sanitize_) try {
+        return run_program({linker, "-shared", "-Bsymbolic", "--eh-frame-hdr", "--hash-style=gnu", "--build-id",
+                            "--compress-debug-sections=zlib", "-z", "defs", own(object), "-o", own("module.so"), "-lm",
+                            "-lc"});
       } catch (const StepFailed&) {
       }
-    }
     return run(arguments);
   }
 
+  static constexpr const char* assembler_input = "module.s";
   static constexpr const char* object = "module.o";
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration patience = std::chrono::seconds(2);
