@@ -366,7 +366,10 @@ class Compilation {
 
   // With the work-group pass. Returns nothing if that does not compile: then the tier of fibers says why.
   std::optional<Image> compile_groups(std::string& log) try {
-    const std::string remarks = remarks_of(compile_object(Tier::groups));
+    // What fibers need takes a tenth of the time, and few sources have a kernel that runs on them.
+    std::string remarks = remarks_of(compile_object(Tier::groups));
+    if (remarks.find(" runs on fibers: ") != remarks.npos)
+      remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
     if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
     return link(log);
   } catch (const StepFailed& failure) {
@@ -388,7 +391,8 @@ class Compilation {
   }
 
   // Makes module.o of the preprocessed unit. Returns what the compiler says.
-  std::string compile_object(Tier tier) const {
+  // `kept`: the attribute of functions for kernels that the pass refuses.
+  std::string compile_object(Tier tier, std::string_view kept = "") const {
     const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
     write_file(folder_->path() + "/complete.ii", unit.text);
     show(lines_of(preprocessed_, options_.name));
@@ -410,6 +414,7 @@ class Compilation {
     if (tier == Tier::groups) {
       add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
+      arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
     }
     add({"-fstack-clash-protection"});  // no frame reaches past the guard page
     if (tier == Tier::lockstep) {
@@ -443,7 +448,9 @@ class Compilation {
 
   // A program that Clang would run, and that needs no more than is said here. Empty: let the compiler run it.
   std::string own_program(const char* name) const {
-    return compiler_.is_gcc || !options_.extra.empty() ? std::string() : find_program(name);
+    if (compiler_.is_gcc || !options_.extra.empty()) return {};
+    const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;
+    return ::access(beside.c_str(), X_OK) == 0 ? beside : find_program(name);
   }
 
   Image link(std::string& log) const {

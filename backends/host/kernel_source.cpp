@@ -166,8 +166,11 @@ class RecordWriter {
 };
 
 // Takes `prelude_packed`, which compilers read as long as half of the prelude, out of a source that names none of its
-// functions.
-void drop_packed(std::string& preprocessed) {
+// functions. `names`: of instances, whose arguments may be functions, too.
+void drop_packed(std::string& preprocessed, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (name.find("__") != name.npos || name.find("cyl_") != name.npos) return;
+  }
   const std::size_t begin = preprocessed.find(fmt::format(marker, packed_file_name));
   const std::size_t end = preprocessed.find(fmt::format(marker, prelude_file_name), begin);
   if (begin == std::string::npos || end == std::string::npos) return;
@@ -206,7 +209,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
                    "#define WEIR_CONVERGENT __attribute__((convergent))\n#define WEIR_SPIN() ((void)0)\n"
                    "#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n"
                    "#define WEIR_FIBER(name) __weir_fiber_##name\n"
-                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE __attribute__((used)) WEIR_ALWAYS_INLINE\n"
+                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_KEPT WEIR_ALWAYS_INLINE\n"
                  : "#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n"
                    "#define WEIR_SPIN() weir_host::spin()\n"
                    "#define WEIR_FIBER(name) __weir_##name\n"
@@ -267,7 +270,7 @@ CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd 
                              std::span<const std::string> names) {
   const bool cuda = front_end == FrontEnd::cuda;
   std::string with_default = cuda ? with_device_as_default(preprocessed) : std::string(preprocessed);
-  drop_packed(with_default);
+  drop_packed(with_default, names);
   const TokenizedSource source = tokenize(with_default);
   KernelScan scan = scan_kernels(source, front_end, cooperation);
   RecordWriter records(source, front_end);
