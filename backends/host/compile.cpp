@@ -246,12 +246,16 @@ class Compilation {
     return builder.key();
   }
 
-  // Runs the compiler in a folder of the temporary folder, where the source lies under the name its messages carry.
-  // `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
   ChildOutcome run(std::vector<std::string> arguments, const char* optimized = nullptr) const {
+    arguments.insert(arguments.begin(), compiler_.path);
+    return run_program(std::move(arguments), optimized);
+  }
+
+  // Runs the compiler, or a program that it would run, in a folder of the temporary folder, where the source lies under the
+  // name its messages carry. `optimized`: the file that it makes, where it optimizes; what takes too long is made with less.
+  ChildOutcome run_program(std::vector<std::string> arguments, const char* optimized = nullptr) const {
     constexpr const char* most = "-O3";
     constexpr const char* less = "-O2";
-    arguments.insert(arguments.begin(), compiler_.path);
     ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
       outcome = run_child(arguments, folder_->path() + shown_, compiler_environment(compiler_.path), cpu_seconds,
@@ -362,7 +366,10 @@ class Compilation {
 
   // With the work-group pass. Returns nothing if that does not compile: then the tier of fibers says why.
   std::optional<Image> compile_groups(std::string& log) try {
-    const std::string remarks = remarks_of(compile_object(Tier::groups));
+    // What fibers need takes a tenth of the time, and few sources have a kernel that runs on them.
+    std::string remarks = remarks_of(compile_object(Tier::groups));
+    if (remarks.find(" runs on fibers: ") != remarks.npos)
+      remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
     if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
     return link(log);
   } catch (const StepFailed& failure) {
@@ -384,7 +391,8 @@ class Compilation {
   }
 
   // Makes module.o of the preprocessed unit. Returns what the compiler says.
-  std::string compile_object(Tier tier) const {
+  // `kept`: the attribute of functions for kernels that the pass refuses.
+  std::string compile_object(Tier tier, std::string_view kept = "") const {
     const CompilableUnit unit = complete_unit(preprocessed_, tier, front_end(), cooperation_, options_.kernels);
     write_file(folder_->path() + "/complete.ii", unit.text);
     show(lines_of(preprocessed_, options_.name));
@@ -399,13 +407,14 @@ class Compilation {
     // Compilers for GPUs fuse in the same way.
     arguments.insert(arguments.begin(), unit.may_fuse ? "-ffp-contract=fast" : "-ffp-contract=off");
     if (compiler_.is_gcc && !shown_file(options_.name)) add({"-fno-diagnostics-show-caret"});
-    if (!division.empty()) {
-      write_file(folder_->path() + "/division.s", division);
-      arguments.push_back("-Wa," + own("division.s"));
-    }
+    // Clang starts itself again where another program follows.
+    const std::string assembler = division.empty() ? std::string() : own_program("as");
+    if (!division.empty()) write_file(folder_->path() + "/division.s", division);
+    if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
     if (tier == Tier::groups) {
       add({"-fno-caret-diagnostics", "-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
+      arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
     }
     add({"-fstack-clash-protection"});  // no frame reaches past the guard page
     if (tier == Tier::lockstep) {
@@ -427,8 +436,21 @@ class Compilation {
            compiler_.is_gcc ? "--param=asan-use-after-return=0" : "-fsanitize-address-use-after-return=never"});
     }
     for (std::string& option : language()) arguments.push_back(std::move(option));
-    arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
-    return run(std::move(arguments), object).output;
+    if (assembler.empty()) {
+      arguments.insert(arguments.end(), {"-c", own("complete.ii"), "-o", own(object)});
+      return run(std::move(arguments), object).output;
+    }
+    arguments.insert(arguments.end(), {"-S", own("complete.ii"), "-o", own(assembler_input)});
+    const ChildOutcome outcome = run(std::move(arguments), assembler_input);
+    result(assembler_input, outcome);
+    return outcome.output + run_program({assembler, own("division.s"), own(assembler_input), "-o", own(object)}).output;
+  }
+
+  // A program that Clang would run, and that needs no more than is said here. Empty: let the compiler run it.
+  std::string own_program(const char* name) const {
+    if (compiler_.is_gcc || !options_.extra.empty()) return {};
+    const std::string beside = compiler_.path.substr(0, compiler_.path.rfind('/') + 1) + name;
+    return ::access(beside.c_str(), X_OK) == 0 ? beside : find_program(name);
   }
 
   Image link(std::string& log) const {
@@ -444,26 +466,26 @@ class Compilation {
       arguments.push_back(own("dynamic.s"));
     }
     arguments.insert(arguments.end(), {"-o", own("module.so")});
-    const ChildOutcome outcome = run_linker(arguments);
+    const ChildOutcome outcome = run_linker(arguments, !dynamic.empty());
     log += outcome.output;
     const std::string bytes = result("module.so", outcome);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
     return {begin, begin + bytes.size()};
   }
 
-  // Few kernels need the C++ library, which takes the linker longer than all else: they are linked without it first.
-  ChildOutcome run_linker(const std::vector<std::string>& arguments) const {
-    if (!compiler_.is_gcc) {  // which has the option from 13 on
-      std::vector<std::string> without = arguments;
-      without.insert(without.end(), {"-nostdlib++", "-lm"});
-      try {
-        return run(std::move(without));
+  // Few kernels need more than the C library and its mathematics. The compiler's and the C++ library, which take the linker
+  // longer than all else, are for the others. `assembles`: of files that the compiler has to assemble before.
+  ChildOutcome run_linker(const std::vector<std::string>& arguments, bool assembles) const {
+    if (const std::string linker = own_program("ld"); !linker.empty() && !assembles && !sanitize_) try {
+        return run_program({linker, "-shared", "-Bsymbolic", "--eh-frame-hdr", "--hash-style=gnu", "--build-id",
+                            "--compress-debug-sections=zlib", "-z", "defs", own(object), "-o", own("module.so"), "-lm",
+                            "-lc"});
       } catch (const StepFailed&) {
       }
-    }
     return run(arguments);
   }
 
+  static constexpr const char* assembler_input = "module.s";
   static constexpr const char* object = "module.o";
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration patience = std::chrono::seconds(2);

@@ -265,50 +265,28 @@ struct count_to<0, I...> {
 };
 
 template <bool...>
-struct all {
-  static constexpr bool value = true;
-};
-template <bool... rest>
-struct all<false, rest...> {
-  static constexpr bool value = false;
-};
-template <bool... rest>
-struct all<true, rest...> : all<rest...> {};
+constexpr bool all = true;
+template <bool first, bool... rest>
+constexpr bool all<first, rest...> = first && all<rest...>;
 
 template <class T>
-struct is_value {
-  static constexpr bool value = true;
-};
+constexpr bool is_value = true;
 template <class T>
-struct is_value<T&> {
-  static constexpr bool value = false;
-};
+constexpr bool is_value<T&> = false;
 template <class T>
-struct is_value<T&&> {
-  static constexpr bool value = false;
-};
+constexpr bool is_value<T&&> = false;
 
 template <class T>
-struct is_floating {
-  static constexpr bool value = false;
-};
+constexpr bool is_floating = false;
 template <>
-struct is_floating<float> {
-  static constexpr bool value = true;
-};
+constexpr bool is_floating<float> = true;
 template <>
-struct is_floating<double> {
-  static constexpr bool value = true;
-};
+constexpr bool is_floating<double> = true;
 
 template <class T>
-struct points_to_const {
-  static constexpr bool value = false;
-};
+constexpr bool points_to_const = false;
 template <class T>
-struct points_to_const<const T*> {
-  static constexpr bool value = true;
-};
+constexpr bool points_to_const<const T*> = true;
 
 // Of the first 64 parameters, number i as bit i: those of which it is known whether they are floating-point numbers, those
 // that are, and those that are pointers to const.
@@ -319,8 +297,8 @@ struct kinds {
 template <class T, class... rest>
 struct kinds<T, rest...> {
   static constexpr uint64_t known = (__is_class(T) || __is_union(T) ? 0 : 1) | kinds<rest...>::known << 1;
-  static constexpr uint64_t floating = (is_floating<T>::value ? 1 : 0) | kinds<rest...>::floating << 1;
-  static constexpr uint64_t constant = (points_to_const<T>::value ? 1 : 0) | kinds<rest...>::constant << 1;
+  static constexpr uint64_t floating = (is_floating<T> ? 1 : 0) | kinds<rest...>::floating << 1;
+  static constexpr uint64_t constant = (points_to_const<T> ? 1 : 0) | kinds<rest...>::constant << 1;
 };
 
 // What a kernel's type F has to be: each is asserted behind the source.
@@ -331,8 +309,8 @@ struct rules {
 template <class... P>
 struct rules_of_parameters {
   static constexpr bool returns_void = true;
-  static constexpr bool by_value = all<is_value<P>::value...>::value;
-  static constexpr bool copyable = !by_value || all<__is_trivially_copyable(P)...>::value;
+  static constexpr bool by_value = all<is_value<P>...>;
+  static constexpr bool copyable = !by_value || all<__is_trivially_copyable(P)...>;
 };
 
 }  // namespace weir_host

@@ -110,18 +110,14 @@ template <>
 struct double_if<true> {
   using type = double;
 };
+template <class T, class U>
+constexpr bool same_type = false;
+template <class T>
+constexpr bool same_type<T, T> = true;
 // Arguments of which no function takes the types as they are count as double.
 template <class T, class U = T>
-struct same_type {
-  static constexpr bool value = false;
-};
-template <class T>
-struct same_type<T, T> {
-  static constexpr bool value = true;
-};
-template <class T, class U = T>
 using double_for = typename double_if<arithmetic<T>::value && arithmetic<U>::value &&
-                                      (arithmetic<T>::whole || arithmetic<U>::whole || !same_type<T, U>::value)>::type;
+                                      (arithmetic<T>::whole || arithmetic<U>::whole || !same_type<T, U>)>::type;
 template <class T>
 struct float_for_type {
   using type = T;

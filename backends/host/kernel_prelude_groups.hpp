@@ -6,6 +6,7 @@
 /// How kernels are run whose blocks the work-group pass forms (kernels/workgroup). It finds the entries, which nobody
 /// defines, and the functions that are annotated "weir.run": what they do for one thread becomes what is done for a range of
 /// blocks. Of a kernel that it refuses it makes a function for one thread, of which `__weir_fiber_run` makes fibers.
+/// `WEIR_KEPT`, which the compiler is told, keeps what these need, since nothing calls it before.
 namespace weir::host {
 
 inline constexpr std::string_view prelude_groups = R"weir(
@@ -38,7 +39,7 @@ static uint32_t run_fiber_threads(const fiber_kernel& l, void* f, const uint32_t
 }
 
 extern "C" {
-#define WEIR_FOR_PASS WEIR_DEVICE __attribute__((used, visibility("hidden")))
+#define WEIR_FOR_PASS inline WEIR_DEVICE WEIR_KEPT __attribute__((visibility("hidden")))
 WEIR_FOR_PASS void __weir_fiber_run(const block_range& range, const void* const* arguments,
                                     void (*thread)(const block_range&, const void* const*)) {
   weir_blockDim = dim3(range.block[0], range.block[1], range.block[2]);

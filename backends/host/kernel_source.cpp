@@ -37,6 +37,10 @@ using kernels::TokenizedSource;
 // stands for nothing would give each thread a variable of its own.
 constexpr std::string_view checked_keywords[] = {"__global__", "__device__", "__shared__", "__constant__"};
 
+// Where the prelude goes on, as the preprocessor tells it.
+constexpr const char* marker = "# 1 \"{}\" 3\n";
+constexpr std::string_view packed_file_name = "<weir prelude>: packed";
+
 // Not "quoted": the library has a function of that name for strings, and would be found first.
 std::string in_quotes(std::string_view name) {
   std::string text = "\"";
@@ -161,6 +165,26 @@ class RecordWriter {
   int count_ = 0;
 };
 
+// Takes `prelude_packed`, which compilers read as long as half of the prelude, out of a source that names none of its
+// functions. `names`: of instances, whose arguments may be functions, too.
+void drop_packed(std::string& preprocessed, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    if (name.find("__") != name.npos || name.find("cyl_") != name.npos) return;
+  }
+  const std::size_t begin = preprocessed.find(fmt::format(marker, packed_file_name));
+  const std::size_t end = preprocessed.find(fmt::format(marker, prelude_file_name), begin);
+  if (begin == std::string::npos || end == std::string::npos) return;
+  const std::string_view packed = std::string_view(preprocessed).substr(begin, end - begin);
+  const TokenizedSource source = tokenize(preprocessed);
+  for (const Token& token : source.tokens) {
+    const std::string_view word = source.spelling(token);
+    if (word.ends_with("__") || !(word.starts_with("__") || word.starts_with("cyl_"))) continue;
+    if (packed.find(fmt::format(" {}(", word)) != packed.npos || packed.find(fmt::format(" {} (", word)) != packed.npos)
+      return;
+  }
+  preprocessed.erase(begin, end - begin);
+}
+
 std::string edited(std::string_view text, std::vector<Edit> edits) {
   std::stable_sort(edits.begin(), edits.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   std::string out;
@@ -180,12 +204,12 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
   if (!fits_a_line(options.name)) throw std::invalid_argument("the name of the source contains a line end");
   const bool cuda = front_end == FrontEnd::cuda, groups = tier == Tier::groups;
   const std::string_view begin = cuda ? both_begin : "", end = cuda ? both_end : "";
-  std::string unit = fmt::format("# 1 {} 3\n#define WEIR_WARP_SIZE {}\n", in_quotes(prelude_file_name), warp_size);
+  std::string unit = fmt::format(marker, prelude_file_name) + fmt::format("#define WEIR_WARP_SIZE {}\n", warp_size);
   unit += groups ? "#define WEIR_ENTRY WEIR_DEVICE\n#define WEIR_PURE __attribute__((const))\n"
                    "#define WEIR_CONVERGENT __attribute__((convergent))\n#define WEIR_SPIN() ((void)0)\n"
                    "#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n"
                    "#define WEIR_FIBER(name) __weir_fiber_##name\n"
-                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE __attribute__((used)) WEIR_ALWAYS_INLINE\n"
+                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_KEPT WEIR_ALWAYS_INLINE\n"
                  : "#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n"
                    "#define WEIR_SPIN() weir_host::spin()\n"
                    "#define WEIR_FIBER(name) __weir_##name\n"
@@ -201,7 +225,9 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
       .append(kernels::device_threads)
       .append(end)
       .append(prelude_math)
+      .append(fmt::format(marker, packed_file_name))
       .append(prelude_packed)
+      .append(fmt::format(marker, prelude_file_name))
       .append(begin)
       .append(kernels::runtime_atomics)
       .append(groups ? prelude_groups : prelude_fibers)
@@ -243,7 +269,8 @@ bool mentions_volatile(std::string_view preprocessed) {
 CompilableUnit complete_unit(std::string_view preprocessed, Tier tier, FrontEnd front_end, bool cooperation,
                              std::span<const std::string> names) {
   const bool cuda = front_end == FrontEnd::cuda;
-  const std::string with_default = cuda ? with_device_as_default(preprocessed) : std::string(preprocessed);
+  std::string with_default = cuda ? with_device_as_default(preprocessed) : std::string(preprocessed);
+  drop_packed(with_default, names);
   const TokenizedSource source = tokenize(with_default);
   KernelScan scan = scan_kernels(source, front_end, cooperation);
   RecordWriter records(source, front_end);

@@ -80,10 +80,18 @@ class RunFunction {
     for (unsigned axis = 0; axis < 3; ++axis) {
       arguments[block_.own + BlockFunction::block_x + axis] = builder_.CreateTrunc(index[axis], builder_.getInt32Ty());
     }
-    builder_.CreateStore(
-        number, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offsetof(host::BlockRange, running_block)),
-        /*isVolatile=*/true);
-    builder_.CreateCall(block_.function, arguments);  // the blocks behind one that cannot go on run
+    // Not volatile: LLVM takes it that code behind such a store may never run, and moves nothing from there out of the loop.
+    builder_
+        .CreateAlignedStore(
+            number,
+            builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), range, offsetof(host::BlockRange, running_block)),
+            llvm::Align(8))
+        ->setAtomic(llvm::AtomicOrdering::Monotonic);
+    // What is the same for all blocks is computed once. The blocks behind one that cannot go on run.
+    block_.function->addFnAttr(llvm::Attribute::AlwaysInline);
+    function_->setSubprogram(block_.function->getSubprogram());
+    block_.function->setSubprogram(nullptr);
+    builder_.CreateCall(block_.function, arguments);
     builder_.CreateBr(latch);
     builder_.SetInsertPoint(latch);
     // A division takes as long as a small block.
@@ -108,7 +116,10 @@ class RunFunction {
   BasicBlock* make_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
   Value* wide(Value* value) { return builder_.CreateZExt(value, builder_.getInt64Ty()); }
   Value* load(llvm::Type* type, Value* base, std::size_t offset) {
-    return builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, offset));
+    llvm::LoadInst* const load =
+        builder_.CreateLoad(type, builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, offset));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+    return load;
   }
 
   // The second argument has the address of each parameter's value.

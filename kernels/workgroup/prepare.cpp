@@ -66,7 +66,6 @@ void inline_always(Function& function) {
 void keep_rolled(Function& function, const Functions& waiting) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
-  llvm::LLVMContext& context = function.getContext();
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     const bool waits = llvm::any_of(loop->blocks(), [&](llvm::BasicBlock* block) {
       return llvm::any_of(*block, [&](llvm::Instruction& instruction) {
@@ -74,13 +73,7 @@ void keep_rolled(Function& function, const Functions& waiting) {
         return call != nullptr && call->getCalledFunction() != nullptr && waiting.count(call->getCalledFunction()) != 0;
       });
     });
-    if (!waits) continue;
-    llvm::MDNode* const disable = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
-    llvm::MDNode* const id = llvm::MDNode::getDistinct(context, {nullptr, disable});
-    id->replaceOperandWith(0, id);
-    llvm::SmallVector<llvm::BasicBlock*> latches;
-    loop->getLoopLatches(latches);
-    for (llvm::BasicBlock* latch : latches) latch->getTerminator()->setMetadata(llvm::LLVMContext::MD_loop, id);
+    if (waits) loop->setLoopAlreadyUnrolled();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <optional>
 
@@ -61,7 +62,11 @@ class Finder {
     std::vector<StridedLoop> found;
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
       StridedLoop strided;
-      if (is_strided(*loop, strided)) found.push_back(std::move(strided));
+      if (!is_strided(*loop, strided)) continue;
+      // The loop is left for indices that wrap.
+      loop->setLoopAlreadyUnrolled();
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
+      found.push_back(std::move(strided));
     }
     return found;
   }

@@ -56,6 +56,7 @@ class ThreadLoops {
     Value* index[3] = {};  // of 32 bits
     Value* thread = nullptr;
     llvm::MDNode* group = nullptr;  // null if the loop is not known to be parallel
+    bool rare = false;              // and not worth the time to optimize it
     llvm::ValueToValueMapTy map;
     llvm::DenseMap<unsigned, llvm::AllocaInst*> variables;  // by the value's number
     llvm::DenseMap<int, BasicBlock*> exits;
@@ -202,17 +203,22 @@ class ThreadLoops {
       llvm::BranchInst* const back =
           builder_.CreateCondBr(builder_.CreateICmpULT(next, axis == 0 ? loops.end : counts_[axis]), headers[axis],
                                 axis == 2 ? loops.after : ends[axis + 1]);
-      if (axis == 0) mark_loop(*back, loops);
+      mark_loop(*back, loops, axis);
     }
     return headers[0];
   }
 
-  void mark_loop(llvm::BranchInst& back, const Loops& loops) {
+  void mark_loop(llvm::BranchInst& back, const Loops& loops, unsigned axis) {
     llvm::LLVMContext& context = back.getContext();
     const auto text = [&](const char* words) { return llvm::MDString::get(context, words); };
     llvm::SmallVector<llvm::Metadata*> facts{nullptr, llvm::MDNode::get(context, {text("llvm.loop.mustprogress")})};
-    if (loops.group != nullptr)
+    if (loops.group != nullptr && axis == 0)
       facts.push_back(llvm::MDNode::get(context, {text("llvm.loop.parallel_accesses"), loops.group}));
+    if (loops.rare || axis != 0) facts.push_back(llvm::MDNode::get(context, {text("llvm.loop.unroll.disable")}));
+    if (loops.rare) {
+      facts.push_back(llvm::MDNode::get(
+          context, {text("llvm.loop.vectorize.enable"), llvm::ConstantAsMetadata::get(builder_.getFalse())}));
+    }
     llvm::MDNode* const id = llvm::MDNode::getDistinct(context, facts);
     id->replaceOperandWith(0, id);
     back.setMetadata(llvm::LLVMContext::MD_loop, id);
@@ -268,7 +274,7 @@ class ThreadLoops {
     BasicBlock* const rest = make_block("rest");
     BasicBlock* const some_rest = make_block("others");
     builder_.CreateCondBr(split.wraps, one_by_one, separate);
-    run_threads(number, uniform, one_by_one, after, none, counts_[0], ways);
+    run_threads(number, uniform, one_by_one, after, none, counts_[0], ways, true);
     builder_.SetInsertPoint(separate);
     builder_.CreateCondBr(builder_.CreateICmpNE(split.count, none), some_first, rest);
     const bool condition = decision.guard->condition_of_first;
@@ -286,7 +292,7 @@ class ThreadLoops {
 
   // Threads from `begin` to `end` along x, and all along y and z.
   void run_threads(unsigned number, const KnownValues& uniform, BasicBlock* before, BasicBlock* after, Value* begin,
-                   Value* end, const Ways& ways) {
+                   Value* end, const Ways& ways, bool rare = false) {
     const Region& region = regions_.all[number];
     Loops loops;
     loops.region = number;
@@ -294,6 +300,7 @@ class ThreadLoops {
     loops.after = after;
     loops.begin = begin;
     loops.end = end;
+    loops.rare = rare;
     if (is_parallel(region)) loops.group = llvm::MDNode::getDistinct(block_.function->getContext(), {});
     BasicBlock* const body = make_loops(loops);
     BasicBlock* const bring = make_block("thread");

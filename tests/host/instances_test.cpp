@@ -90,6 +90,16 @@ TEST_CASE("instances: what cannot be made is refused with its reason") {
   says("template <class T> __global__ int k(T) { return 1; }", {"k<int>"}, " void");
 }
 
+TEST_CASE("an instance by a function that the source does not name") {
+  const auto module = host().compile(
+      "template <unsigned int (*f)(unsigned int, unsigned int)> __global__ void k(unsigned int* x) { *x = f(*x, 0x10001u); "
+      "}",
+      {.kernels = {"k<__vadd2>"}});
+  const auto x = upload<unsigned int>({0xffff0001U});
+  launch(module->kernel("k<__vadd2>"), {1, 1}, x);
+  CHECK(download(x) == std::vector<unsigned int>{2});
+}
+
 TEST_CASE("typed kernels: which parameters are floating-point numbers is known of every type") {
   const auto module = host().compile(R"(
 typedef float real;

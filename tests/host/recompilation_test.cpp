@@ -22,7 +22,8 @@ class CountingCompiler {
   CountingCompiler()
       : path_(folder_.path() + "/c++"),
         cache_("WEIR_CACHE_DIR", (folder_.path() + "/cache").c_str()),
-        real_(host::find_compiler().path) {
+        real_(host::find_compiler().path),
+        calls_at_first(host::find_compiler().is_gcc ? 3 : 2) {
     write();
     chosen_.emplace("WEIR_HOST_CXX", path_.c_str());
   }
@@ -59,15 +60,18 @@ class CountingCompiler {
   Variable cache_;
   std::string real_;
   std::optional<Variable> chosen_;
+
+ public:
+  const int calls_at_first;  ///< to preprocess, to compile and, if it is GCC, to link
 };
 
 TEST_CASE("a source that includes nothing is found again without the compiler") {
   const CountingCompiler compiler;
-  CHECK(compiler.calls_of("1") == 3);  // preprocess, compile, link
+  CHECK(compiler.calls_of("1") == compiler.calls_at_first);
   CHECK(compiler.calls_of("1") == 0);
-  CHECK(compiler.calls_of("2") == 3);
+  CHECK(compiler.calls_of("2") == compiler.calls_at_first);
   compiler.write("an update");
-  CHECK(compiler.calls_of("1") == 3);
+  CHECK(compiler.calls_of("1") == compiler.calls_at_first);
 }
 
 TEST_CASE("a damaged entry is compiled again") {
@@ -80,7 +84,7 @@ TEST_CASE("a damaged entry is compiled again") {
   const host::ChildOutcome outcome = compiler.run("1");
   CHECK(has(outcome.output, "it is compiled again"));
   CHECK(has(outcome.output, "7\n"));
-  CHECK(compiler.calls() - before == 3);
+  CHECK(compiler.calls() - before == compiler.calls_at_first);
   CHECK(compiler.calls_of("1") == 0);
 }
 
@@ -110,7 +114,7 @@ TEST_CASE("a source that includes a header is preprocessed each time and compile
   const CountingCompiler compiler;
   CompileOptions options;
   options.defines = {{"UNIQUE", std::to_string(::getpid())}};
-  for (const int expected : {3, 1}) {
+  for (const int expected : {compiler.calls_at_first, 1}) {
     const int before = compiler.calls();
     host().compile("#include <stdint.h>\nextern \"C\" __global__ void k(int32_t* x) { *x = UNIQUE; }", options);
     CHECK(compiler.calls() - before == expected);
