@@ -244,7 +244,8 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   for (const KernelBundle::Image& image : all) {
     images += fmt::format("{}{} {}", images.empty() ? "" : ", ", image.backend, image.architecture);
     if (image.backend != backend || !supports(Feature::modules)) continue;
-    if (const int rank = impl(*this).do_rank_image(image.architecture, image.code); rank > 0) candidates.push_back({rank, &image});
+    if (const int rank = impl(*this).do_rank_image(image.architecture, image.code); rank > 0)
+      candidates.push_back({rank, &image});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });

@@ -14,7 +14,9 @@ using detail::impl;
 using detail::perform;
 using detail::Watched;
 
-std::string Event::describe() const { return fmt::format("{} event {}", device_.describe(), handle_.load(std::memory_order_acquire)); }
+std::string Event::describe() const {
+  return fmt::format("{} event {}", device_.describe(), handle_.load(std::memory_order_acquire));
+}
 
 void Event::check_host_access(const char* operation) const {
   const Call call(*this, operation);

@@ -59,7 +59,8 @@ class Reader {
  private:
   std::span<const std::byte> take(std::uint64_t size, const char* what) {
     const std::size_t left = bytes_.size() - at_;
-    if (size > left) throw_bad_bundle(bytes_, fmt::format("it is damaged: {} of {} bytes at {} does not fit in", what, size, at_));
+    if (size > left)
+      throw_bad_bundle(bytes_, fmt::format("it is damaged: {} of {} bytes at {} does not fit in", what, size, at_));
     const auto taken = bytes_.subspan(at_, size);
     at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
     return taken;
@@ -78,7 +79,8 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
     if (kind == record::image) {
       const std::size_t space = name.find(' ');
       if (space == 0 || space >= name.size() - 1 || reader.data.empty()) {
-        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is no image of a backend and an architecture", printable(name)));
+        throw_bad_bundle(bytes,
+                         fmt::format("it is damaged: '{}' is no image of a backend and an architecture", printable(name)));
       }
       images_.push_back({name.substr(0, space), name.substr(space + 1), reader.data});
     } else if (kind == record::source) {

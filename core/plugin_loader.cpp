@@ -117,7 +117,8 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
   const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
   if (create == nullptr) {
     attempts.push_back({path, "exports no function weir_create_backend"});
-    throw_unusable_plugin(name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
+    throw_unusable_plugin(
+        name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
   return {std::move(note.version), create,
@@ -156,7 +157,8 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
   void* const library = load_plugin(file_name, path, note, attempts);
   const auto create = reinterpret_cast<Tool* (*)()>(::dlsym(library, "weir_create_tool"));
   if (create == nullptr) {
-    throw_unusable_plugin(file_name, path, "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/plugin/tool.hpp");
+    throw_unusable_plugin(file_name, path,
+                          "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/plugin/tool.hpp");
   }
   Tool* const tool = create();
   if (tool == nullptr) throw_unusable_plugin(file_name, path, "its factory returned no tool; report this to its author");

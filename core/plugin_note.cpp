@@ -99,7 +99,8 @@ PluginNote read_plugin_note(const std::string& path) {
   if (!file) throw NoPluginNote(fmt::format("it cannot be read ({}); see who may", std::generic_category().message(errno)));
   const auto header = read<Header>(file, 0, "the ELF header");
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    throw NoPluginNote("it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin/plugin.hpp");
+    throw NoPluginNote(
+        "it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
   // Class and byte order are the two bytes behind the four of the magic number.
   if (std::memcmp(header.e_ident + EI_CLASS, __ehdr_start.e_ident + EI_CLASS, 2) != 0 ||

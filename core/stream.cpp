@@ -204,7 +204,8 @@ bool operator==(const Stream& a, const Stream& b) noexcept { return StreamCore::
 std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept { return StreamCore::compare(a, b); }
 
 std::size_t Stream::hash() const noexcept {
-  const std::uint64_t mixed = address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (StreamCore::origin(*this).thread_stream << 32U);
+  const std::uint64_t mixed =
+      address(device_) * 0x9E3779B97F4A7C15U ^ address(handle_) ^ (StreamCore::origin(*this).thread_stream << 32U);
   return static_cast<std::size_t>(mixed * 0xC2B2AE3D27D4EB4FU ^ (mixed >> 29U));
 }
 

@@ -290,7 +290,8 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
 
 // --- The bodies of conditional nodes ----------------------------------------------------------------------------------
 
-StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer, const std::function<std::uint64_t()>& begin)
+StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer,
+                                     const std::function<std::uint64_t()>& begin)
     : body_(body) {
   Captures::instance().open(body,
                             {.origin = StreamCore::origin(body),

@@ -64,7 +64,9 @@ void* DeviceImpl::do_register_host(void*, std::size_t) { not_overridden(*this, F
 void DeviceImpl::do_unregister_host(void*) {}
 MemoryPoolPtr DeviceImpl::do_create_memory_pool(const MemoryPoolOptions&) { not_overridden(*this, F::memory_pools); }
 MemoryPoolPtr DeviceImpl::do_default_memory_pool() { not_overridden(*this, F::memory_pools); }
-InterprocessHandle DeviceImpl::do_interprocess_handle(const Allocation&) const { not_overridden(*this, F::interprocess_memory); }
+InterprocessHandle DeviceImpl::do_interprocess_handle(const Allocation&) const {
+  not_overridden(*this, F::interprocess_memory);
+}
 void* DeviceImpl::do_open_memory(const InterprocessHandle&) { not_overridden(*this, F::interprocess_memory); }
 void DeviceImpl::do_close_memory(void*) {}
 void DeviceImpl::do_enable_peer_access(const Device&) { not_overridden(*this, F::peer_access); }

@@ -30,7 +30,8 @@ class GpuKernel final : public KernelImpl {
   /// them, only a call that asks for them fails.
   GpuKernel(GpuDevice<Api>& device, ModulePtr module, std::string name, Handle handle,
             std::optional<std::vector<std::size_t>> parameter_sizes, const detail::NumberKinds& parameter_kinds)
-      : KernelImpl(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds), device_(device) {
+      : KernelImpl(std::move(module), std::move(name), handle, std::move(parameter_sizes), parameter_kinds),
+        device_(device) {
     properties_ = {.max_threads_per_block = attribute(Api::function_max_threads),
                    .registers_per_thread = attribute(Api::function_registers),
                    .static_shared_memory_bytes = attribute(Api::function_shared_bytes),

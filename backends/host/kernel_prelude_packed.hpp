@@ -7,8 +7,8 @@
 /// are rounded in a direction, and Bessel's functions.
 namespace weir::host {
 
-/// Stands behind `prelude_math` and is read as C++14. Nothing else of the prelude uses it, and the names of its functions begin
-/// with `__` or `cyl_`: it is left out of sources that have none of them.
+/// Stands behind `prelude_math` and is read as C++14. Nothing else of the prelude uses it, and the names of its functions
+/// begin with `__` or `cyl_`: it is left out of sources that have none of them.
 inline constexpr std::string_view prelude_packed = R"weir(
 #define WEIR_FUNCTION WEIR_BOTH static inline __attribute__((always_inline, unused))
 namespace weir_host {

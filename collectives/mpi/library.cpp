@@ -105,7 +105,8 @@ Library::Library() {
   WEIR_MPI_FUNCTIONS(WEIR_MPI_FIND)
 #undef WEIR_MPI_FIND
   const std::string file = file_of(handle);
-  if (!missing.empty()) throw_mpi_error(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
+  if (!missing.empty())
+    throw_mpi_error(Errc::driver_too_old, fmt::format("{} lacks {}; Weir needs MPI 3.0 or later", file, missing));
 
   // An MPI whose handles are addresses of its objects: Open MPI and what comes from it.
   const auto address = [&](const char* name) { return reinterpret_cast<Handle>(::dlsym(handle, name)); };

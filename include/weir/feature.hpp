@@ -14,52 +14,52 @@
 namespace weir {
 
 /// The list of features: X(name, what it lets a program do). Their order is compiled into programs: see docs/abi.md.
-#define WEIR_FEATURES(X)                                                                                        \
-  X(stream_priorities, "streams whose work is preferred over other streams'")                                   \
-  X(per_thread_default_stream, "Device::per_thread_stream")                                                     \
-  X(native_context, "Stream::native_context: the vendor's context handle")                                      \
-  X(stream_id, "Stream::id given by the driver, as profilers show it")                                          \
-  X(synchronization_policy, "how a host thread waits in Stream::synchronize")                                   \
-  X(access_policy_window, "an L2 persistence window on a stream")                                               \
-  X(host_functions, "Stream::launch_host_function")                                                             \
-  X(stream_callbacks, "Stream::add_callback, which also runs when the stream has failed")                       \
-  X(event_timing, "Event::elapsed_since")                                                                       \
-  X(blocking_sync_events, "events whose synchronize puts the host thread to sleep")                             \
-  X(interprocess_events, "events shared with another process")                                                  \
-  X(interprocess_memory, "device memory shared with another process")                                           \
-  X(graph_capture, "Stream::begin_capture and end_capture")                                                     \
-  X(capture_into_graph, "Stream::resume_capture: continuing a capture in a graph that exists")                  \
-  X(host_functions_in_capture, "host functions as graph nodes")                                                 \
-  X(memory_operations_in_capture, "write and wait values and their batches as graph nodes")                     \
-  X(graph_update, "GraphExec::update")                                                                          \
-  X(graph_upload, "GraphExec::upload")                                                                          \
-  X(graph_debug_dot, "Graph::debug_dot")                                                                        \
-  X(graph_clone, "Graph::clone")                                                                                \
-  X(graph_memory_nodes, "stream-ordered allocation inside a capture")                                           \
-  X(graph_child_nodes, "Stream::add_child_graph")                                                               \
-  X(graph_conditional_nodes, "Stream::capture_if and capture_while")                                            \
-  X(external_events, "event records and waits as graph nodes that order graphs against other work")             \
-  X(cross_device_capture, "one capture that spans several devices")                                             \
-  X(write_value_32, "Stream::write_value, 32 bits")                                                             \
-  X(write_value_64, "Stream::write_value, 64 bits")                                                             \
-  X(wait_value_32, "Stream::wait_value, 32 bits, comparing with == and &")                                      \
-  X(wait_value_64, "Stream::wait_value, 64 bits, comparing with == and &")                                      \
-  X(wait_value_geq, "wait_value with >=, compared cyclically, so that counters may wrap")                       \
-  X(wait_value_nor, "wait_value with nor")                                                                      \
-  X(wait_value_flush, "wait_value that flushes remote writes before the stream goes on")                        \
-  X(batch_memory_operations, "Stream::batch_memory_operations: several memory operations, contiguous in the stream")              \
-  X(async_allocation, "Stream::allocate_async")                                                                 \
-  X(memory_pools, "MemoryPool: pools of stream-ordered memory, with statistics")                                \
-  X(memory_pool_max_size, "MemoryPoolOptions::max_size: pools that hold no more than that")                     \
-  X(managed_memory, "memory that host and device address alike")                                                \
-  X(concurrent_managed_access, "managed memory touched by the host while the device works")                     \
-  X(managed_attach, "Stream::attach_memory")                                                                           \
-  X(managed_prefetch, "Stream::prefetch")                                                                       \
-  X(host_registration, "Device::register_host: pinning memory that exists")                                     \
-  X(peer_access, "kernels that address another device's memory")                                                \
-  X(modules, "Device::load_module")                                                                             \
-  X(runtime_compilation, "Device::compile")                                                                     \
-  X(cooperative_launch, "launches whose blocks can all wait for each other")                                    \
+#define WEIR_FEATURES(X)                                                                                             \
+  X(stream_priorities, "streams whose work is preferred over other streams'")                                        \
+  X(per_thread_default_stream, "Device::per_thread_stream")                                                          \
+  X(native_context, "Stream::native_context: the vendor's context handle")                                           \
+  X(stream_id, "Stream::id given by the driver, as profilers show it")                                               \
+  X(synchronization_policy, "how a host thread waits in Stream::synchronize")                                        \
+  X(access_policy_window, "an L2 persistence window on a stream")                                                    \
+  X(host_functions, "Stream::launch_host_function")                                                                  \
+  X(stream_callbacks, "Stream::add_callback, which also runs when the stream has failed")                            \
+  X(event_timing, "Event::elapsed_since")                                                                            \
+  X(blocking_sync_events, "events whose synchronize puts the host thread to sleep")                                  \
+  X(interprocess_events, "events shared with another process")                                                       \
+  X(interprocess_memory, "device memory shared with another process")                                                \
+  X(graph_capture, "Stream::begin_capture and end_capture")                                                          \
+  X(capture_into_graph, "Stream::resume_capture: continuing a capture in a graph that exists")                       \
+  X(host_functions_in_capture, "host functions as graph nodes")                                                      \
+  X(memory_operations_in_capture, "write and wait values and their batches as graph nodes")                          \
+  X(graph_update, "GraphExec::update")                                                                               \
+  X(graph_upload, "GraphExec::upload")                                                                               \
+  X(graph_debug_dot, "Graph::debug_dot")                                                                             \
+  X(graph_clone, "Graph::clone")                                                                                     \
+  X(graph_memory_nodes, "stream-ordered allocation inside a capture")                                                \
+  X(graph_child_nodes, "Stream::add_child_graph")                                                                    \
+  X(graph_conditional_nodes, "Stream::capture_if and capture_while")                                                 \
+  X(external_events, "event records and waits as graph nodes that order graphs against other work")                  \
+  X(cross_device_capture, "one capture that spans several devices")                                                  \
+  X(write_value_32, "Stream::write_value, 32 bits")                                                                  \
+  X(write_value_64, "Stream::write_value, 64 bits")                                                                  \
+  X(wait_value_32, "Stream::wait_value, 32 bits, comparing with == and &")                                           \
+  X(wait_value_64, "Stream::wait_value, 64 bits, comparing with == and &")                                           \
+  X(wait_value_geq, "wait_value with >=, compared cyclically, so that counters may wrap")                            \
+  X(wait_value_nor, "wait_value with nor")                                                                           \
+  X(wait_value_flush, "wait_value that flushes remote writes before the stream goes on")                             \
+  X(batch_memory_operations, "Stream::batch_memory_operations: several memory operations, contiguous in the stream") \
+  X(async_allocation, "Stream::allocate_async")                                                                      \
+  X(memory_pools, "MemoryPool: pools of stream-ordered memory, with statistics")                                     \
+  X(memory_pool_max_size, "MemoryPoolOptions::max_size: pools that hold no more than that")                          \
+  X(managed_memory, "memory that host and device address alike")                                                     \
+  X(concurrent_managed_access, "managed memory touched by the host while the device works")                          \
+  X(managed_attach, "Stream::attach_memory")                                                                         \
+  X(managed_prefetch, "Stream::prefetch")                                                                            \
+  X(host_registration, "Device::register_host: pinning memory that exists")                                          \
+  X(peer_access, "kernels that address another device's memory")                                                     \
+  X(modules, "Device::load_module")                                                                                  \
+  X(runtime_compilation, "Device::compile")                                                                          \
+  X(cooperative_launch, "launches whose blocks can all wait for each other")                                         \
   X(block_cooperation, "kernels with shared memory, barriers and atomics within a block")
 
 /// One capability. `to_string` gives its name, as `WEIR_DISABLE_FEATURES` and the tools spell it.

@@ -159,7 +159,8 @@ TEST_CASE("S44 attach: in each mode, the memory stays usable by those it is atta
 TEST_CASE("S44 attach: other memory than managed is an error") {
   const StreamPtr s = device().create_stream();
   const auto plain = device().allocate<int>(4);
-  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(*plain.allocation(), weir::AttachMode::single); })) return;
+  if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(*plain.allocation(), weir::AttachMode::single); }))
+    return;
   const auto pinned = device().allocate<int>(4, MemoryKind::pinned);
   CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(*plain.allocation(), weir::AttachMode::single));
   CHECK_REFUSED(Errc::invalid_argument, s->attach_memory(*pinned.allocation(), weir::AttachMode::global));

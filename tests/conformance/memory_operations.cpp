@@ -305,7 +305,8 @@ TEST_CASE("S45 S46 misuse: a null or misaligned address is an error without effe
 bool needs_batch(Stream& s, std::span<const MemoryOperation> operations) {
   if (!needs(s, {Feature::batch_memory_operations}, [&] { s.batch_memory_operations(operations); })) return false;
   for (const MemoryOperation& op : operations) {
-    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32}, [&] { s.batch_memory_operations(operations); }))
+    if (!needs(s, {op.is_wait() ? Feature::wait_value_32 : Feature::write_value_32},
+               [&] { s.batch_memory_operations(operations); }))
       return false;
   }
   return true;

@@ -362,11 +362,14 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"let-go-of-graph", [](World& w) { w.graph.reset(); }},
     {"clone", [](World& w) { w.graph = w.graph->clone(); }},
     {"long-batch",  // more than the driver takes in one call
-     [](World& w) { w.stream->batch_memory_operations(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5))); }},
+     [](World& w) {
+       w.stream->batch_memory_operations(std::vector(300, weir::MemoryOperation::write(w.memory.data(), 5)));
+     }},
     {"write-batch",
      [](World& w) {
        unsigned* const word = w.memory.data();
-       w.stream->batch_memory_operations(std::vector{weir::MemoryOperation::write(word, 5), weir::MemoryOperation::write(word + 1, 6)});
+       using Op = weir::MemoryOperation;
+       w.stream->batch_memory_operations(std::vector{Op::write(word, 5), Op::write(word + 1, 6)});
        std::printf("words: %u %u\n", word[0], word[1]);
      }},
     {"wait-value",
