@@ -3,7 +3,8 @@
 // How do I allocate memory in a stream's order, and free it asynchronously?
 //
 // `allocate_async` (cudaMallocAsync) gives memory to the work that is enqueued from then on. Its last owner may go at once:
-// the memory is freed on the stream that it was made on, behind all work enqueued there by then. Nothing waits.
+// the memory is freed on the stream that it was made on, behind all work enqueued there by then. Nothing waits:
+// where cudaMalloc and cudaFree are too slow, this is the remedy.
 #include <vector>
 #include <weir/weir.hpp>
 

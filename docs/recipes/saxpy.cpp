@@ -2,8 +2,9 @@
 //
 // How do streams, kernels and graphs go together?
 //
-// One stream copies while another one works; they wait for each other, and the host waits once, at the end. The repeated
-// step is captured as a graph where the device has graphs.
+// One stream copies from pinned memory while another one fills; then one waits for the other, and the host waits once, at
+// the end. The repeated step is captured as a graph where the device has graphs.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <vector>
@@ -20,11 +21,12 @@ int main() try {
   const auto saxpy = device.compile(source)->kernel("saxpy");
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const unsigned int n = 1 << 20;
-  const std::vector<float> input(n, 1.0F);
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
+  const auto input = device.allocate<float>(n, weir::MemoryKind::pinned);
+  std::ranges::fill(input.host(), 1.0F);
 
-  copy->copy(x, input);    // cudaMemcpyAsync on one stream …
-  compute->fill(y, 0.0F);  // … while another one is busy, too
+  copy->copy(x, input);    // cudaMemcpyAsync
+  compute->fill(y, 0.0F);  // cudaMemsetAsync, at the same time
   compute->wait(*copy);    // cudaEventRecord and cudaStreamWaitEvent
 
   const auto step = [&](weir::Stream& stream) { stream.launch(saxpy, weir::grid_for(n), n, 0.5F, x, y); };

@@ -24,9 +24,9 @@ int main() try {
   const auto copy = device.create_stream(), compute = device.create_stream({.priority = weir::Priority::high});
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
 
-  copy->copy(x, input);    // on one stream …
-  compute->fill(y, 0.0F);  // … while another is busy, too
-  compute->wait(*copy);    // the streams wait for each other; the host does not
+  copy->copy(x, input);
+  compute->fill(y, 0.0F);
+  compute->wait(*copy);  // the streams wait for each other; the host does not
 
   const auto step = [&](weir::Stream& stream) { stream.launch(saxpy, weir::grid_for(n), n, 0.5F, x, y); };
   if (device.supports(weir::Feature::graph_capture)) {
