@@ -35,7 +35,7 @@ block cmake 1 >"$folder/found/CMakeLists.txt"
 } >"$folder/fetched/CMakeLists.txt"
 own_program() {
   bash -euo pipefail -c "$commands" | tee "$folder/output"
-  grep -q '^50 on ' "$folder/output"
+  grep -q '^right on ' "$folder/output"
 }
 command -v git >/dev/null || apt-get install -qq -y --no-install-recommends git >/dev/null  # who has a clone has git
 commands=$(commands 3)
