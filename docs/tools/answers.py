@@ -5,10 +5,26 @@ import sys
 
 from pages import headings, links, root
 
+
+def linked(page):
+    """The pages that a page has links to."""
+    targets = ((page.parent / link.split("#")[0]).resolve() for _, link in links(page.read_text()))
+    return {target for target in targets if target.suffix == ".md" and target.exists()}
+
+
 near = {root / "README.md"}
 for _ in range(2):
-    near |= {target for page in near for _, link in links(page.read_text())
-             if (target := (page.parent / link.split("#")[0]).resolve()).suffix == ".md" and target.exists()}
+    near |= set().union(*map(linked, near))
+
+
+def mistake(answer):
+    file, anchor = answer.split("#")
+    if not (root / file).exists():
+        return "there is no such page"
+    if anchor not in {found for *_, found in headings((root / file).read_text())}:
+        return "there is no such heading"
+    return "" if root / file in near else "the page is more than two links away from the README"
+
 
 asked, failed = set(), 0
 for line in (root / "docs/tools/answers.txt").read_text().splitlines():
@@ -16,12 +32,7 @@ for line in (root / "docs/tools/answers.txt").read_text().splitlines():
         continue
     question, answer = line.split(" -> ")
     asked.add(question)
-    file, anchor = answer.split("#")
-    page = root / file
-    why = (f"there is no {file}" if not page.exists() else f"{file} has no such heading"
-           if anchor not in {found for *_, found in headings(page.read_text())} else f"{file} is more than two links from the README"
-           if page not in near else "")
-    if why:
+    if why := mistake(answer):
         failed += 1
         print(f"'{question}' -> {answer}: {why}")
 print(f"{len(asked)} questions, {failed} without an answer")
