@@ -3,7 +3,7 @@
 // How do I find out what a device can do?
 //
 // Whatever is not supported by some device or driver is a `Feature`. `supports` is a bit test, cheap enough for each call.
-// `feature` also tells why one is absent. `require` throws once, with the reasons for all that is missing: call it where the
+// `feature` also says why one is absent. `require` throws once, with the reasons for all that is missing: call it where the
 // program starts.
 #include <cstdio>
 #include <weir/weir.hpp>

@@ -3,7 +3,7 @@
 // How do I launch a kernel whose arguments I only know at run time?
 //
 // `launch_raw` takes the arguments' addresses and sizes, as cuLaunchKernel does. They are copied before the call returns.
-// `parameter_sizes` tells what the kernel expects, where the driver knows.
+// `parameter_sizes` is what the kernel expects, where the driver knows.
 #include <cstddef>
 #include <vector>
 #include <weir/weir.hpp>
