@@ -10,8 +10,8 @@
 
 /// The one way of an operation from a public function to the backend.
 ///
-/// An operation is a struct with its arguments, as cheap to copy as they are. `submit` validates it, finds out which capture the stream is in, tells tools,
-/// and enqueues it. The struct has
+/// An operation is a struct with its arguments, as cheap to copy as they are. `submit` validates it, finds out which capture
+/// the stream is in, tells tools, and enqueues it. The struct has
 ///
 ///   static constexpr OperationKind kind;
 ///   static constexpr Capturing capturing;      // what a capture does to it
@@ -43,7 +43,8 @@ template <Capturing rule>
 /// The way of an operation that tools are told of. Takes copies, so that without tools nothing needs to lie in memory.
 template <class Op>
 [[gnu::cold, gnu::noinline]] auto perform_watched(Stream& stream, const char* name, CaptureState capture, Op operation) {
-  Watched watched(stream, Op::kind, name, Op::capturing == Capturing::by_driver ? StreamCore::known_capture(stream) : capture);
+  Watched watched(stream, Op::kind, name,
+                  Op::capturing == Capturing::by_driver ? StreamCore::known_capture(stream) : capture);
   operation.describe(watched);
   return watched.run([&] { return operation.enqueue(impl(stream), capture); });
 }
@@ -51,6 +52,8 @@ template <class Op>
 /// Tells tools of an operation that has been checked, and enqueues it. `name`: of the public function.
 template <class Op>
 [[gnu::always_inline]] inline auto perform(Stream& stream, const char* name, const CaptureState& capture, Op operation) {
+  static_assert(Op::capturing != Capturing::node || traits_of(Op::kind).may_be_captured);
+  static_assert(Op::capturing != Capturing::refused || !traits_of(Op::kind).may_be_captured);
   if (StreamCore::is_watched(stream)) [[unlikely]]
     return perform_watched(stream, name, capture, operation);
   return operation.enqueue(impl(stream), capture);

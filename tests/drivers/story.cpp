@@ -431,6 +431,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
        w.graph = w.stream->capture([&](weir::Stream& s) { s.add_child_graph(*child); });
      }},
     {"instantiate", [](World& w) { w.exec = w.graph->instantiate(); }},
+    {"upload",
+     [](World& w) {
+       w.exec = w.stream->capture([](weir::Stream&) {})->instantiate();
+       w.exec->upload(*w.stream);
+     }},
     {"launch-graph", [](World& w) { w.exec->launch(*w.stream); }},
     {"second-launch-graph", [](World& w) { w.exec->launch(*w.second); }},
     {"condition", [](World& w) { w.stream->capture_if(w.memory.data(), [](weir::Stream&) {}); }},
