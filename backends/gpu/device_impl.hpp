@@ -547,10 +547,7 @@ void GpuDevice<Api>::unload(typename Api::ModuleHandle module) const noexcept {
 
 template <class Api>
 ModulePtr GpuDevice<Api>::do_compile(std::string_view source, const CompileOptions& options) {
-  const Program program = api_.compile(*this, source, options);
-  ModuleContents contents;
-  contents.parameter_kinds = kinds_in(source);
-  return load(program, std::move(contents));
+  return load(api_.compile(*this, source, options), {});
 }
 
 template <class Api>

@@ -119,7 +119,7 @@ constexpr bool is_value_of(V value) {
 }
 
 /// Which of up to 64 parameters or arguments, number i as bit i, are numbers, which of those floating-point ones, and which
-/// are pointers to `const`, as far as a kernel's source tells.
+/// are pointers to `const`, as far as is known of a kernel.
 struct NumberKinds {
   std::uint64_t known = 0;
   std::uint64_t floating = 0;

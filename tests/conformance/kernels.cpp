@@ -331,7 +331,7 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   Board board;
   const auto kernel =
       device()
-          .compile("extern \"C\" __global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }")
+          .compile("__global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }", {.kernels = {"k"}})
           ->kernel("k");
   if (kernel->parameter_kinds().known == 0) {
     skip("the backend does not tell which parameters are floating-point numbers");

@@ -690,7 +690,7 @@ void two_replays(Device& device) {
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
 constexpr const char* source = R"(
-extern "C" __global__ void scale(unsigned int n, float a, const float* x, float* y) {
+__global__ void scale(unsigned int n, float a, const float* x, float* y) {
   const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = a * x[i];
 })";
@@ -700,7 +700,7 @@ template <bool right>
 void two_kernels(Device& device) {
   Scene s(device);
   if (!device.supports(Feature::runtime_compilation)) return;
-  const auto kernel = device.compile(source)->kernel("scale");
+  const auto kernel = device.compile(source, {.kernels = {"scale"}})->kernel("scale");
   const auto z = device.allocate<float>(n);
   s.a->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.x, s.y);
   if (right) {
@@ -717,7 +717,7 @@ template <bool right>
 void declared_halves(Device& device) {
   Scene s(device);
   if (!device.supports(Feature::runtime_compilation)) return;
-  const auto kernel = device.compile(source)->kernel<void(unsigned int, float, const float*, float*)>("scale");
+  const auto kernel = device.compile(source, {.kernels = {"scale"}})->kernel<void(unsigned int, float, const float*, float*)>("scale");
   const auto half = static_cast<unsigned int>(n / 2);
   if (right) touches(reads(s.x), writes(s.y.subspan(0, half)));
   s.a->launch(kernel, grid_for(half), half, 2.0F, s.x, s.y);
@@ -781,7 +781,7 @@ void a_graph_of_many_kinds(Device& device) {
       !device.supports(Feature::host_functions_in_capture)) {
     return;
   }
-  const auto kernel = device.compile(source)->kernel("scale");
+  const auto kernel = device.compile(source, {.kernels = {"scale"}})->kernel("scale");
   const auto z = device.allocate<float>(n);
   const GraphPtr inner = s.b->capture([&](Stream& b) {
     b.fill(s.x, 1.0F);
