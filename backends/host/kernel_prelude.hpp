@@ -106,6 +106,16 @@ struct dim3 {
   WEIR_BOTH constexpr operator uint3() const { return {x, y, z}; }
 };
 
+// Without <new>, as under NVRTC. Templates, so that <new> and sources may have theirs.
+template <class weir_T>
+WEIR_BOTH inline void* operator new(size_t, weir_T* place) noexcept {
+  return (void*)place;
+}
+template <class weir_T>
+WEIR_BOTH inline void* operator new[](size_t, weir_T* place) noexcept {
+  return (void*)place;
+}
+
 // Types that declarations in a header may name.
 enum cudaError_t { cudaSuccess };
 typedef struct CUstream_st* cudaStream_t;

@@ -102,6 +102,33 @@ extern "C" __global__ void k(int* out) {
   CHECK(download(out) == std::vector<int>{4, 5, 5, 5, -1});
 }
 
+TEST_CASE("an object is made in memory that is there, without <new>, with it, and with a function of the source's own") {
+  for (const char* const first :
+       {"", "#include <new>\n", "inline __device__ void* operator new(size_t, void* p) { return p; }\n"}) {
+    CAPTURE(first);
+    const auto kernel = compile((std::string(first) + R"(
+struct Counted {
+  int n;
+  __device__ Counted(int first = 3) : n(first) {}
+  __device__ ~Counted() { n = -1; }
+};
+extern "C" __global__ void k(int* out) {
+  alignas(Counted) __shared__ unsigned char one[sizeof(Counted)];
+  __shared__ Counted* made;
+  if (threadIdx.x == 0) made = new (one) Counted(5);
+  __syncthreads();
+  void* const many = out + 1;
+  if (threadIdx.x == 1) new (many) Counted[2];
+  out[0] = made->n;
+  __syncthreads();
+  if (threadIdx.x == 0) made->~Counted();
+})").c_str())->kernel("k");
+    const auto out = results<int>(3);
+    launch(kernel, {.grid = {1}, .block = {2}}, out);
+    CHECK(download(out) == std::vector<int>{5, 3, 3});
+  }
+}
+
 TEST_CASE("headers of the CUDA Toolkit that have nothing in them here") {
   const auto kernel = compile(R"(
 #include <builtin_types.h>
