@@ -73,6 +73,22 @@ void check_divisions(const ModulePtr& module, const std::string& type) {
   CHECK(download(results) == std::vector<T>{std::is_signed_v<T> ? least : T{0}, T{0}, static_cast<T>(least / 7), T{33}});
 }
 
+TEST_CASE("the least number divided by -1 is itself, with remainder 0, where the compiler sees that they meet") {
+  const auto kernel = host().compile(R"(
+extern "C" __global__ void k(int* quotients, long long* remainders) {
+  const unsigned t = threadIdx.x;
+  const int a = t & 1 ? -2147483647 - 1 : 7, b = t & 2 ? -1 : 2;
+  quotients[t] = a / b;
+  const long long c = t & 1 ? -9223372036854775807LL - 1 : 7, d = t & 2 ? -1 : 2;
+  remainders[t] = c % d + 5;
+})")->kernel("k");
+  const auto quotients = upload(std::vector<int>(4, 1));
+  const auto remainders = upload(std::vector<long long>(4, 1));
+  launch(kernel, {.grid = {1}, .block = {4}}, quotients, remainders);
+  CHECK(download(quotients) == std::vector<int>{3, -1073741824, -7, std::numeric_limits<int>::min()});
+  CHECK(download(remainders) == std::vector<long long>{6, 5, 5, 5});
+}
+
 TEST_CASE("no integer division ends the process, and all that have a result give it") {
   for (const bool debug : {false, true}) {
     CAPTURE(debug);
